@@ -1,0 +1,50 @@
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+UV := $(BIN)/uv
+
+.DEFAULT_GOAL := help
+.PHONY: demo test test-slow lint bench lock clean help
+
+demo: .venv/.ready ## run a whole survey on the embedded default
+	$(BIN)/jrr demo $(ARGS)
+
+test: .venv/.ready ## run every test but the slow ones (ARGS="-k name" picks some)
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+test-slow: .venv/.ready ## run the slow tests
+	$(BIN)/python -m pytest -n 2 -m slow $(ARGS)
+
+lint: .venv/.ready ## check style, types and layering
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.ready ## run the benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock
+	rm -f uv.lock
+	$(UV) lock --quiet --python $(BIN)/python
+	$(UV) export --quiet --frozen --all-extras --all-groups --no-emit-project --no-header \
+		--output-file requirements.lock
+	rm -f uv.lock
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf .venv uv.lock build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "jrr needs Python 3.11 or newer, but $(PYTHON) is older or missing; try make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+
+.venv/.ready: requirements.lock pyproject.toml | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,32 @@
+"""Ask sensitive questions, get accurate answers, learn nobody's secret."""
+
+from jrr import postprocess
+from jrr.algorithm1 import algorithm1
+from jrr.errors import JrrError
+from jrr.estimate import Difference, Estimate, difference
+from jrr.mechanisms import DRR, JRR, RR, Mechanism, from_dict
+from jrr.plan import Plan, plan, required_epsilon, required_n
+from jrr.randomness import SecureRandom, SeededRandom
+from jrr.tally import Tally
+
+__all__ = [
+    "DRR",
+    "JRR",
+    "RR",
+    "Difference",
+    "Estimate",
+    "JrrError",
+    "Mechanism",
+    "Plan",
+    "SecureRandom",
+    "SeededRandom",
+    "Tally",
+    "algorithm1",
+    "difference",
+    "from_dict",
+    "plan",
+    "postprocess",
+    "required_epsilon",
+    "required_n",
+]
+__version__ = "0.1.0"

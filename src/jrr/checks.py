@@ -1,0 +1,128 @@
+"""Arguments, checked once and refused clearly: argument, value, what is allowed."""
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr.errors import JrrError
+
+_SHOWN = 80  # characters of a refused value that an error repeats
+
+
+def refusal(argument: str, value: object, allowed: str) -> JrrError:
+    """The one form of every refusal."""
+    shown = repr(value)
+    if len(shown) > _SHOWN:
+        shown = shown[: _SHOWN - 3] + "..."
+    return JrrError(f"{argument} must be {allowed}, got {argument}={shown}")
+
+
+def integer(argument: str, value: object, low: int, high: int | None = None) -> int:
+    """A whole number in low..high; booleans and floats are refused."""
+    allowed = f"a whole number >= {low}" if high is None else f"a whole number in {low}..{high}"
+    if isinstance(value, bool | np.bool_):
+        raise refusal(argument, value, allowed)
+    try:
+        number = operator.index(cast(SupportsIndex, value))
+    except TypeError:
+        raise refusal(argument, value, allowed) from None
+    if number < low or (high is not None and number > high):
+        raise refusal(argument, value, allowed)
+    return number
+
+
+def real(
+    argument: str,
+    value: object,
+    allowed: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """A finite real number between low and high."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise refusal(argument, value, allowed)
+    try:
+        number = float(cast(Any, value))
+    except (TypeError, ValueError, OverflowError):
+        raise refusal(argument, value, allowed) from None
+    below = number <= low if open_low else number < low
+    above = number >= high if open_high else number > high
+    if not math.isfinite(number) or below or above:
+        raise refusal(argument, value, allowed)
+    return number
+
+
+def positive(argument: str, value: object) -> float:
+    """A finite real number above 0, such as a privacy budget."""
+    return real(argument, value, "a finite number > 0", low=0.0, open_low=True)
+
+
+def level(value: object) -> float:
+    """A confidence level strictly between 0 and 1."""
+    return real("level", value, "a number in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+
+
+def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
+    """A one-dimensional array of whole numbers 0..k-1, in whatever integer type it came."""
+    array = np.asarray(values)
+    allowed = f"a one-dimensional array of whole numbers in 0..{k - 1}"
+    if array.ndim != 1:
+        raise JrrError(f"{argument} must be {allowed}, got shape {array.shape}")
+    if array.size == 0:
+        return array.astype(np.uint8)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype.kind not in "iu":
+        raise JrrError(f"{argument} must be {allowed}, got dtype {array.dtype}")
+    # Read as unsigned, a negative number is huge: one pass finds both kinds of stranger.
+    unsigned = array.view(array.dtype.str.replace("i", "u"))
+    if int(unsigned.max()) >= k:
+        worst = array[np.argmax(unsigned >= k)]
+        raise JrrError(f"{argument} must be {allowed}, got {argument} with {int(worst)}")
+    return array
+
+
+def same_length(argument: str, array: NDArray[Any], other: str, length: int) -> None:
+    """Refuse an array that does not run beside another one."""
+    if array.shape != (length,):
+        raise JrrError(
+            f"{argument} must be a one-dimensional array as long as {other} ({length}), "
+            f"got shape {array.shape}"
+        )
+
+
+def flags(argument: str, values: ArrayLike, length: int) -> NDArray[np.bool_]:
+    """A boolean array of the given length."""
+    array = np.asarray(values)
+    if array.dtype != np.bool_ or array.shape != (length,):
+        raise JrrError(
+            f"{argument} must be True, False or a boolean array of length {length}, "
+            f"got dtype {array.dtype}, shape {array.shape}"
+        )
+    return array
+
+
+def amounts(argument: str, values: ArrayLike, length: int) -> NDArray[np.float64]:
+    """Non-negative finite numbers, one per value of the domain (true counts may be expected)."""
+    allowed = f"{length} non-negative numbers, one per value"
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise refusal(argument, values, allowed) from None
+    if array.shape != (length,) or not np.isfinite(array).all() or (array < 0).any():
+        raise refusal(argument, values, allowed)
+    return array
+
+
+def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise refusal(argument, value, "one of " + ", ".join(map(repr, allowed)))
+    return value

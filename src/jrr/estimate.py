@@ -1,0 +1,220 @@
+"""Estimates with error bars (docs/theory.md, section on intervals).
+
+The interval inverts a score test: it keeps every count x that the reports do not contradict,
+|x̂ - x| <= z·sd(x) + half a report. The variance is taken at the hypothesised x, not at the
+estimate, because a joint mechanism's variance depends strongly on the true frequency and an
+estimate near 0 would understate it; half a report corrects for counting in whole numbers.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.variance import Floats, Moments, Quadratic
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Contributors who are estimated on their own: those with a card, those without."""
+
+    moments: Moments
+    n: int
+    counts: Floats  # estimated, unbiased
+    decks: int
+
+    @property
+    def plausible(self) -> Floats:
+        """The estimated counts brought into 0..n, for plugging into a variance."""
+        return np.clip(self.counts, 0.0, float(self.n))
+
+    def quadratic(self) -> Quadratic:
+        """Variance of the estimated count as a quadratic in the true count."""
+        return self.moments.quadratic(self.n, self.decks)
+
+
+class Estimate:
+    """Estimated counts and frequencies of every value; unbiased, so they may leave 0..1."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = tuple(part for part in parts if part.n)
+        if not self._parts:
+            raise JrrError("reports must hold at least one report, got none")
+
+    @property
+    def n(self) -> int:
+        """Contributors who reported."""
+        return sum(part.n for part in self._parts)
+
+    @property
+    def counts(self) -> Floats:
+        """How many hold each value; those with and without a card are added."""
+        return np.sum([part.counts for part in self._parts], axis=0)
+
+    @property
+    def frequencies(self) -> Floats:
+        """The share that holds each value."""
+        return self.counts / self.n
+
+    @property
+    def count_stderr(self) -> Floats:
+        """Standard errors of the counts, the variance taken at the estimate."""
+        return np.sqrt(
+            np.sum([part.quadratic().at(part.plausible) for part in self._parts], axis=0)
+        )
+
+    @property
+    def stderr(self) -> Floats:
+        """Standard errors of the frequencies."""
+        return self.count_stderr / self.n
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends, one per value, of confidence intervals of the frequencies."""
+        z = quantile(level)
+        high = _upper_count(self._parts, z)
+        # Everything is symmetric under "count those who do not hold v": reuse the upper end.
+        low = self.n - _upper_count([_complement(part) for part in self._parts], z)
+        return low / self.n, high / self.n
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        low, high = self.interval(level)
+        return {
+            "n": self.n,
+            "counts": self.counts.tolist(),
+            "count_stderr": self.count_stderr.tolist(),
+            "frequencies": self.frequencies.tolist(),
+            "stderr": self.stderr.tolist(),
+            "level": level,
+            "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        rows = ", ".join(
+            f"{v}: {f:.4f} [{a:.4f}, {b:.4f}]"
+            for v, (f, a, b) in enumerate(zip(self.frequencies, low, high, strict=True))
+        )
+        return f"Estimate(n={self.n}, 95%: {rows})"
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Frequencies of one estimate minus those of another."""
+
+    frequencies: Floats
+    stderr: Floats
+    _first: Estimate
+    _second: Estimate
+    _covariance: Floats
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Confidence intervals of the differences, built from the two estimates' own ones.
+
+        Distances from estimate to interval end add in squares (Zou and Donner's MOVER), less
+        twice the covariance, which is never positive: see `difference`.
+        """
+        z = quantile(level)
+        (low_a, high_a), (low_b, high_b) = self._first.interval(level), self._second.interval(level)
+        a, b = self._first.frequencies, self._second.frequencies
+        tied = -2 * z**2 * np.minimum(self._covariance, 0.0)
+        return (
+            self.frequencies - np.sqrt((a - low_a) ** 2 + (high_b - b) ** 2 + tied),
+            self.frequencies + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2 + tied),
+        )
+
+
+def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Difference:
+    """Compare two disjoint groups or two waves.
+
+    Two groups that drew from one deck are tied: the deck's noise cancels in their sum, not in
+    their difference, so their covariance is negative and the difference less certain than two
+    separate surveys would suggest. Say same_deck=True for groups of one survey, False for
+    waves or groups with decks of their own.
+    """
+    if len(first.counts) != len(second.counts):
+        raise JrrError(
+            "first and second must have the same number of values, "
+            f"got {len(first.counts)} and {len(second.counts)}"
+        )
+    covariance = np.zeros_like(first.counts)
+    if same_deck:
+        for a in first._parts:
+            for b in second._parts:
+                covariance = covariance + _covariance(a, b)
+        covariance = covariance / (first.n * second.n)
+    variance = first.stderr**2 + second.stderr**2 - 2 * covariance
+    return Difference(
+        first.frequencies - second.frequencies, np.sqrt(variance), first, second, covariance
+    )
+
+
+def quantile(level: float) -> float:
+    """How many standard errors a two-sided interval of this level reaches."""
+    return NormalDist().inv_cdf(0.5 + checks.level(level) / 2)
+
+
+def _covariance(a: Part, b: Part) -> Floats:
+    """Covariance of two estimated counts whose contributors share a deck."""
+    if a.moments.deck is None or b.moments.deck is None:
+        return np.zeros_like(a.counts)
+    if a.moments.deck != b.moments.deck:
+        raise JrrError("same_deck=True must be said of estimates by one mechanism")
+    tied = a.moments.pair_weight(math.ceil((a.n + b.n) / a.moments.deck))
+    lean_a = a.moments.lean(a.plausible, a.n)
+    lean_b = b.moments.lean(b.plausible, b.n)
+    shared: Floats = -tied * lean_a * lean_b / (a.moments.gain * b.moments.gain)
+    return shared
+
+
+def _complement(part: Part) -> Part:
+    """The same contributors, counted by not holding each value."""
+    m = part.moments
+    flipped = Moments(1 - m.q, 1 - m.p, m.gain, -m.lean_other, -m.lean_holder, m.deck, m.signed)
+    return Part(flipped, part.n, part.n - part.counts, part.decks)
+
+
+def _upper_count(parts: Sequence[Part], z: float) -> Floats:
+    """The largest count that the score test does not reject."""
+    n = float(sum(part.n for part in parts))
+    estimate = np.sum([part.counts for part in parts], axis=0)
+    half = 0.5 / parts[0].moments.gain
+    anchor = np.sum([part.plausible for part in parts], axis=0)
+    variance = _towards_all(parts, anchor, n)
+    below = estimate + half + z * np.sqrt(np.maximum(variance.at(anchor), 0.0))
+    above = estimate + half + z * np.sqrt(np.maximum(variance.at(np.full_like(anchor, n)), 0.0))
+    # Inside [anchor, n]: the larger root of y² = z² V(centre + y), where x = centre + y.
+    centre = estimate + half
+    square = 1 - z**2 * variance.square
+    linear = -(z**2) * (variance.linear + 2 * variance.square * centre)
+    constant = -(z**2) * variance.at(centre)
+    spread = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0.0))
+    root = centre + (spread - linear) / (2 * square)
+    inside = np.where((root >= anchor) & (root <= n), root, -math.inf)
+    return np.maximum(
+        np.maximum(np.where(below <= anchor, below, -math.inf), inside),
+        np.where(above >= n, above, -math.inf),
+    )
+
+
+def _towards_all(parts: Sequence[Part], anchor: Floats, n: float) -> Quadratic:
+    """Variance of the total as a quadratic on [anchor, n].
+
+    As the hypothesised total grows from the estimate to everybody, each part's count grows
+    in a straight line from its own estimate to its own everybody.
+    """
+    constant, linear, square = (np.zeros_like(anchor) for _ in range(3))
+    room = np.where(n > anchor, n - anchor, 1.0)
+    for part in parts:
+        a, b, c = part.quadratic()
+        slope = np.where(n > anchor, (part.n - part.plausible) / room, 0.0)
+        start = part.plausible - slope * anchor
+        constant = constant + a + start * (b + c * start)
+        linear = linear + slope * (b + 2 * c * start)
+        square = square + c * slope**2
+    return Quadratic(constant, linear, square)

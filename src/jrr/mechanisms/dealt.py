@@ -1,0 +1,148 @@
+"""Dealt randomized response: the random decoy answers come from a balanced deck (DRR).
+
+A contributor reports the true value with probability `truth`, the card with probability
+`dealt`, and a value drawn by itself with probability `own`. The deck holds known numbers of
+each value, so the decoys' noise cancels whatever the true frequencies are; `own` bounds what
+a dealer that colludes with the collector can learn.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr import checks, privacy, randomness
+from jrr.errors import JrrError
+from jrr.exact import SCALE, words_down, words_up
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
+from jrr.privacy import DealtLaw
+from jrr.variance import Moments
+
+
+@dataclass(frozen=True, init=False)
+class DRR(Mechanism):
+    """Dealt randomized response for decks of n contributors over k values."""
+
+    n: int  # contributors per deck
+    truth: float  # probability of reporting the true value
+    own: float  # probability of reporting a value drawn by oneself
+    k: int  # size of the domain
+    deck: tuple[int, ...]  # cards of each value; even unless given
+    name: ClassVar[str] = "DRR"
+
+    def __init__(
+        self,
+        n: int,
+        truth: float,
+        own: float = 0.0,
+        k: int = 2,
+        deck: Sequence[int] | None = None,
+    ) -> None:
+        k = checks.integer("k", k, 2)
+        n = checks.integer("n", n, 2)
+        truth = checks.real("truth", truth, "in (0, 1] and at least 2**-52", 2.0**-52, 1.0)
+        own = checks.real("own", own, f"in 0..1-truth ({1 - truth!r})", 0.0, 1 - truth + 1e-15)
+        cards = even_deck(n, k) if deck is None else _check_deck(deck, n, k)
+        values = (("n", n), ("truth", truth), ("own", min(own, 1 - truth)), ("k", k))
+        for name, value in (*values, ("deck", cards)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def dealt(self) -> float:
+        """Probability of reporting the card."""
+        return max(0.0, 1 - self.truth - self.own)
+
+    @cached_property
+    def law(self) -> DealtLaw:
+        """The mechanism in whole numbers of random words, in the order own, dealt, truth."""
+        own = min(words_up(Fraction(self.own), self.k), SCALE // self.k * self.k)
+        truth = min(words_down(Fraction(self.truth)), SCALE - own)
+        return DealtLaw(truth, SCALE - own - truth, own, self.deck)
+
+    @cached_property
+    def _card_ends(self) -> tuple[int, ...]:
+        """Where each value's share of the `dealt` words ends, for a decoy drawn by oneself."""
+        drawn = itertools.accumulate(self.deck)
+        return tuple(self.law.own + self.law.dealt * cards // self.n for cards in drawn)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """First and second moments of the reports."""
+        share = np.asarray(self.deck, np.float64) / self.n
+        q = self.dealt * share + self.own / self.k
+        lean = self.dealt * np.sqrt(share * (1 - share))
+        return Moments(self.truth + q, q, np.full(self.k, self.truth), lean, lean, self.n, self.n)
+
+    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
+        """The privacy loss against an adversary with this view; math.inf where unbounded."""
+        check_view(view, self.name)
+        checks.integer("colluders", colluders, 0, self.n - 1)
+        return privacy.dealt(self.law, view, colluders)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values."""
+        return {
+            "mechanism": self.name,
+            "n": self.n,
+            "truth": self.truth,
+            "own": self.own,
+            "k": self.k,
+            "deck": list(self.deck),
+        }
+
+    def deal(self, rng: Rng = None) -> NDArray[Any]:
+        """A shuffled deck of decoy values."""
+        kind = np.min_scalar_type(self.k - 1)
+        deck = np.repeat(np.arange(self.k, dtype=kind), self.deck)
+        return randomness.shuffled(deck, randomness.source(rng))
+
+    def report_from_word(self, value: int, card: int | None, word: int) -> int:
+        """The report that one random word makes of a value."""
+        u, law = word >> 1, self.law
+        if u < law.own:
+            return u // (law.own // self.k)
+        if u >= law.own + law.dealt:
+            return value
+        return sum(u >= end for end in self._card_ends) if card is None else card
+
+    def _respond_block(
+        self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
+    ) -> None:
+        law = self.law
+        if cards is None:
+            ends = np.asarray(self._card_ends, np.uint64)
+            cards = np.searchsorted(ends, u, side="right")
+        truthful = u >= np.uint64(law.own + law.dealt)
+        np.copyto(out, cards, casting="unsafe")
+        np.copyto(out, values, where=truthful, casting="unsafe")
+        if law.own:
+            by_oneself = u < np.uint64(law.own)
+            np.copyto(out, u // np.uint64(law.own // self.k), where=by_oneself, casting="unsafe")
+
+    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
+        array = np.asarray(cards)
+        checks.same_length("cards", array, "values", length)
+        return checks.symbols("cards", array, self.k)
+
+    def _check_card(self, card: int) -> int:
+        return checks.integer("card", card, 0, self.k - 1)
+
+
+def even_deck(n: int, k: int) -> tuple[int, ...]:
+    """n cards spread over k values; the first n mod k values get one more."""
+    return tuple(n // k + (value < n % k) for value in range(k))
+
+
+def _check_deck(deck: Sequence[int], n: int, k: int) -> tuple[int, ...]:
+    cards = tuple(checks.integer("deck counts", count, 0) for count in deck)
+    if len(cards) != k or sum(cards) != n:
+        raise JrrError(
+            f"deck must hold {k} counts that add up to n={n}, "
+            f"got {len(cards)} that add up to {sum(cards)}"
+        )
+    return cards

@@ -1,0 +1,155 @@
+"""Randomized response: tell the truth with probability p, else any other value (RR, GRR)."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr import checks, privacy, randomness
+from jrr.errors import JrrError
+from jrr.exact import private_side, words_up
+from jrr.mechanisms.base import (
+    Cards,
+    Mechanism,
+    Reports,
+    Rng,
+    check_truth_probability,
+    check_view,
+)
+from jrr.variance import Moments
+
+
+def truth_probability(epsilon: float, k: int) -> float:
+    """P(ε): the largest p whose report has privacy loss ε."""
+    return 1 / (1 + (k - 1) * math.exp(-epsilon))
+
+
+def private_truth_probability(epsilon: float, k: int) -> float:
+    """P(ε) in floating point, on the private side of rounding."""
+    return private_side(
+        truth_probability(epsilon, k),
+        1 / k,
+        lambda p: privacy.independent(k, _lie_words(p, k)) <= epsilon,
+    )
+
+
+def _lie_words(p: float, k: int) -> int:
+    return words_up(1 - Fraction(p), k - 1)
+
+
+@dataclass(frozen=True, init=False)
+class RR(Mechanism):
+    """Plain randomized response over k values: the baseline, and the fall-back without a card.
+
+    Give either `epsilon` or `p`.
+    """
+
+    k: int  # size of the domain
+    p: float  # probability of a truthful report
+    name: ClassVar[str] = "RR"
+
+    def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
+        k = checks.integer("k", k, 2)
+        if (epsilon is None) == (p is None):
+            raise JrrError(
+                f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
+            )
+        object.__setattr__(self, "k", k)
+        if p is not None:
+            object.__setattr__(self, "p", check_truth_probability("p", p, k))
+            return
+        chance = private_truth_probability(checks.positive("epsilon", epsilon), k)
+        if not chance > 1 / k:
+            raise checks.refusal("epsilon", epsilon, "large enough for p to exceed 1/k")
+        object.__setattr__(self, "p", chance)
+
+    @property
+    def q(self) -> float:
+        """Probability of each single other value."""
+        return (1 - self.p) / (self.k - 1)
+
+    @cached_property
+    def lie_words(self) -> int:
+        """Words that make a lie; each other value has the same number of them."""
+        return _lie_words(self.p, self.k)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """First and second moments of the reports."""
+        nothing = np.zeros(self.k)
+        return marginal_moments(self.k, self.p, nothing, nothing)
+
+    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
+        """The privacy loss; there are no cards, so every view is that of the report alone."""
+        check_view(view, self.name)
+        checks.integer("colluders", colluders, 0)
+        return privacy.independent(self.k, self.lie_words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values."""
+        return {"mechanism": self.name, "k": self.k, "p": self.p}
+
+    def deal(self, rng: Rng = None) -> None:
+        """There are no cards."""
+        return None
+
+    def report_from_word(self, value: int, card: int | None, word: int) -> int:
+        """The report that one random word makes of a value."""
+        return shift_from_word(self.k, value, self.lie_words, word)
+
+    def _respond_block(
+        self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
+    ) -> None:
+        shift_block(self.k, values, shifts(self.k, self.lie_words, u), out)
+
+    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
+        raise JrrError("cards must be None for RR, which deals no cards")
+
+    def _check_card(self, card: int) -> int:
+        raise JrrError(f"card must be None for RR, which deals no cards, got card={card!r}")
+
+
+def marginal_moments(
+    k: int,
+    p: float,
+    lean_holder: NDArray[np.float64],
+    lean_other: NDArray[np.float64],
+    deck: int | None = None,
+    signed: int | None = None,
+) -> Moments:
+    """Moments of a mechanism whose marginals are those of randomized response."""
+    q = (1 - p) / (k - 1)
+    ones = np.ones(k)
+    return Moments(p * ones, q * ones, (p - q) * ones, lean_holder, lean_other, deck, signed)
+
+
+def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
+    """Lie by the j-th other value where the word falls into the j-th of k-1 equal parts."""
+    step = lie_words // (k - 1)
+    part = (word >> 1) // step if step else k
+    return (value + part + 1) % k if part < k - 1 else value
+
+
+def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[np.uint64]:
+    """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
+    if k == 2:
+        return (u < np.uint64(lie_words)).view(np.uint8)  # type: ignore[return-value]
+    step = lie_words // (k - 1)
+    if step == 0:
+        return np.zeros_like(u)
+    part = u // np.uint64(step)
+    moved: NDArray[np.uint64] = (part + np.uint64(1)) * (part < np.uint64(k - 1))
+    return moved
+
+
+def shift_block(k: int, values: NDArray[Any], moved: NDArray[Any], out: Reports) -> None:
+    """Move values around the circle 0..k-1."""
+    if k == 2:
+        np.bitwise_xor(values.astype(np.uint8, copy=False), moved, out=out)
+        return
+    total = values.astype(np.uint64) + moved
+    np.subtract(total, np.uint64(k) * (total >= np.uint64(k)), out=out, casting="unsafe")

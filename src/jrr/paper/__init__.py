@@ -1,0 +1,1 @@
+"""The paper as printed, for checking and reproducing it."""

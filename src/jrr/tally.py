@@ -1,0 +1,96 @@
+"""Counts of reports: mergeable, serialisable, carded and card-less kept apart."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jrr import checks
+from jrr.errors import JrrError
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many reports support each value, apart for those with and those without a card."""
+
+    mechanism: Mapping[str, Any]  # Mechanism.to_dict() of the mechanism that made the reports
+    carded: tuple[int, ...]  # support counts of reports made with a card
+    cardless: tuple[int, ...]  # support counts of reports made without one
+    n_carded: int  # contributors with a card
+    n_cardless: int  # contributors without one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "carded", _counts("carded", self.carded, self.n_carded))
+        object.__setattr__(self, "cardless", _counts("cardless", self.cardless, self.n_cardless))
+        if len(self.carded) != len(self.cardless):
+            raise JrrError(
+                "carded and cardless must have one count per value each, "
+                f"got {len(self.carded)} and {len(self.cardless)}"
+            )
+
+    @property
+    def n(self) -> int:
+        """All reports."""
+        return self.n_carded + self.n_cardless
+
+    def __add__(self, other: object) -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if self.mechanism != other.mechanism:
+            raise JrrError(
+                "tallies to add must be of one mechanism, "
+                f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
+            )
+        return Tally(
+            self.mechanism,
+            tuple(a + b for a, b in zip(self.carded, other.carded, strict=True)),
+            tuple(a + b for a, b in zip(self.cardless, other.cardless, strict=True)),
+            self.n_carded + other.n_carded,
+            self.n_cardless + other.n_cardless,
+        )
+
+    def __radd__(self, other: object) -> "Tally":
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __hash__(self) -> int:
+        return hash((self.carded, self.cardless, self.n_carded, self.n_cardless))
+
+    def to_json(self) -> str:
+        """One line of JSON that `from_json` reads back."""
+        return json.dumps(
+            {
+                "tally": VERSION,
+                "mechanism": dict(self.mechanism),
+                "carded": list(self.carded),
+                "cardless": list(self.cardless),
+                "n_carded": self.n_carded,
+                "n_cardless": self.n_cardless,
+            },
+            sort_keys=True,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tally":
+        """The tally that `to_json` wrote; anything else is refused."""
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise JrrError(f"text must be a tally in JSON, got {error}") from None
+        if not isinstance(document, dict) or document.get("tally") != VERSION:
+            found = document.get("tally") if isinstance(document, dict) else document
+            raise checks.refusal("tally version", found, f"{VERSION}")
+        fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless"}
+        if set(document) != fields | {"tally"}:
+            raise checks.refusal("tally fields", sorted(document), f"{sorted(fields)} and tally")
+        if not isinstance(document["mechanism"], dict):
+            raise checks.refusal("mechanism", document["mechanism"], "an object")
+        return cls(**{name: document[name] for name in fields})
+
+
+def _counts(argument: str, counts: object, n: int) -> tuple[int, ...]:
+    if not isinstance(counts, tuple | list):
+        raise checks.refusal(argument, counts, "a list of counts, one per value")
+    checks.integer(f"n_{argument}", n, 0)
+    return tuple(checks.integer(f"{argument} counts", count, 0, n) for count in counts)

@@ -1,0 +1,96 @@
+"""The first two moments of every mechanism, in one formula (docs/theory.md, Theorem 4).
+
+I_v is the number of reports that support value v: one with probability p_v from a holder of
+v, q_v from anybody else. Cards tie the reports together: contributor i leans by d_i, and two
+contributors of one deck have covariance -pair_weight * d_i * d_j. Hence
+
+    E[I_v]   = n_v p_v + (n - n_v) q_v
+    Var[I_v] = n_v p_v(1-p_v) + (n - n_v) q_v(1-q_v) - pair_weight * [(Σd)² - Σd²]
+
+which is a quadratic in n_v. Everything about accuracy is derived from these lines.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr.errors import JrrError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Support probabilities and leans, one entry per value of the domain."""
+
+    p: Floats  # Pr[report supports v | holder of v]
+    q: Floats  # Pr[report supports v | anybody else]
+    gain: Floats  # p - q, given apart because a difference of near numbers loses digits
+    lean_holder: Floats  # d of a holder of v
+    lean_other: Floats  # d of anybody else
+    deck: int | None = None  # contributors per deck; None where no cards are dealt
+    signed: int | None = None  # cards of the deck that are not blank
+
+    def pair_weight(self, decks: int) -> float:
+        """Minus the correlation of two random contributors' cards, with `decks` decks.
+
+        Two of the n slots of a deck have correlation -N/(n(n-1)), N of them not blank, and
+        two random contributors share a deck with probability (n-1)/(n·decks - 1).
+        """
+        if self.deck is None or self.signed is None:
+            return 0.0
+        return self.signed / (self.deck * (self.deck * decks - 1))
+
+    def without_cards(self) -> "Moments":
+        """The same marginals for contributors who hold no card."""
+        nothing = np.zeros_like(self.p)
+        return Moments(self.p, self.q, self.gain, nothing, nothing)
+
+    def estimate(self, support: Floats, n: float) -> Floats:
+        """The unbiased estimate of the true counts."""
+        estimated: Floats = (support - n * self.q) / self.gain
+        return estimated
+
+    def variance(self, counts: Floats, n: float, decks: int) -> Floats:
+        """Variance of the estimated counts, where `counts` are true."""
+        return self.quadratic(n, decks).at(counts)
+
+    def lean(self, counts: Floats, n: float) -> Floats:
+        """Σd over n contributors of whom `counts` hold each value."""
+        total: Floats = counts * self.lean_holder + (n - counts) * self.lean_other
+        return total
+
+    def quadratic(self, n: float, decks: int) -> "Quadratic":
+        """Variance of the estimated count of v as a quadratic in the true count n_v."""
+        p, q, d1, d0 = self.p, self.q, self.lean_holder, self.lean_other
+        holder, other = p * (1 - p), q * (1 - q)
+        tied = self.pair_weight(decks)
+        scale = 1 / self.gain**2
+        return Quadratic(
+            scale * n * (other - tied * (n - 1) * d0**2),
+            scale * (holder - other - tied * (2 * n * d0 * (d1 - d0) - (d1**2 - d0**2))),
+            -scale * tied * (d1 - d0) ** 2,
+        )
+
+    def check_total(self, argument: str, n: float, decks: int) -> None:
+        """Refuse more contributors than cards."""
+        if self.deck is not None and n > self.deck * decks:
+            raise JrrError(
+                f"{argument} must add up to at most n*decks = {self.deck * decks}, "
+                f"got a sum of {n:g}"
+            )
+
+
+class Quadratic(NamedTuple):
+    """constant + linear x + square x², one per value."""
+
+    constant: Floats
+    linear: Floats
+    square: Floats
+
+    def at(self, x: Floats) -> Floats:
+        """The values at x."""
+        result: Floats = self.constant + x * (self.linear + x * self.square)
+        return result
