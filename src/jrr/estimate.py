@@ -31,7 +31,8 @@ class Part:
     @property
     def plausible(self) -> Floats:
         """The estimated counts brought into 0..n, for plugging into a variance."""
-        return np.clip(self.counts, 0.0, float(self.n))
+        within: Floats = np.clip(self.counts, 0.0, float(self.n))
+        return within
 
     def quadratic(self) -> Quadratic:
         """Variance of the estimated count as a quadratic in the true count."""
@@ -54,7 +55,8 @@ class Estimate:
     @property
     def counts(self) -> Floats:
         """How many hold each value; those with and without a card are added."""
-        return np.sum([part.counts for part in self._parts], axis=0)
+        total: Floats = np.sum([part.counts for part in self._parts], axis=0)
+        return total
 
     @property
     def frequencies(self) -> Floats:
@@ -64,9 +66,9 @@ class Estimate:
     @property
     def count_stderr(self) -> Floats:
         """Standard errors of the counts, the variance taken at the estimate."""
-        return np.sqrt(
-            np.sum([part.quadratic().at(part.plausible) for part in self._parts], axis=0)
-        )
+        variances = [part.quadratic().at(part.plausible) for part in self._parts]
+        error: Floats = np.sqrt(np.sum(variances, axis=0))
+        return error
 
     @property
     def stderr(self) -> Floats:

@@ -5,15 +5,17 @@ to the truth, but no longer unbiased: keep standard errors and intervals of the 
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks
-from jrr.variance import Floats
+
+Floats = NDArray[np.float64]
 
 
 def clip(frequencies: ArrayLike) -> Floats:
     """Bring every frequency into 0..1, each on its own; the sum may move away from 1."""
-    return np.clip(_vector(frequencies), 0.0, 1.0)
+    clipped: Floats = np.clip(_vector(frequencies), 0.0, 1.0)
+    return clipped
 
 
 def project_simplex(frequencies: ArrayLike) -> Floats:
@@ -25,7 +27,8 @@ def project_simplex(frequencies: ArrayLike) -> Floats:
     falling = np.sort(vector)[::-1]
     shifts = (np.cumsum(falling) - 1) / np.arange(1, len(vector) + 1)
     kept = np.nonzero(falling > shifts)[0][-1]
-    return np.maximum(vector - shifts[kept], 0.0)
+    projected: Floats = np.maximum(vector - shifts[kept], 0.0)
+    return projected
 
 
 def _vector(frequencies: ArrayLike) -> Floats:

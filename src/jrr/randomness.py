@@ -7,7 +7,7 @@ Every random draw of the library goes through a `RandomSource`. Words are the li
 import hashlib
 import os
 import threading
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +159,7 @@ def shuffled(deck: NDArray[Any], rng: RandomSource) -> NDArray[Any]:
         order = np.argsort(keys)
         ranked = keys[order]
         if not (ranked[1:] == ranked[:-1]).any():  # a tie would favour one order: draw again
-            return cast(NDArray[Any], deck[order])
+            return deck[order]
 
 
 def _key_stream(encryptor: Any, size: int) -> NDArray[np.uint8]:

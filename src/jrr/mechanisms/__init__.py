@@ -1,10 +1,8 @@
 """The mechanisms; each is an immutable value with the verbs of jrr.mechanisms.base."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from jrr import checks
-from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism, fields
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.joint import JRR
@@ -19,9 +17,9 @@ _FIELDS: dict[str, tuple[type[Mechanism], set[str]]] = {
 }
 
 
-def from_dict(document: Mapping[str, Any]) -> Mechanism:
+def from_dict(document: object) -> Mechanism:
     """The mechanism that `to_dict` wrote; unknown or missing fields are refused."""
     if not isinstance(document, Mapping) or "mechanism" not in document:
-        raise JrrError(f"document must be an object with a mechanism, got {document!r}")
+        raise checks.refusal("document", document, "an object that names a mechanism")
     kind, names = _FIELDS[checks.one_of("mechanism", document["mechanism"], tuple(_FIELDS))]
     return kind(**fields(document, names))

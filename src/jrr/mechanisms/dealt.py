@@ -134,7 +134,7 @@ class DRR(Mechanism):
 
 
 def even_deck(n: int, k: int) -> tuple[int, ...]:
-    """n cards spread over k values; the first n mod k values get one more."""
+    """Spread n cards over k values; the first n mod k values get one more."""
     return tuple(n // k + (value < n % k) for value in range(k))
 
 

@@ -137,7 +137,7 @@ def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
 def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[np.uint64]:
     """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
     if k == 2:
-        return (u < np.uint64(lie_words)).view(np.uint8)  # type: ignore[return-value]
+        return (u < np.uint64(lie_words)).view(np.uint8)
     step = lie_words // (k - 1)
     if step == 0:
         return np.zeros_like(u)

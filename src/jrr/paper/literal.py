@@ -81,5 +81,4 @@ def respond_in_pairs(values: ArrayLike, p: float, rho: float, rng: Rng = None) -
 
 
 def _uniform(source: randomness.RandomSource, count: int) -> NDArray[np.float64]:
-    uniform: NDArray[np.float64] = (source.words(count) >> np.uint64(11)) * 2.0**-53
-    return uniform
+    return (source.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53

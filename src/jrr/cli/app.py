@@ -1,0 +1,55 @@
+"""The group of all commands, and one place where errors become one line and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from jrr import __version__
+from jrr.cli.demo import demo
+from jrr.cli.explain import explain
+from jrr.cli.plan import plan
+from jrr.errors import JrrError
+
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="jrr")
+def cli() -> None:
+    """Ask sensitive questions, get accurate answers, learn nobody's secret.
+
+    Exit codes: 0 done, 1 failed, 2 an argument was refused, 130 interrupted.
+    """
+
+
+for command in (plan, explain, demo):
+    cli.add_command(command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; every error is one line on standard error."""
+    try:
+        cli.main(args=list(arguments), prog_name="jrr", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 0
+    except click.ClickException as error:
+        return _say(error.format_message(), error.exit_code)
+    except JrrError as error:
+        return _say(str(error), REFUSED)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read us has gone; without this the interpreter complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _say(str(error), FAILED)
+    return 0
+
+
+def _say(message: str, code: int) -> int:
+    print(f"jrr: error: {' '.join(message.split())}", file=sys.stderr)
+    return code

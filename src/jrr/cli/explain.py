@@ -1,0 +1,43 @@
+"""`jrr explain`: what to tell contributors, an ethics board, and oneself."""
+
+from typing import Any
+
+import click
+
+from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.explain import adversaries, consent, contributor_text
+
+
+@click.command()
+@survey_options
+@click.option("--question", default="the question", help="The question, for the consent text.")
+@json_option
+def explain(question: str, as_json: bool, **survey: Any) -> None:
+    r"""Say in plain words what a survey does to its contributors.
+
+    What a contributor should be told, what each adversary can learn, and a paragraph for an
+    ethics board. Takes the options of `jrr plan`.
+
+    \b
+    jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
+    """
+    made = make_plan(**survey)
+    rows = adversaries(made)
+    if as_json:
+        print_json(
+            {
+                "mechanism": made.mechanism.to_dict(),
+                "contributor": contributor_text(made),
+                "adversaries": [vars(row) for row in rows],
+                "consent": consent(made, question),
+            }
+        )
+        return
+    screen = console()
+    screen.print("[bold]What a contributor should be told[/bold]")
+    screen.print(contributor_text(made))
+    screen.print("\n[bold]What each adversary can learn[/bold]")
+    for row in rows:
+        screen.print(f"• {row.view}: {row.sentence}")
+    screen.print("\n[bold]For an ethics board[/bold]")
+    screen.print(consent(made, question))

@@ -1,0 +1,140 @@
+"""Options that several commands share, and the way results are printed."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from jrr.errors import JrrError
+from jrr.optimum import Frequency
+from jrr.plan import MECHANISMS, Plan, plan
+
+DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class FrequencyType(click.ParamType[Frequency]):
+    """0.1, or an interval 0.05:0.2."""
+
+    name = "F|LOW:HIGH"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Text to a number or a pair."""
+        try:
+            numbers = tuple(float(part) for part in str(value).split(":"))
+        except ValueError:
+            self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
+        if len(numbers) > 2:
+            self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
+        return numbers if len(numbers) == 2 else numbers[0]
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+
+
+def survey_options(command: F) -> F:
+    """What a survey is: how many people, which guarantee, what is known beforehand."""
+    for option in reversed(
+        (
+            click.option(
+                "-n", "n", type=int, default=10_000, show_default=True, help="Contributors."
+            ),
+            click.option(
+                "-e",
+                "--epsilon",
+                type=float,
+                default=1.0,
+                show_default=True,
+                help="ε against the collector and the colluders (view: cards).",
+            ),
+            click.option(
+                "-M",
+                "--colluders",
+                type=int,
+                default=5,
+                show_default=True,
+                help="Contributors who may give their cards to the collector.",
+            ),
+            click.option(
+                "-k", "k", type=int, default=2, show_default=True, help="Possible answers."
+            ),
+            click.option(
+                "-f",
+                "--frequency",
+                type=FrequencyType(),
+                help="What is known of the answer: 0.1, or an interval 0.05:0.2.",
+            ),
+            click.option(
+                "--mechanism",
+                type=click.Choice(MECHANISMS),
+                default="auto",
+                show_default=True,
+                help="Which family; auto takes the most accurate.",
+            ),
+        )
+    ):
+        command = option(command)
+    return dealer_options(command)
+
+
+def dealer_options(command: F) -> F:
+    """How far the dealer is trusted."""
+    command = click.option(
+        "--no-dealer-cap", is_flag=True, help="Trust the dealer without bound; marked in output."
+    )(command)
+    return click.option(
+        "--dealer-epsilon",
+        type=float,
+        help=f"ε against dealer and collector together.  [default: epsilon + {DEALER_ABOVE:g}]",
+    )(command)
+
+
+def dealer_cap(epsilon: float, dealer_epsilon: float | None, no_dealer_cap: bool) -> float | None:
+    """The cap that was asked for; the command line always has one unless told otherwise."""
+    if no_dealer_cap:
+        if dealer_epsilon is not None:
+            raise JrrError("--dealer-epsilon and --no-dealer-cap must not be given together")
+        return None
+    return epsilon + DEALER_ABOVE if dealer_epsilon is None else dealer_epsilon
+
+
+def make_plan(
+    n: int,
+    epsilon: float,
+    colluders: int,
+    k: int,
+    frequency: Frequency,
+    mechanism: str,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+) -> Plan:
+    """The plan that the shared options ask for."""
+    cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
+    return plan(n, epsilon, colluders, k, cap, mechanism=mechanism, frequency=frequency)
+
+
+def print_json(document: Any) -> None:
+    """One line; an unbounded ε is the word "unbounded", since JSON has no infinity."""
+    print(json.dumps(plain(document), ensure_ascii=False, allow_nan=False))
+
+
+def plain(document: Any) -> Any:
+    """The document with numbers that JSON can say."""
+    if isinstance(document, dict):
+        return {str(key): plain(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [plain(value) for value in document]
+    if isinstance(document, float) and math.isinf(document):
+        return "unbounded"
+    if isinstance(document, float) and math.isnan(document):
+        return None
+    return document
+
+
+def console() -> Console:
+    """Where tables and sentences go."""
+    return Console(highlight=False, soft_wrap=False)

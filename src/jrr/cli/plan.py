@@ -1,0 +1,156 @@
+"""`jrr plan`: which mechanism, how accurate, how private."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from jrr import checks
+from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.errors import JrrError
+from jrr.explain import CAVEAT, adversaries, show_epsilon
+from jrr.mechanisms.rr import RR
+from jrr.plan import Plan, required_epsilon, required_n
+
+SHOWN = ("report", "truths", "cards", "dealer")
+
+
+@click.command()
+@survey_options
+@click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
+@json_option
+def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -> None:
+    r"""Choose a mechanism before a survey, and compare it with the others.
+
+    Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
+    unless told otherwise.
+
+    \b
+    jrr plan -n 10000 -e 0.1 -M 5
+    jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
+    """
+    made = make_plan(**survey)
+    reach = {}
+    if margin is not None:
+        reach = _reach(made, checks.positive("margin", margin), survey["mechanism"])
+    if plot:
+        from jrr.plots import draw_plan
+
+        draw_plan(made, plot)
+    if as_json:
+        print_json(as_document(made) | ({"reach": reach} if reach else {}))
+        return
+    screen = console()
+    _print_comparison(screen, made)
+    _print_statement(screen, made)
+    if reach:
+        people, epsilon = reach["required_n"], reach["required_epsilon"]
+        screen.print(
+            f"For ±{100 * reach['margin']:g} points (95%): "
+            f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
+            f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
+        )
+    if plot:
+        screen.print(f"Picture: {plot}")
+
+
+def as_document(made: Plan) -> dict[str, Any]:
+    """The plan as plain values."""
+    request = made.request
+    return {
+        "n": request.n,
+        "epsilon": request.epsilon,
+        "colluders": request.colluders,
+        "k": request.k,
+        "dealer_epsilon": request.dealer_epsilon,
+        "dealer_capped": request.dealer_epsilon is not None,
+        "frequency": request.frequency,
+        "mechanism": made.mechanism.to_dict(),
+        "guarantees": dict(made.guarantees),
+        "stderr": made.stderr(),
+        "compare": [
+            {
+                "name": row.name,
+                "mechanism": row.mechanism and row.mechanism.to_dict(),
+                "stderr": {f"{f:g}": error for f, error in row.stderr.items()},
+                "expected_stderr": row.expected_stderr,
+                "epsilon": dict(row.epsilon),
+                "note": row.note,
+            }
+            for row in made.compare()
+        ],
+    }
+
+
+def _reach(made: Plan, margin: float, mechanism: str) -> dict[str, Any]:
+    """How many people at this ε, or which ε with this many people; None where none is enough."""
+    r, cap = made.request, made.request.dealer_epsilon
+    above = None if cap is None else cap - r.epsilon
+    people = _or_none(
+        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency)
+    )
+    epsilon = _or_none(
+        lambda: required_epsilon(margin, r.n, r.colluders, r.k, above, mechanism, r.frequency)
+    )
+    return {"margin": margin, "required_n": people, "required_epsilon": epsilon}
+
+
+def _or_none(search: Callable[[], float]) -> float | None:
+    try:
+        return search()
+    except JrrError:
+        return None
+
+
+def _print_comparison(screen: Console, made: Plan) -> None:
+    request = made.request
+    rows = [row for row in made.compare() if row.mechanism is not None]
+    frequencies = list(rows[0].stderr)
+    error = _table("Standard error of an estimated share, in percentage points, at a true share of")
+    privacy = _table("ε by view: what the adversary has besides the report (rounded up)")
+    for frequency in frequencies:
+        error.add_column(f"{100 * frequency:g}%", justify="right")
+    error.add_column("expected", justify="right")
+    for view in SHOWN:
+        privacy.add_column(view, justify="right")
+    for row in rows:
+        chosen = row.mechanism == made.mechanism
+        name = f"{row.name} (chosen)" if chosen else row.name
+        style = "bold" if chosen else None
+        errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
+        error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
+        privacy.add_row(name, *(show_epsilon(row.epsilon[view]) for view in SHOWN), style=style)
+    screen.print(
+        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
+        f"and {request.colluders} colluders\n"
+    )
+    screen.print(error)
+    screen.print(privacy)
+    for row in made.compare():
+        if row.note:
+            screen.print(f"{row.name}: {row.note}")
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="")
+    table.add_column("")
+    return table
+
+
+def _print_statement(screen: Console, made: Plan) -> None:
+    request = made.request
+    screen.print()
+    screen.print(f"Chosen: {made.mechanism!r}")
+    for adversary in adversaries(made):
+        screen.print(f"• {adversary.sentence}")
+    if not isinstance(made.mechanism, RR):
+        screen.print(CAVEAT)
+        if request.dealer_epsilon is None:
+            screen.print(
+                "[bold]NO CAP ON THE DEALER[/bold]: a dealer who colludes with the collector "
+                f"learns: ε {show_epsilon(made.guarantees['dealer'])}."
+            )
+    screen.print(f"Expected standard error: {100 * made.stderr():.3g} percentage points.")

@@ -1,0 +1,65 @@
+"""A whole survey in one process: plan, deal, respond, tally, estimate, several ways at once."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jrr import checks
+from jrr.estimate import Estimate
+from jrr.mechanisms.base import Mechanism, Rng
+from jrr.plan import Plan, plan
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One mechanism's run of the survey."""
+
+    plan: Plan
+    estimate: Estimate
+    seconds: float
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What was run."""
+        return self.plan.mechanism
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The same question asked through several mechanisms."""
+
+    n: int
+    truth: float  # the true share of yes
+    chosen: str  # which outcome the plan would have picked
+    outcomes: dict[str, Outcome]
+
+
+def run(
+    n: int = 10_000,
+    yes: float = 0.1,
+    epsilon: float = 0.1,
+    colluders: int = 5,
+    dealer_epsilon: float | None = None,
+    mechanism: str = "auto",
+    rng: Rng = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> Survey:
+    """Ask n people, of whom a share `yes` would truthfully say yes; value 1 is yes."""
+    n = checks.integer("n", n, 2)
+    yes = checks.real("yes", yes, "in 0..1", 0.0, 1.0)
+    values = (np.arange(n) < round(yes * n)).astype(np.uint8)
+    outcomes = {}
+    for family in dict.fromkeys(("rr", "jrr", "drr", mechanism)):
+        start = time.perf_counter()
+        progress(f"planning {family}")
+        made = plan(n, epsilon, colluders, dealer_epsilon=dealer_epsilon, mechanism=family)
+        progress(f"dealing {family}")
+        cards = made.mechanism.deal(rng)
+        progress(f"asking {n:,} people")
+        reports = made.mechanism.respond(values, cards, rng)
+        carded = None if cards is None else cards != 0 if made.mechanism.name == "JRR" else True
+        estimate = made.mechanism.estimate(made.mechanism.tally(reports, carded))
+        outcomes[family] = Outcome(made, estimate, time.perf_counter() - start)
+    return Survey(n, float(values.mean()), mechanism, outcomes)

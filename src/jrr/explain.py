@@ -1,0 +1,156 @@
+"""A plan in plain words: for contributors, for an ethics board, for whoever must decide.
+
+Every sentence about privacy names the view it holds against.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
+from jrr.plan import Plan
+
+CAVEAT = (
+    "These bounds concern one report and the cards named; somebody who knows the true answers "
+    "of nearly everybody else can learn more from all reports together."
+)
+PRIOR = 0.1  # the guess whose change illustrates an ε
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """One line of "who can learn what"."""
+
+    view: str  # as in Mechanism.epsilon
+    who: str  # in plain words
+    epsilon: float
+    sentence: str
+
+
+def belief(epsilon: float, prior: float = PRIOR) -> float:
+    """The strongest belief that somebody who thought `prior` likely can come to."""
+    if math.isinf(epsilon):
+        return 1.0
+    odds = prior / (1 - prior) * math.exp(epsilon)
+    return odds / (1 + odds)
+
+
+def meaning(epsilon: float, prior: float = PRIOR) -> str:
+    """What an ε means for one person."""
+    if math.isinf(epsilon):
+        return "some contributors' answers can become certain (ε unbounded)"
+    return (
+        f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
+        f"{_percent(belief(epsilon, prior), up=True)} likely (ε = {show_epsilon(epsilon)})"
+    )
+
+
+def adversaries(plan: Plan) -> list[Adversary]:
+    """Who can learn how much, from the weakest view to the strongest."""
+    m = plan.request.colluders
+    known = plan.guarantees
+    people = "nobody" if m == 0 else "1 contributor" if m == 1 else f"up to {m:,} contributors"
+    who = {
+        "report": "to the collector, who sees the perturbed report",
+        "truths": f"to the collector, told by {people} whether they reported truthfully",
+        "cards": f"to the collector, given the secret cards of {people}",
+        "dealer": "to collector and dealer together, should they break their promise",
+    }
+    if not isinstance(plan.mechanism, JRR | DRR):
+        who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
+    return [
+        Adversary(view, text, known[view], f"{text[0].upper()}{text[1:]}: {meaning(known[view])}.")
+        for view, text in who.items()
+    ]
+
+
+def instructions(mechanism: Mechanism) -> str:
+    """What a contributor's device does, in one sentence."""
+    if isinstance(mechanism, DRR):
+        own = (
+            f", with probability {mechanism.own:.4g} a value it draws at random"
+            if mechanism.own
+            else ""
+        )
+        return (
+            f"With probability {mechanism.truth:.4g} the device reports your true answer, "
+            f"with probability {mechanism.dealt:.4g} the answer on a secret card that it was "
+            f"dealt{own}; nobody is told which."
+        )
+    if isinstance(mechanism, JRR):
+        return (
+            f"The device was dealt a secret card: with a plus card it reports your true answer "
+            f"with probability {mechanism.p + mechanism.s:.4g}, with a minus card with "
+            f"probability {mechanism.p - mechanism.s:.4g}, otherwise another answer; the "
+            "collector does not know your card."
+        )
+    p = mechanism.moments.p[0]
+    return (
+        f"The device reports your true answer with probability {p:.4g}, otherwise another "
+        "answer drawn at random; nobody is told which."
+    )
+
+
+def contributor_text(plan: Plan) -> str:
+    """What a contributor should be told before answering."""
+    strongest = adversaries(plan)
+    lines = [
+        "Your answer is changed at random on your own device before it is sent.",
+        instructions(plan.mechanism),
+        f"{strongest[0].sentence}",
+    ]
+    if len(strongest) > 1:
+        lines.append(strongest[2].sentence)
+        lines.append(strongest[3].sentence)
+        lines.append("The dealer alone never sees a report; the collector never sees a card.")
+        lines.append(CAVEAT)
+    lines.append("Each survey that asks you again learns as much again: the ε add up.")
+    return "\n".join(lines)
+
+
+def consent(plan: Plan, question: str = "the question") -> str:
+    """A paragraph for an ethics board."""
+    request, rows = plan.request, adversaries(plan)
+    z = 1.96
+    text = (
+        f"{request.n:,} participants answer {question} through {_name(plan.mechanism)}, a form of "
+        "randomized response: each participant's device perturbs the answer at random before it "
+        "leaves the device, so that no report tells by itself whether it is true. "
+        f"{rows[0].sentence} "
+    )
+    if len(rows) > 1:
+        text += f"{rows[2].sentence} {rows[3].sentence} "
+        text += (
+            "This bound is kept by a cap chosen in advance. "
+            if not math.isinf(rows[3].epsilon)
+            else "No cap on the dealer was set: dealer and collector must not collude. "
+        )
+        text += f"{CAVEAT} "
+    text += (
+        "These bounds hold for every participant and every answer, whatever is known of that "
+        "participant beforehand. The published result is an unbiased estimate of a share "
+        f"with an expected margin of error of ±{100 * z * plan.stderr():.2g} percentage points "
+        "(95%)."
+    )
+    return text
+
+
+def _name(mechanism: Mechanism) -> str:
+    return {"RR": "randomized response", "JRR": "joint randomized response"}.get(
+        mechanism.name, "dealt randomized response"
+    )
+
+
+def show_epsilon(epsilon: float) -> str:
+    """Four digits, rounded up: what is shown is never less than what holds."""
+    if math.isinf(epsilon):
+        return "unbounded"
+    up = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(epsilon))
+    return f"{up.normalize():f}"
+
+
+def _percent(share: float, up: bool = False) -> str:
+    percent = 100 * share
+    return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"

@@ -1,0 +1,227 @@
+"""The most accurate mechanism of each family under a privacy request, in closed form.
+
+Privacy is demanded in the view `cards` (the collector and M colluders who hand over their
+cards) and, with a cap, in the view `dealer`. All constraints are linear in a mechanism's
+probabilities, and along every edge of what they allow the variance is a quadratic in one
+parameter (docs/theory.md, section 7). The optimum found is checked against the exact privacy
+of the mechanism that would run, and moved to the private side of rounding.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from jrr import checks
+from jrr.exact import private_side
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR, even_deck
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.rr import RR, truth_probability
+
+_Some = TypeVar("_Some", bound=Mechanism)
+Frequency = float | tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a plan."""
+
+    n: int
+    epsilon: float
+    colluders: int = 0
+    k: int = 2
+    dealer_epsilon: float | None = None
+    frequency: Frequency = None
+
+    def __post_init__(self) -> None:
+        checks.integer("k", self.k, 2)
+        checks.integer("n", self.n, 2)
+        checks.positive("epsilon", self.epsilon)
+        checks.integer("colluders", self.colluders, 0, self.n - 1)
+        if self.dealer_epsilon is not None:
+            checks.positive("dealer_epsilon", self.dealer_epsilon)
+        object.__setattr__(self, "frequency", _check_frequency(self.frequency))
+
+    @property
+    def budget(self) -> float:
+        """ε that every report must keep; a cap below it binds reports too."""
+        cap = self.dealer_epsilon
+        return self.epsilon if cap is None else min(self.epsilon, cap)
+
+    def allows(self, mechanism: Mechanism) -> bool:
+        """Whether the mechanism that would run keeps what was asked."""
+        cap = self.dealer_epsilon
+        return mechanism.epsilon("cards", self.colluders) <= self.budget and (
+            cap is None or mechanism.epsilon("dealer") <= cap
+        )
+
+    def expected_variance(self, mechanism: Mechanism) -> float:
+        """The criterion: variance of an estimated frequency, averaged over the values.
+
+        At the given frequency; at the worst one of a given interval; or, with none given, on
+        average over all populations (the uniform law on frequency vectors).
+        """
+        a, b, c = mechanism.moments.quadratic(self.n, 1)
+        b, c = b * self.n, c * self.n**2
+        if isinstance(self.frequency, tuple):
+            low, high = self.frequency
+            with np.errstate(divide="ignore", invalid="ignore"):
+                top = np.where(c < 0, np.clip(-b / (2 * c), low, high), high)
+            worst = [a + f * (b + f * c) for f in (low, high, top)]
+            return float(np.max(worst)) / self.n**2
+        if self.frequency is None:
+            first, second = 1 / self.k, 2 / (self.k * (self.k + 1))
+        else:
+            first, second = self.frequency, self.frequency**2
+        return float(np.mean(a + first * b + second * c)) / self.n**2
+
+
+def best_rr(request: Request) -> RR:
+    """Plain randomized response at the whole budget: what no choice may be worse than."""
+    return RR(request.k, epsilon=request.budget)
+
+
+def best_jrr(request: Request) -> Mechanism:
+    """Theorem 10: plain RR or a corner of the edges s(p) that privacy allows."""
+    n, k, m = request.n, request.k, request.colluders
+    rr = best_rr(request)
+    signed = n - n % 2
+    known = min(m, signed - 1)
+    lean = min(1.0, known / (signed - known))
+    cap = request.dealer_epsilon
+    # Each line (a, b) allows s <= (a - p)/b or, with b < 0, s <= (p - a)/-b.
+    lines = [(1.0, 1.0), (0.0, -1.0)]
+    if lean > 0:
+        lines += [(_most_true(request.budget, k), lean), (_least_true(request.budget, k), -lean)]
+    if cap is not None:
+        lines += [(_most_true(cap, k), 1.0), (_least_true(cap, k), -1.0)]
+    top = truth_probability(request.budget, k)
+    candidates = []
+    for p in _edge_points(lines, top, request):
+        s = min(min((a - p) / b for a, b in lines), p, 1 - p)
+        if s > 0:
+            candidates.append(JRR(n, p, s=s, k=k))
+    if not candidates:
+        return rr
+    return least([rr, *_private_joint(request, least(candidates, request))], request)
+
+
+def _edge_points(lines: Sequence[tuple[float, float]], top: float, request: Request) -> set[float]:
+    """Where along the edges the criterion can be least: corners, and inner minima (k > 2)."""
+    k = request.k
+    corners = {top}
+    for i, (a, b) in enumerate(lines):
+        for c, d in lines[:i]:
+            if b != d:
+                corners.add((a * d - c * b) / (d - b))
+    inside = sorted(p for p in corners if 1 / k < p <= top)
+    if k == 2:  # on an edge the criterion is monotone or concave: least at an end
+        return set(inside)
+    points = set(inside)
+    for low, high in zip([1 / k, *inside], inside, strict=False):
+        points.update(_inner_minimum(lines, low, high, request))
+    return points
+
+
+def _inner_minimum(
+    lines: Sequence[tuple[float, float]], low: float, high: float, request: Request
+) -> list[float]:
+    """The least point of one edge, by golden section in 1/(kp - 1), where it is smooth."""
+    k = request.k
+
+    def position(w: float) -> float:
+        return (1 + 1 / w) / k
+
+    def worth(w: float) -> float:
+        p = min(position(w), high)
+        s = max(0.0, min((a - p) / b for a, b in lines))
+        return request.expected_variance(JRR(request.n, p, s=min(s, p, 1 - p), k=k))
+
+    near = 1 / (k * high - 1)
+    far = min(1 / max(k * low - 1, 1e-12), 64 * near)  # further down the noise only grows
+    if not far > near:
+        return []
+    return [position(_golden(worth, near, far))]
+
+
+def _private_joint(request: Request, best: JRR) -> list[Mechanism]:
+    """The JRR nearest to the best one, towards guessing, that rounding leaves private."""
+    guess = 1 / request.k
+
+    def shrunk(p: float) -> JRR:
+        return JRR(request.n, p, s=min(best.s * (p - guess) / (best.p - guess), p, 1 - p), k=best.k)
+
+    p = private_side(best.p, guess, lambda p: p > guess and request.allows(shrunk(p)))
+    return [shrunk(p)] if p > guess else []
+
+
+def best_drr(request: Request) -> Mechanism:
+    """Theorem 11: plain RR, or as few decoys of one's own as the cap allows."""
+    n, k, m = request.n, request.k, request.colluders
+    cap = request.dealer_epsilon
+    rr = best_rr(request)
+    if cap is not None and cap <= request.epsilon:
+        return rr
+    gain = math.expm1(request.budget)
+    hidden = max(0, min(even_deck(n, k)) - m) / (n - m)
+    ratio = 0.0 if cap is None else k / math.expm1(cap)  # own >= ratio * truth
+    truth = gain * hidden / (1 + gain * (hidden * (1 + ratio) - ratio / k))
+    own = ratio * truth
+    if not (truth > 0 and truth + own <= 1):
+        return rr
+
+    def shrunk(kept: float) -> DRR:
+        # What the truth loses, one's own decoys gain; with no cap there are none of these.
+        return DRR(n, kept, own and own + (truth - kept), k)
+
+    floor = 2.0**-52
+    kept = private_side(truth, floor, lambda t: request.allows(shrunk(t)))
+    return least([rr, shrunk(kept)] if kept > floor else [rr], request)
+
+
+def least(candidates: Sequence[_Some], request: Request) -> _Some:
+    """The candidate with the smallest expected variance; the first of equals."""
+    return min(candidates, key=request.expected_variance)
+
+
+def _most_true(epsilon: float, k: int) -> float:
+    """The largest belief in a truthful report that ε allows."""
+    return truth_probability(epsilon, k)
+
+
+def _least_true(epsilon: float, k: int) -> float:
+    """The smallest belief in a truthful report that ε allows."""
+    return 1 / (1 + (k - 1) * math.exp(epsilon))
+
+
+def _golden(worth: Callable[[float], float], low: float, high: float, rounds: int = 60) -> float:
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = low, high
+    c, d = b - ratio * (b - a), a + ratio * (b - a)
+    at_c, at_d = worth(c), worth(d)
+    for _ in range(rounds):
+        if at_c < at_d:
+            b, d, at_d = d, c, at_c
+            c = b - ratio * (b - a)
+            at_c = worth(c)
+        else:
+            a, c, at_c = c, d, at_d
+            d = a + ratio * (b - a)
+            at_d = worth(d)
+    return (a + b) / 2
+
+
+def _check_frequency(frequency: object) -> Frequency:
+    allowed = "a number in 0..1, an interval (low, high) in 0..1, or None"
+    if frequency is None:
+        return None
+    if isinstance(frequency, tuple | list):
+        if len(frequency) != 2:
+            raise checks.refusal("frequency", frequency, allowed)
+        low = checks.real("frequency", frequency[0], allowed, 0.0, 1.0)
+        high = checks.real("frequency", frequency[1], allowed, low, 1.0)
+        return (low, high)
+    return checks.real("frequency", frequency, allowed, 0.0, 1.0)

@@ -1,0 +1,137 @@
+"""Pictures of plans and results. Needs the extra [plots]; draws to files, never to screens."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jrr.demo import Survey
+from jrr.errors import JrrError
+from jrr.plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {"rr": "#7f7f7f", "jrr": "#1f77b4", "drr": "#d95f02", "paper": "#9ecae1"}
+LABELS = {
+    "rr": "RR: everybody lies alone",
+    "jrr": "JRR: lies cancel in the deck",
+    "drr": "DRR: decoys come from the deck",
+}
+
+
+def draw_plan(plan: Plan, path: str | Path) -> Path:
+    """Standard error against the true frequency for every mechanism of the comparison."""
+    figure = _figure(7.2, 4.4)
+    axes = figure.subplots()
+    frequencies = [float(f) for f in np.linspace(0, 1, 101)]
+    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    for row in plan.compare(frequencies):
+        if row.mechanism is not None:
+            errors = [100 * row.stderr[f] for f in frequencies]
+            style = "--" if row.note.startswith("breaks") else "-"
+            label = f"{row.name} ({row.note})" if row.note else row.name
+            axes.plot(
+                [100 * f for f in frequencies],
+                errors,
+                style,
+                color=COLOURS[kinds[row.name]],
+                label=label,
+                linewidth=2,
+            )
+    request = plan.request
+    axes.set_xlabel("true frequency (%)")
+    axes.set_ylabel("standard error (percentage points)")
+    axes.set_ylim(bottom=0)
+    cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
+    axes.set_title(
+        f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
+        f"{request.colluders} colluders; dealer cap: {cap}",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8)
+    return _save(figure, path)
+
+
+def draw_survey(survey: Survey, path: str | Path, level: float = 0.95) -> Path:
+    """Estimates with their intervals beside the truth, and their standard errors."""
+    figure = _figure(8.0, 3.4)
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    families: list[str] = [name for name in ("rr", "jrr", "drr") if name in survey.outcomes]
+    _draw_intervals(left, survey, families, level)
+    errors = {name: 100 * float(survey.outcomes[name].estimate.stderr[1]) for name in families}
+    _draw_errors(right, errors)
+    request = survey.outcomes[families[0]].plan.request
+    figure.suptitle(
+        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} against the "
+        f"collector and {request.colluders} colluders",
+        fontsize=10,
+    )
+    return _save(figure, path)
+
+
+def _draw_intervals(axes: "Axes", survey: Survey, families: Sequence[str], level: float) -> None:
+    for row, name in enumerate(families):
+        estimate = survey.outcomes[name].estimate
+        low, high = estimate.interval(level)
+        middle = 100 * float(estimate.frequencies[1])
+        axes.errorbar(
+            middle,
+            row,
+            xerr=[[middle - 100 * float(low[1])], [100 * float(high[1]) - middle]],
+            fmt="o",
+            color=COLOURS[name],
+            capsize=4,
+            linewidth=2,
+        )
+    axes.axvline(100 * survey.truth, color="black", linewidth=1, linestyle=":")
+    axes.annotate(
+        "truth",
+        (100 * survey.truth, -0.45),
+        ha="left",
+        fontsize=8,
+        textcoords="offset points",
+        xytext=(4, 0),
+    )
+    axes.set_yticks(range(len(families)), [LABELS[name] for name in families], fontsize=8)
+    axes.set_ylim(len(families) - 0.5, -0.6)
+    axes.set_xlabel(f"estimated yes (%), {level:.0%} interval")
+
+
+def _draw_errors(axes: "Axes", errors: Mapping[str, float]) -> None:
+    names = list(errors)
+    bars = axes.barh(
+        range(len(names)), list(errors.values()), color=[COLOURS[name] for name in names]
+    )
+    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=3)
+    axes.set_yticks([])
+    axes.set_ylim(len(names) - 0.5, -0.6)
+    axes.set_xlim(0, 1.2 * max(errors.values()))
+    axes.set_xlabel("standard error (points)")
+
+
+def _figure(width: float, height: float) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise JrrError("pictures need the extra [plots]: pip install 'jrr[plots]'") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(figure: "Figure", path: str | Path) -> Path:
+    path = Path(path)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    kinds = sorted(figure.canvas.get_supported_filetypes())
+    if path.suffix[1:].lower() not in kinds:
+        raise JrrError(f"path must end in one of {', '.join(kinds)}, got path={str(path)!r}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial{path.suffix}")
+    try:
+        figure.savefig(partial, dpi=150)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
