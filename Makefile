@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow lint bench lock clean help
+.PHONY: demo test test-slow lint bench docs lock clean help
 
 demo: .venv/.ready ## run a whole survey on the embedded default
 	$(BIN)/jrr demo $(ARGS)
@@ -23,6 +23,11 @@ lint: .venv/.ready ## check style, types and layering
 
 bench: .venv/.ready ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: .venv/.ready ## write docs/cli.md and docs/demo.png anew
+	$(BIN)/python docs/make_cli.py
+	$(BIN)/jrr demo --seed 7 --out build/docs
+	cp build/docs/survey.png docs/demo.png
 
 lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock
 	rm -f uv.lock

@@ -1,9 +1,9 @@
 """The paper's parameter search (its Algorithm 1), result for result, without its loops.
 
 The paper walks down a grid of p and, for each p, up a grid of ρ from 1 - 1/p, and takes the
-first point that meets its privacy constraint (Theorem 2 at ε). At a given p the feasible ρ
-are an interval around 0 whose ends have closed forms (docs/theory.md, section 7), so only the
-grid points next to its lower end need a look.
+first point that meets its privacy constraint (the paper's Theorem 2 at ε). At a given p the
+feasible ρ are an interval around 0 whose ends have closed forms (docs/theory.md, Theorem 12),
+so only the grid points next to its lower end need a look.
 """
 
 import math
@@ -70,7 +70,7 @@ def _first_feasible(n: int, p: float, epsilon: float, m: int, step: float) -> fl
 
 
 def _feasible(n: int, p: float, rho: float, ratio: float, m: int) -> bool:
-    """The paper's constraint: Theorem 2 with M colluders stays below ε."""
+    """The paper's constraint: its Theorem 2 with M colluders stays below ε."""
     q = 1 - p
     p_max = max((1 - rho) * p, p + rho * q)
     p_min = min((1 - rho) * q, q + rho * p)

@@ -1,9 +1,9 @@
-"""The most accurate mechanism of each family under a privacy request, in closed form.
+"""The most accurate mechanism of each family under a privacy request.
 
 Privacy is demanded in the view `cards` (the collector and M colluders who hand over their
 cards) and, with a cap, in the view `dealer`. All constraints are linear in a mechanism's
 probabilities, and along every edge of what they allow the variance is a quadratic in one
-parameter (docs/theory.md, section 7). The optimum found is checked against the exact privacy
+parameter, so few points can be optimal (docs/theory.md, section 7). The optimum found is checked against the exact privacy
 of the mechanism that would run, and moved to the private side of rounding.
 """
 

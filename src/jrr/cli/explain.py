@@ -13,14 +13,14 @@ from jrr.explain import adversaries, consent, contributor_text
 @click.option("--question", default="the question", help="The question, for the consent text.")
 @json_option
 def explain(question: str, as_json: bool, **survey: Any) -> None:
-    r"""Say in plain words what a survey does to its contributors.
+    """Say in plain words what a survey does to its contributors.
 
     What a contributor should be told, what each adversary can learn, and a paragraph for an
     ethics board. Takes the options of `jrr plan`.
 
     \b
     jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
-    """
+    """  # noqa: D301 - click reads the \b
     made = make_plan(**survey)
     rows = adversaries(made)
     if as_json:

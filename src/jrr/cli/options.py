@@ -38,6 +38,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one li
 
 def survey_options(command: F) -> F:
     """What a survey is: how many people, which guarantee, what is known beforehand."""
+    command = dealer_options(command)
     for option in reversed(
         (
             click.option(
@@ -78,7 +79,7 @@ def survey_options(command: F) -> F:
         )
     ):
         command = option(command)
-    return dealer_options(command)
+    return command
 
 
 def dealer_options(command: F) -> F:

@@ -23,7 +23,7 @@ SHOWN = ("report", "truths", "cards", "dealer")
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
 @json_option
 def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -> None:
-    r"""Choose a mechanism before a survey, and compare it with the others.
+    """Choose a mechanism before a survey, and compare it with the others.
 
     Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
     unless told otherwise.
@@ -31,7 +31,7 @@ def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -
     \b
     jrr plan -n 10000 -e 0.1 -M 5
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
-    """
+    """  # noqa: D301 - click reads the \b
     made = make_plan(**survey)
     reach = {}
     if margin is not None:

@@ -1,0 +1,54 @@
+"""The core: reports against bare numpy, the paper's search against its loops, planning."""
+
+import numpy as np
+from tests.literal_algorithm1 import literal_algorithm1
+
+import jrr
+from benchmarks.timing import alternate, ratio
+
+N = 1_000_000
+
+
+def respond_and_tally() -> list[dict[str, object]]:
+    """Binary reports with secure randomness, validation included, against the barest numpy."""
+    generator = np.random.default_rng(1)
+    values = (generator.random(N) < 0.1).astype(np.int64)
+    rr = jrr.RR(epsilon=0.1)
+    joint = jrr.JRR(n=N, p=rr.p, s=0.4)
+    dealt = jrr.DRR(n=N, truth=0.05, own=0.01)
+    joint_cards, dealt_cards = joint.deal(), dealt.deal()
+    best = alternate(
+        {
+            "numpy": lambda: np.bincount(generator.random(N) < rr.p),
+            "RR": lambda: rr.tally(rr.respond(values)),
+            "JRR": lambda: joint.tally(joint.respond(values, joint_cards)),
+            "DRR": lambda: dealt.tally(dealt.respond(values, dealt_cards)),
+        },
+        rounds=25,
+    )
+    return [ratio(name, "numpy", best, at_most=1.0) for name in ("RR", "JRR", "DRR")]
+
+
+def search() -> list[dict[str, object]]:
+    """The paper's Algorithm 1 at its default setting."""
+    best = alternate(
+        {
+            "algorithm1": lambda: jrr.algorithm1(10_000, 0.1, 5),
+            "literal loops": lambda: literal_algorithm1(10_000, 0.1, 5, 1e-4, 1e-4),
+        },
+        rounds=50,
+    )
+    return [ratio("algorithm1", "literal loops", best, at_most=0.01)]
+
+
+def planning() -> list[dict[str, object]]:
+    """A whole plan against one evaluation of a variance."""
+    mechanism = jrr.plan(10_000, 0.1, 5).mechanism
+    best = alternate(
+        {
+            "plan": lambda: jrr.plan(10_000, 0.1, 5, dealer_epsilon=2.1),
+            "variance": lambda: mechanism.variance([9_000, 1_000]),
+        },
+        rounds=200,
+    )
+    return [ratio("plan", "variance", best, at_most=50.0)]

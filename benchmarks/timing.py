@@ -1,0 +1,27 @@
+"""Time several functions in turn, so that whatever else the machine does hits all of them."""
+
+import time
+from collections.abc import Callable, Mapping
+
+
+def alternate(functions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Best seconds of each function over `rounds` turns."""
+    best = dict.fromkeys(functions, float("inf"))
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def ratio(of: str, to: str, best: Mapping[str, float], at_most: float) -> dict[str, object]:
+    """One measured ratio beside the bound it is meant to keep."""
+    value = best[of] / best[to]
+    return {
+        "what": f"{of} / {to}",
+        "seconds": {of: best[of], to: best[to]},
+        "ratio": value,
+        "at_most": at_most,
+        "kept": value <= at_most,
+    }

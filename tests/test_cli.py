@@ -1,0 +1,158 @@
+"""The command line as a person or a script meets it: real processes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr.cli.app import cli, run
+
+
+def jrr(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "jrr.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        check=False,
+    )
+
+
+def last_json(result: subprocess.CompletedProcess[str]) -> Any:
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def test_every_command_has_help_and_json() -> None:
+    for name, command in cli.commands.items():
+        names = {option for parameter in command.params for option in parameter.opts}
+        assert "--json" in names, name
+        assert command.help, name
+
+
+def test_plan_says_what_it_guarantees_in_every_view() -> None:
+    document = last_json(jrr("plan", "-n", "10000", "-e", "0.1", "-M", "5", "--json"))
+    assert document["mechanism"]["mechanism"] == "DRR"
+    assert document["dealer_capped"] is True
+    assert document["dealer_epsilon"] == pytest.approx(2.1)
+    views = document["guarantees"]
+    assert views["report"] <= views["truths"] <= views["cards"] <= 0.1
+    assert views["dealer"] <= 2.1
+    assert [row["name"] for row in document["compare"]] == [
+        "RR",
+        "JRR (Algorithm 1)",
+        "JRR (optimal)",
+        "DRR",
+    ]
+
+
+def test_no_cap_must_be_asked_for_and_is_marked() -> None:
+    capped, uncapped = jrr("plan", "-e", "0.1"), jrr("plan", "-e", "0.1", "--no-dealer-cap")
+    assert "NO CAP ON THE DEALER" not in capped.stdout
+    assert "NO CAP ON THE DEALER" in uncapped.stdout
+    document = last_json(jrr("plan", "-e", "0.1", "--no-dealer-cap", "--json"))
+    assert document["dealer_capped"] is False
+    assert document["guarantees"]["dealer"] == "unbounded"
+
+
+def test_plan_answers_how_many_people_and_which_epsilon() -> None:
+    reach = last_json(jrr("plan", "-e", "0.1", "--margin", "0.02", "--json"))["reach"]
+    assert reach["required_n"] > 10_000
+    assert reach["required_epsilon"] > 0.1
+    beyond = last_json(jrr("plan", "-k", "3", "-n", "4", "-M", "1", "--margin", "1e-9", "--json"))
+    assert beyond["reach"]["required_epsilon"] is None
+
+
+def test_plan_draws(tmp_path: Path) -> None:
+    picture = tmp_path / "plan.png"
+    assert jrr("plan", "--plot", str(picture)).returncode == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.png"]
+
+
+def test_explain_names_the_view_of_every_guarantee() -> None:
+    text = jrr("explain", "-e", "0.1", "--question", "whether they smoke").stdout
+    for words in ("report:", "truths:", "cards:", "dealer:", "whether they smoke", "together"):
+        assert words in text
+    plain = last_json(jrr("explain", "--mechanism", "rr", "--json"))
+    assert [row["view"] for row in plain["adversaries"]] == ["report"]
+    assert "dealer" not in plain["contributor"]
+
+
+def test_demo_prints_one_object_last(tmp_path: Path) -> None:
+    result = jrr("demo", "--json", "--seed", "3", cwd=tmp_path)
+    document = last_json(result)
+    assert list(document) == [
+        "reports",
+        "truth",
+        "estimate",
+        "stderr",
+        "interval",
+        "rr_stderr",
+        "mechanism",
+        "seconds",
+    ]
+    assert document["reports"] == 10_000
+    assert document["truth"] == 0.1
+    assert document["stderr"] < document["rr_stderr"] / 2
+    assert document["interval"][0] < document["estimate"] < document["interval"][1]
+    assert (tmp_path / "jrr-demo" / "survey.png").exists()
+
+
+def test_demo_table_is_reproducible_with_a_seed(tmp_path: Path) -> None:
+    first, second = (jrr("demo", "--seed", "5", cwd=tmp_path).stdout for _ in range(2))
+    assert first == second
+    assert all(name in first for name in ("RR", "JRR", "DRR", "95% interval"))
+
+
+@pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
+def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> None:
+    result = jrr("demo", "-n", "999", "-e", "1", "--mechanism", mechanism, "--json", cwd=tmp_path)
+    assert last_json(result)["reports"] == 999
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan", "-e", "-1"], "epsilon must be a finite number > 0, got epsilon=-1.0"),
+        (["plan", "-e", "nan"], "epsilon must be a finite number > 0, got epsilon=nan"),
+        (["plan", "-e", "x"], "'x' is not a valid float"),
+        (["plan", "-n", "1"], "n must be a whole number >= 2, got n=1"),
+        (["plan", "-n", "5", "-M", "5"], "colluders must be a whole number in 0..4"),
+        (["plan", "-f", "2"], "frequency must be"),
+        (["plan", "-f", "a:b"], "must be a number or LOW:HIGH"),
+        (["plan", "-f", "0.1:0.2:0.3"], "must be a number or LOW:HIGH"),
+        (["plan", "--margin", "0"], "margin must be a finite number > 0"),
+        (["plan", "--no-dealer-cap", "--dealer-epsilon", "1"], "must not be given together"),
+        (["plan", "--plot", "plan.xyz"], "path must end in one of"),
+        (["demo", "--yes", "1.5"], "yes must be in 0..1, got yes=1.5"),
+        (["demo", "--seed", "-1"], "seed must be a whole number >= 0"),
+        (["unknown"], "No such command 'unknown'"),
+    ],
+)
+def test_refusals_are_one_line_with_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("jrr: error: ")
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_picture_that_cannot_be_written_fails_with_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert run(["plan", "--plot", str(tmp_path / "file" / "plan.png")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    assert "Usage: jrr" in capsys.readouterr().out

@@ -1,0 +1,45 @@
+"""The names that `import jrr` promises."""
+
+import types
+
+import jrr
+
+PUBLIC = [
+    "DRR",
+    "Difference",
+    "Estimate",
+    "JRR",
+    "JrrError",
+    "Mechanism",
+    "Plan",
+    "RR",
+    "SecureRandom",
+    "SeededRandom",
+    "Tally",
+    "algorithm1",
+    "difference",
+    "from_dict",
+    "plan",
+    "postprocess",
+    "required_epsilon",
+    "required_n",
+]
+
+
+def test_public_names() -> None:
+    assert sorted(jrr.__all__) == PUBLIC
+
+
+def test_everything_else_is_private_or_a_submodule() -> None:
+    others = {name for name in dir(jrr) if not name.startswith("_")} - set(PUBLIC)
+    strangers = [
+        name
+        for name in others
+        if not isinstance(getattr(jrr, name), types.ModuleType)
+        or getattr(jrr, name).__name__ != f"jrr.{name}"
+    ]
+    assert strangers == []
+
+
+def test_version_is_a_version() -> None:
+    assert [part.isdigit() for part in jrr.__version__.split(".")] == [True] * 3
