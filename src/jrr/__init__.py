@@ -4,7 +4,7 @@ from jrr import postprocess
 from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
 from jrr.estimate import Difference, Estimate, difference
-from jrr.mechanisms import DRR, JRR, RR, Mechanism, from_dict
+from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism, from_dict
 from jrr.plan import Plan, plan, required_epsilon, required_n
 from jrr.randomness import SecureRandom, SeededRandom
 from jrr.tally import Tally
@@ -12,7 +12,10 @@ from jrr.tally import Tally
 __all__ = [
     "DRR",
     "JRR",
+    "OLH",
+    "OUE",
     "RR",
+    "SUE",
     "Difference",
     "Estimate",
     "JrrError",

@@ -9,7 +9,9 @@ from decimal import ROUND_CEILING, Context
 
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.unary import Unary
 from jrr.plan import Plan
 
 CAVEAT = (
@@ -58,12 +60,17 @@ def adversaries(plan: Plan) -> list[Adversary]:
         "cards": f"to the collector, given the secret cards of {people}",
         "dealer": "to collector and dealer together, should they break their promise",
     }
-    if not isinstance(plan.mechanism, JRR | DRR):
+    if not deals(plan.mechanism):
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
     return [
         Adversary(view, text, known[view], f"{text[0].upper()}{text[1:]}: {meaning(known[view])}.")
         for view, text in who.items()
     ]
+
+
+def deals(mechanism: Mechanism) -> bool:
+    """Whether there are cards, and so a dealer."""
+    return mechanism.moments.deck is not None
 
 
 def instructions(mechanism: Mechanism) -> str:
@@ -85,6 +92,24 @@ def instructions(mechanism: Mechanism) -> str:
             f"with probability {mechanism.p + mechanism.s:.4g}, with a minus card with "
             f"probability {mechanism.p - mechanism.s:.4g}, otherwise another answer; the "
             "collector does not know your card."
+        )
+    if isinstance(mechanism, Unary):
+        cards = {
+            "none": "",
+            "joint": ", each leaned towards or away from the truth by a secret card",
+            "dealt": ", each leaned towards yes or no by a secret card",
+        }[mechanism.coupling]
+        return (
+            f'The device asks itself "is this my answer?" for each of the {mechanism.k} answers '
+            f"and reports yes with probability {mechanism.p:.4g} where it is, "
+            f"{mechanism.q:.4g} where it is not{cards}."
+        )
+    if isinstance(mechanism, OLH):
+        cards = ", leaned by a secret card" if deals(mechanism) else ""
+        return (
+            f"The device sorts all answers at random into {mechanism.g} groups and reports the "
+            f"group of your answer with probability {mechanism.p:.4g}, otherwise another "
+            f"group{cards}."
         )
     p = mechanism.moments.p[0]
     return (
@@ -115,9 +140,9 @@ def consent(plan: Plan, question: str = "the question") -> str:
     request, rows = plan.request, adversaries(plan)
     z = 1.96
     text = (
-        f"{request.n:,} participants answer {question} through {_name(plan.mechanism)}, a form of "
-        "randomized response: each participant's device perturbs the answer at random before it "
-        "leaves the device, so that no report tells by itself whether it is true. "
+        f"{request.n:,} participants answer {question} through {NAMES[plan.mechanism.name]}, a "
+        "form of randomized response: each participant's device perturbs the answer at random "
+        "before it leaves the device, so that no report tells by itself whether it is true. "
         f"{rows[0].sentence} "
     )
     if len(rows) > 1:
@@ -137,10 +162,14 @@ def consent(plan: Plan, question: str = "the question") -> str:
     return text
 
 
-def _name(mechanism: Mechanism) -> str:
-    return {"RR": "randomized response", "JRR": "joint randomized response"}.get(
-        mechanism.name, "dealt randomized response"
-    )
+NAMES = {
+    "RR": "randomized response",
+    "JRR": "joint randomized response",
+    "DRR": "dealt randomized response",
+    "SUE": "symmetric unary encoding",
+    "OUE": "optimised unary encoding",
+    "OLH": "optimised local hashing",
+}
 
 
 def show_epsilon(epsilon: float) -> str:

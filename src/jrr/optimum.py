@@ -3,8 +3,9 @@
 Privacy is demanded in the view `cards` (the collector and M colluders who hand over their
 cards) and, with a cap, in the view `dealer`. All constraints are linear in a mechanism's
 probabilities, and along every edge of what they allow the variance is a quadratic in one
-parameter, so few points can be optimal (docs/theory.md, section 7). The optimum found is checked against the exact privacy
-of the mechanism that would run, and moved to the private side of rounding.
+parameter, so few points can be optimal (docs/theory.md, section 7). The optimum found is
+checked against the exact privacy of the mechanism that would run, and moved to the private
+side of rounding.
 """
 
 import math
@@ -18,8 +19,10 @@ from jrr import checks
 from jrr.exact import private_side
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR, even_deck
+from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
+from jrr.mechanisms.unary import OUE, SUE
 
 _Some = TypeVar("_Some", bound=Mechanism)
 Frequency = float | tuple[float, float] | None
@@ -61,21 +64,21 @@ class Request:
     def expected_variance(self, mechanism: Mechanism) -> float:
         """The criterion: variance of an estimated frequency, averaged over the values.
 
-        At the given frequency; at the worst one of a given interval; or, with none given, on
-        average over all populations (the uniform law on frequency vectors).
+        At the given frequency; at the worst one of a given interval; or, with none given, for
+        k = 2 on average over all frequencies, for larger domains in the worst population.
         """
         a, b, c = mechanism.moments.quadratic(self.n, 1)
         b, c = b * self.n, c * self.n**2
-        if isinstance(self.frequency, tuple):
-            low, high = self.frequency
+        known = self.frequency
+        if known is None and self.k > 2:
+            known = 1 / self.k  # the worst population: variances are concave in the frequency
+        if isinstance(known, tuple):
+            low, high = known
             with np.errstate(divide="ignore", invalid="ignore"):
                 top = np.where(c < 0, np.clip(-b / (2 * c), low, high), high)
             worst = [a + f * (b + f * c) for f in (low, high, top)]
             return float(np.max(worst)) / self.n**2
-        if self.frequency is None:
-            first, second = 1 / self.k, 2 / (self.k * (self.k + 1))
-        else:
-            first, second = self.frequency, self.frequency**2
+        first, second = (1 / 2, 1 / 3) if known is None else (known, known**2)
         return float(np.mean(a + first * b + second * c)) / self.n**2
 
 
@@ -180,6 +183,34 @@ def best_drr(request: Request) -> Mechanism:
     floor = 2.0**-52
     kept = private_side(truth, floor, lambda t: request.allows(shrunk(t)))
     return least([rr, shrunk(kept)] if kept > floor else [rr], request)
+
+
+def best_unary(kind: type[OUE] | type[SUE], coupling: str, request: Request) -> Mechanism:
+    """A unary encoding with its best lean under the request."""
+    if coupling == "none":
+        return kind(request.k, epsilon=request.budget)
+    return kind(
+        request.k,
+        epsilon=request.epsilon,
+        coupling=coupling,
+        n=request.n,
+        colluders=request.colluders,
+        dealer_epsilon=request.dealer_epsilon,
+    )
+
+
+def best_hashed(coupling: str, request: Request) -> Mechanism:
+    """Local hashing with its best lean under the request."""
+    if coupling == "none":
+        return OLH(request.k, epsilon=request.budget)
+    return OLH(
+        request.k,
+        epsilon=request.epsilon,
+        coupling=coupling,
+        n=request.n,
+        colluders=request.colluders,
+        dealer_epsilon=request.dealer_epsilon,
+    )
 
 
 def least(candidates: Sequence[_Some], request: Request) -> _Some:

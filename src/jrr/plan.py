@@ -1,9 +1,9 @@
 """From what a person knows before a survey to a mechanism, and back (docs/theory.md, section 7)."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from jrr import checks
 from jrr.algorithm1 import algorithm1
@@ -12,7 +12,17 @@ from jrr.estimate import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
-from jrr.optimum import Frequency, Request, best_drr, best_jrr, best_rr, least
+from jrr.mechanisms.unary import OUE, SUE
+from jrr.optimum import (
+    Frequency,
+    Request,
+    best_drr,
+    best_hashed,
+    best_jrr,
+    best_rr,
+    best_unary,
+    least,
+)
 from jrr.privacy import VIEWS
 
 FREQUENCIES = (0.0, 0.01, 0.1, 0.25, 0.5)  # where comparisons are shown
@@ -21,7 +31,17 @@ _FAMILIES: Mapping[str, Callable[[Request], Mechanism]] = {
     "jrr": best_jrr,
     "drr": best_drr,
 }
-MECHANISMS = ("auto", *_FAMILIES)
+_ENCODED: Mapping[str, Callable[[Request], Mechanism]] = {
+    "sue": partial(best_unary, SUE, "none"),
+    "sue-joint": partial(best_unary, SUE, "joint"),
+    "sue-dealt": partial(best_unary, SUE, "dealt"),
+    "oue": partial(best_unary, OUE, "none"),
+    "oue-joint": partial(best_unary, OUE, "joint"),
+    "oue-dealt": partial(best_unary, OUE, "dealt"),
+    "olh": partial(best_hashed, "none"),
+    "olh-joint": partial(best_hashed, "joint"),
+}
+MECHANISMS = ("auto", *_FAMILIES, *_ENCODED)
 
 
 @dataclass(frozen=True)
@@ -57,7 +77,7 @@ class Plan:
         return guarantees(self.mechanism, self.request.colluders)
 
     def compare(self, frequencies: Sequence[float] = FREQUENCIES) -> list[Row]:
-        """RR, JRR by the paper's Algorithm 1, optimal JRR and DRR beside each other."""
+        """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
         request = self.request
         rows = []
         makers: tuple[tuple[str, Callable[[Request], Mechanism]], ...] = (
@@ -66,6 +86,8 @@ class Plan:
             ("JRR (optimal)", best_jrr),
             ("DRR", best_drr),
         )
+        if request.k > 2:  # encodings of a larger domain
+            makers += tuple((_shown(name), f) for name, f in _ENCODED.items())
         for name, make in makers:
             try:
                 mechanism = make(request)
@@ -103,13 +125,18 @@ def plan(
 
     n: contributors per deck. dealer_epsilon: what a dealer that colludes with the collector
     may learn at most (None: no cap). frequency: what is known of the answer beforehand, a
-    number, an interval (low, high), or None. By that criterion no plan is worse than RR.
+    number, an interval (low, high: its worst is counted), or None (k = 2: the mean over all
+    frequencies; larger k: the mean over the values of the worst population). By that
+    criterion no plan is worse than RR.
     """
     checks.one_of("view", view, ("cards",))
     kind = checks.one_of("mechanism", mechanism, MECHANISMS)
     request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
-    chosen = _FAMILIES.values() if kind == "auto" else (_FAMILIES[kind],)
-    return Plan(request, least([best(request) for best in chosen], request))
+    known = {**_FAMILIES, **_ENCODED}
+    if kind != "auto":
+        return Plan(request, known[kind](request))
+    families = _FAMILIES if k == 2 else known
+    return Plan(request, least(list(_those_that_exist(families.values(), request)), request))
 
 
 def required_n(
@@ -180,6 +207,23 @@ def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
     """View -> ε for every view that has a meaning for the mechanism."""
     paper = isinstance(mechanism, JRR) and mechanism.k == 2
     return {view: mechanism.epsilon(view, colluders) for view in VIEWS if view != "paper" or paper}
+
+
+def _shown(name: str) -> str:
+    encoding, _, coupling = name.partition("-")
+    return f"{encoding.upper()} + {coupling}" if coupling else encoding.upper()
+
+
+def _those_that_exist(
+    families: Iterable[Callable[[Request], Mechanism]], request: Request
+) -> Iterator[Mechanism]:
+    """The best of each family; RR always exists, others may be refused."""
+    for best in families:
+        try:
+            yield best(request)
+        except JrrError:
+            if best is best_rr:
+                raise
 
 
 def _paper_jrr(request: Request) -> JRR:

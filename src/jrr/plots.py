@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {"rr": "#7f7f7f", "jrr": "#1f77b4", "drr": "#d95f02", "paper": "#9ecae1"}
+COLOURS = {
+    "rr": "#7f7f7f",
+    "jrr": "#1f77b4",
+    "drr": "#d95f02",
+    "paper": "#9ecae1",
+    "sue": "#66a61e",
+    "oue": "#7570b3",
+    "olh": "#e7298a",
+}
 LABELS = {
     "rr": "RR: everybody lies alone",
     "jrr": "JRR: lies cancel in the deck",
@@ -28,16 +36,21 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes = figure.subplots()
     frequencies = [float(f) for f in np.linspace(0, 1, 101)]
     kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    encodings = {"SUE": "sue", "OUE": "oue", "OLH": "olh"}
     for row in plan.compare(frequencies):
         if row.mechanism is not None:
             errors = [100 * row.stderr[f] for f in frequencies]
             style = "--" if row.note.startswith("breaks") else "-"
+            if row.name.endswith("+ joint"):
+                style = "-."
+            elif row.name.endswith("+ dealt"):
+                style = ":"
             label = f"{row.name} ({row.note})" if row.note else row.name
             axes.plot(
                 [100 * f for f in frequencies],
                 errors,
                 style,
-                color=COLOURS[kinds[row.name]],
+                color=COLOURS[kinds.get(row.name) or encodings[row.name.split(" ")[0]]],
                 label=label,
                 linewidth=2,
             )

@@ -4,6 +4,8 @@ Each takes frequencies and gives frequencies. The result is easier to read and u
 to the truth, but no longer unbiased: keep standard errors and intervals of the original.
 """
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -29,6 +31,43 @@ def project_simplex(frequencies: ArrayLike) -> Floats:
     kept = np.nonzero(falling > shifts)[0][-1]
     projected: Floats = np.maximum(vector - shifts[kept], 0.0)
     return projected
+
+
+def normalise(frequencies: ArrayLike) -> Floats:
+    """Cut at 0 and divide by the sum, so that the rest adds up to 1 (norm-mul)."""
+    positive = np.maximum(_vector(frequencies), 0.0)
+    total = float(positive.sum())
+    if total == 0:
+        raise checks.refusal("frequencies", frequencies, "above 0 somewhere, to be normalised")
+    normal: Floats = positive / total
+    return normal
+
+
+def norm_cut(frequencies: ArrayLike) -> Floats:
+    """Cut at 0, then drop the smallest ones while the sum of the others is still 1 or more.
+
+    Keeps the large estimates as they are (their sum may stay below 1 where too little is left).
+    """
+    vector = np.maximum(_vector(frequencies), 0.0)
+    rising = np.argsort(vector, kind="stable")
+    left = vector.sum() - np.cumsum(vector[rising])  # what remains if these are dropped
+    vector[rising[left >= 1]] = 0.0
+    return vector
+
+
+def base_cut(frequencies: ArrayLike, stderr: ArrayLike, level: float = 0.05) -> Floats:
+    """Drop what is not significantly above 0, all values considered at once.
+
+    An estimate stays if it exceeds the quantile 1 - level/k of its own noise: where all true
+    frequencies are 0, at most a share `level` of surveys keeps any (Bonferroni).
+    """
+    vector = _vector(frequencies)
+    errors = np.broadcast_to(np.asarray(stderr, dtype=np.float64), vector.shape)
+    if not (np.isfinite(errors).all() and (errors >= 0).all()):
+        raise checks.refusal("stderr", stderr, "finite and non-negative")
+    z = NormalDist().inv_cdf(1 - checks.level(level) / len(vector))
+    kept: Floats = np.where(vector > z * errors, vector, 0.0)
+    return kept
 
 
 def _vector(frequencies: ArrayLike) -> Floats:

@@ -44,6 +44,22 @@ class DealtLaw(NamedTuple):
     deck: tuple[int, ...]  # cards of each value
 
 
+class Bit(NamedTuple):
+    """Words that report a bit as 1, by the bit's card."""
+
+    minus: int
+    none: int
+    plus: int
+
+
+class UnaryLaw(NamedTuple):
+    """A unary encoding in words."""
+
+    deck: int  # cards of each bit's deck, half plus and half minus; one is left over at odd n
+    holder: Bit  # a bit that is 1
+    other: Bit  # a bit that is 0
+
+
 def independent(k: int, lie: int) -> float:
     """Theorem 6: one report of plain (k-ary) randomized response, whatever else is known."""
     return _joint_loss(k, Fraction(lie))
@@ -100,6 +116,43 @@ def dealt(law: DealtLaw, view: str, colluders: int) -> float:
     raise no_paper_view("DRR")
 
 
+def unary(law: UnaryLaw, view: str, colluders: int) -> float:
+    """Theorem 13: unary encodings, every bit with a deck of its own.
+
+    Two values differ in two bits; each adds the largest loss that a belief about its own
+    card allows, and losses are monotone in that belief.
+    """
+    half = Fraction(1, 2)
+    bare = _unary_loss(law, None, None)
+    if view == "report":
+        return max(bare, _unary_loss(law, half, half))
+    if view == "dealer":
+        return max(bare, _unary_loss(law, Fraction(0), Fraction(1)))
+    lean = min(Fraction(1), Fraction(colluders, law.deck - colluders))
+    cards = max(bare, _unary_loss(law, (1 - lean) / 2, (1 + lean) / 2))
+    if view == "cards":
+        return cards
+    if view == "truths":
+        # What a colluder's bit and its report tell of its card: Pr[report | plus], | minus].
+        sights = [
+            (Fraction(plus), Fraction(minus))
+            for bit in (law.holder, law.other)
+            for plus, minus in (
+                (bit.plus, bit.minus),
+                (SCALE - bit.plus, SCALE - bit.minus),
+            )
+        ]
+        for_plus = max(sights, key=lambda sight: _odds(*sight))
+        for_minus = min(sights, key=lambda sight: _odds(*sight))
+        unseen, half_deck = law.deck - colluders, law.deck // 2
+        most_seen = _expected_marked(law.deck, half_deck, colluders, *for_plus).high
+        least_seen = _expected_marked(law.deck, half_deck, colluders, *for_minus).low
+        low = max(Fraction(0), (half_deck - most_seen) / unseen)
+        high = min(Fraction(1), (half_deck - least_seen) / unseen)
+        return min(cards, max(bare, _unary_loss(law, low, high)))
+    raise no_paper_view("unary encoding")
+
+
 def theorem2(n: int, p: Fraction, s: Fraction, colluders: int) -> float:
     """The paper's Theorem 2 as printed, for a negative correlation ρ = -s²/(pq)."""
     q = 1 - p
@@ -141,6 +194,30 @@ def _dealt_loss(law: DealtLaw, chance: Fraction) -> float:
     """Loss of a report whose value is the target's card with this chance."""
     decoy = chance * law.dealt + Fraction(law.own, len(law.deck))
     return log_ratio_up(law.truth + decoy, decoy)
+
+
+def _unary_loss(law: UnaryLaw, least: Fraction | None, most: Fraction | None) -> float:
+    """Loss of two bits whose cards are believed to be plus with least..most; None: no cards."""
+    held, unheld = [], []
+    for plus in (least, most):
+        if plus is None:
+            ones = Fraction(law.holder.none), Fraction(law.other.none)
+        else:
+            ones = _mixed(law.holder, plus), _mixed(law.other, plus)
+        for holder, other in (ones, (SCALE - ones[0], SCALE - ones[1])):
+            held.append(log_ratio_up(holder, other))
+            unheld.append(log_ratio_up(other, holder))
+    return math.nextafter(max(held) + max(unheld), math.inf)
+
+
+def _mixed(bit: Bit, plus: Fraction) -> Fraction:
+    return plus * bit.plus + (1 - plus) * bit.minus
+
+
+def _odds(weight: Fraction, other_weight: Fraction) -> float:
+    if other_weight == 0:
+        return math.inf if weight else 1.0  # a sight that cannot be had tells nothing
+    return float(weight / other_weight)
 
 
 class _Bounds(NamedTuple):

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Support probabilities and leans, one entry per value of the domain."""
+    """Support probabilities and leans: one entry per value, or one entry for all of them."""
 
     p: Floats  # Pr[report supports v | holder of v]
     q: Floats  # Pr[report supports v | anybody else]
@@ -32,6 +32,21 @@ class Moments:
     lean_other: Floats  # d of anybody else
     deck: int | None = None  # contributors per deck; None where no cards are dealt
     signed: int | None = None  # cards of the deck that are not blank
+
+    @classmethod
+    def same_for_all(
+        cls,
+        p: float,
+        q: float,
+        gain: float,
+        lean_holder: float = 0.0,
+        lean_other: float = 0.0,
+        deck: int | None = None,
+        signed: int | None = None,
+    ) -> "Moments":
+        """Moments of a mechanism that treats all values alike."""
+        p1, q1, gain1, holder, other = np.array([[p], [q], [gain], [lean_holder], [lean_other]])
+        return cls(p1, q1, gain1, holder, other, deck, signed)
 
     def pair_weight(self, decks: int) -> float:
         """Minus the correlation of two random contributors' cards, with `decks` decks.
@@ -56,6 +71,15 @@ class Moments:
     def variance(self, counts: Floats, n: float, decks: int) -> Floats:
         """Variance of the estimated counts, where `counts` are true."""
         return self.quadratic(n, decks).at(counts)
+
+    def mean_variance(self) -> float:
+        """Variance of an estimated frequency, times n, on average over all frequencies 0..1.
+
+        One full deck reports; without cards any n gives the same.
+        """
+        n = 1 if self.deck is None else self.deck
+        a, b, c = self.quadratic(n, 1)
+        return float(np.mean(a + b * n / 2 + c * n**2 / 3)) / n
 
     def lean(self, counts: Floats, n: float) -> Floats:
         """Σd over n contributors of whom `counts` hold each value."""

@@ -9,10 +9,10 @@ from rich.table import Table
 
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.demo import Survey, run
-from jrr.plan import MECHANISMS
 from jrr.randomness import SeededRandom
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
+FAMILIES = ("auto", *NAMES)
 
 
 @click.command()
@@ -20,7 +20,7 @@ NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
 @click.option("--yes", type=float, default=0.1, show_default=True, help="True share of yes.")
 @click.option("-e", "--epsilon", type=float, default=0.1, show_default=True, help="ε (cards).")
 @click.option("-M", "--colluders", type=int, default=5, show_default=True, help="Colluders.")
-@click.option("--mechanism", type=click.Choice(MECHANISMS), default="auto", show_default=True)
+@click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
 @click.option("--seed", type=int, help="Reproducible run; without it randomness is secure.")
 @click.option(
     "--out",

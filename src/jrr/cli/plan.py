@@ -10,8 +10,7 @@ from rich.table import Table
 from jrr import checks
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.errors import JrrError
-from jrr.explain import CAVEAT, adversaries, show_epsilon
-from jrr.mechanisms.rr import RR
+from jrr.explain import CAVEAT, adversaries, deals, show_epsilon
 from jrr.plan import Plan, required_epsilon, required_n
 
 SHOWN = ("report", "truths", "cards", "dealer")
@@ -146,7 +145,7 @@ def _print_statement(screen: Console, made: Plan) -> None:
     screen.print(f"Chosen: {made.mechanism!r}")
     for adversary in adversaries(made):
         screen.print(f"• {adversary.sentence}")
-    if not isinstance(made.mechanism, RR):
+    if deals(made.mechanism):
         screen.print(CAVEAT)
         if request.dealer_epsilon is None:
             screen.print(

@@ -5,15 +5,20 @@ from collections.abc import Mapping
 from jrr import checks
 from jrr.mechanisms.base import Mechanism, fields
 from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
+from jrr.mechanisms.unary import OUE, SUE
 
-__all__ = ["DRR", "JRR", "RR", "Mechanism", "from_dict"]
+__all__ = ["DRR", "JRR", "OLH", "OUE", "RR", "SUE", "Mechanism", "from_dict"]
 
 _FIELDS: dict[str, tuple[type[Mechanism], set[str]]] = {
     "RR": (RR, {"k", "p"}),
     "JRR": (JRR, {"n", "p", "s", "k"}),
     "DRR": (DRR, {"n", "truth", "own", "k", "deck"}),
+    "SUE": (SUE, {"k", "q", "s", "coupling", "n"}),
+    "OUE": (OUE, {"k", "q", "s", "coupling", "n"}),
+    "OLH": (OLH, {"k", "g", "p", "s", "coupling", "n"}),
 }
 
 

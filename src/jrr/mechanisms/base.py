@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy, randomness
+from jrr import checks, privacy
 from jrr.errors import JrrError
 from jrr.estimate import Estimate, Part
 from jrr.randomness import RandomSource
@@ -50,53 +50,29 @@ class Mechanism(ABC):
     # -- contributor -----------------------------------------------------------------------
 
     @abstractmethod
-    def report_from_word(self, value: int, card: int | None, word: int) -> int:
-        """The report that one random 64-bit word makes of a value (docs/protocol.md)."""
+    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> Any:
+        """One report without arrays of people, for a contributor's own device."""
 
     @abstractmethod
-    def _respond_block(
-        self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
-    ) -> None:
-        """Whole arrays of `report_from_word`; u holds the upper 63 bits of the words."""
-
-    @abstractmethod
-    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        """The cards as an array, or a refusal."""
-
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
         """Perturbed reports of true values; without cards by the mechanism's own marginal."""
-        checked = checks.symbols("values", values, self.k)
-        dealt = None if cards is None else self._check_cards(cards, len(checked))
-        source = randomness.source(rng)
-        out = np.empty(len(checked), _smallest(self.k))
-        for start in range(0, len(checked), randomness.BLOCK):
-            block = slice(start, start + randomness.BLOCK)
-            u = source.words(len(out[block]))
-            u >>= np.uint64(1)
-            self._respond_block(
-                checked[block], None if dealt is None else dealt[block], u, out[block]
-            )
-        return out
-
-    def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> int:
-        """One report without arrays, for a contributor's own device."""
-        value = checks.integer("value", value, 0, self.k - 1)
-        if card is not None:
-            card = self._check_card(card)
-        return self.report_from_word(value, card, randomness.source(rng).word())
-
-    @abstractmethod
-    def _check_card(self, card: int) -> int:
-        """The card as a plain integer, or a refusal."""
 
     # -- collector -------------------------------------------------------------------------
 
+    @abstractmethod
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        """The reports as an array, or a refusal."""
+
+    @abstractmethod
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        """How many checked reports support each value."""
+
     def tally(self, reports: ArrayLike, carded: ArrayLike | bool | None = None) -> Tally:
         """Count reports; `carded` says whose were made with a card (all, where cards exist)."""
-        checked = checks.symbols("reports", reports, self.k)
-        if checked.size == 0:
+        checked = self._check_reports(reports)
+        if len(checked) == 0:
             raise JrrError("reports must hold at least one report, got none")
         deals = self.moments.deck is not None
         if carded is None:
@@ -110,8 +86,8 @@ class Mechanism(ABC):
             raise JrrError(f"carded must be False for {self.name}, which deals no cards")
         return Tally(
             self.to_dict(),
-            _support(with_card, self.k),
-            _support(without, self.k),
+            self._support(with_card),
+            self._support(without),
             len(with_card),
             len(without),
         )
@@ -173,18 +149,3 @@ def fields(document: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     if set(given) != names:
         raise checks.refusal("mechanism fields", sorted(given), f"exactly {sorted(names)}")
     return given
-
-
-def _smallest(k: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest unsigned type that holds 0..k-1."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if k - 1 <= np.iinfo(kind).max:
-            return kind
-    return np.uint64
-
-
-def _support(reports: NDArray[Any], k: int) -> tuple[int, ...]:
-    if k == 2 and reports.dtype.itemsize == 1:  # checked to be 0 or 1, so they can be read as flags
-        ones = int(np.count_nonzero(reports.view(np.bool_)))
-        return (len(reports) - ones, ones)
-    return tuple(np.bincount(reports.astype(np.intp, copy=False), minlength=k).tolist())

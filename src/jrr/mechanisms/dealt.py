@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
 from jrr.exact import SCALE, words_down, words_up
-from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
+from jrr.mechanisms.base import Cards, Reports, Rng, check_view
+from jrr.mechanisms.categorical import Categorical
 from jrr.privacy import DealtLaw
 from jrr.variance import Moments
 
 
 @dataclass(frozen=True, init=False)
-class DRR(Mechanism):
+class DRR(Categorical):
     """Dealt randomized response for decks of n contributors over k values."""
 
     n: int  # contributors per deck

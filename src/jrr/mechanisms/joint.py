@@ -17,14 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
 from jrr.exact import words_up
-from jrr.mechanisms.base import (
-    Cards,
-    Mechanism,
-    Reports,
-    Rng,
-    check_truth_probability,
-    check_view,
-)
+from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
+from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.rr import marginal_moments, shift_block, shift_from_word, shifts
 from jrr.privacy import JointLaw
 from jrr.variance import Moments
@@ -33,7 +27,7 @@ _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
 
 
 @dataclass(frozen=True, init=False)
-class JRR(Mechanism):
+class JRR(Categorical):
     """Joint randomized response for decks of n contributors; give either `rho` or `s`."""
 
     n: int  # contributors per deck
@@ -90,9 +84,8 @@ class JRR(Mechanism):
     @cached_property
     def moments(self) -> Moments:
         """First and second moments of the reports."""
-        holder = np.full(self.k, self.s)
-        other = np.full(self.k, -self.s / (self.k - 1))
-        return marginal_moments(self.k, self.p, holder, other, self.n, self.signed)
+        other = -self.s / (self.k - 1)
+        return marginal_moments(self.k, self.p, self.s, other, self.n, self.signed)
 
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss against an adversary with this view; math.inf where unbounded."""

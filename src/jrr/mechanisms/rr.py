@@ -12,14 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
 from jrr.exact import private_side, words_up
-from jrr.mechanisms.base import (
-    Cards,
-    Mechanism,
-    Reports,
-    Rng,
-    check_truth_probability,
-    check_view,
-)
+from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
+from jrr.mechanisms.categorical import Categorical
 from jrr.variance import Moments
 
 
@@ -42,7 +36,7 @@ def _lie_words(p: float, k: int) -> int:
 
 
 @dataclass(frozen=True, init=False)
-class RR(Mechanism):
+class RR(Categorical):
     """Plain randomized response over k values: the baseline, and the fall-back without a card.
 
     Give either `epsilon` or `p`.
@@ -80,8 +74,7 @@ class RR(Mechanism):
     @cached_property
     def moments(self) -> Moments:
         """First and second moments of the reports."""
-        nothing = np.zeros(self.k)
-        return marginal_moments(self.k, self.p, nothing, nothing)
+        return marginal_moments(self.k, self.p)
 
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss; there are no cards, so every view is that of the report alone."""
@@ -116,15 +109,14 @@ class RR(Mechanism):
 def marginal_moments(
     k: int,
     p: float,
-    lean_holder: NDArray[np.float64],
-    lean_other: NDArray[np.float64],
+    lean_holder: float = 0.0,
+    lean_other: float = 0.0,
     deck: int | None = None,
     signed: int | None = None,
 ) -> Moments:
     """Moments of a mechanism whose marginals are those of randomized response."""
     q = (1 - p) / (k - 1)
-    ones = np.ones(k)
-    return Moments(p * ones, q * ones, (p - q) * ones, lean_holder, lean_other, deck, signed)
+    return Moments.same_for_all(p, q, p - q, lean_holder, lean_other, deck, signed)
 
 
 def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:

@@ -35,7 +35,13 @@ class JointTable:
     def table(self) -> NDArray[np.float64]:
         """[[Pr[both true], Pr[true, lie]], [Pr[lie, true], Pr[both lie]]]."""
         p, q, tied = self.p, self.q, self.rho * self.p * self.q
-        return np.array([[p * p + tied, p * q - tied], [p * q - tied, q * q + tied]])
+        both_lie = q * self._lie_after_lie
+        return np.array([[p * p + tied, p * q - tied], [p * q - tied, both_lie]])
+
+    @property
+    def _lie_after_lie(self) -> float:
+        """Pr[lie | the other lies] = q + ρp, exactly 0 at the smallest ρ."""
+        return self.q + self.rho * self.p if self.rho > 1 - 1 / self.p + 1e-12 else 0.0
 
     def epsilon(self, n: int, colluders: int) -> float:
         """Theorem 2 as printed (too small for two or more colluders: docs/theory.md)."""
@@ -43,7 +49,7 @@ class JointTable:
         m = checks.integer("colluders", colluders, 0, n - 1)
         p, q, rho = self.p, self.q, self.rho
         p_max = max((1 - rho) * p, p + rho * q)
-        p_min = min((1 - rho) * q, q + rho * p)
+        p_min = min((1 - rho) * q, self._lie_after_lie)
         least = m * p_min + (n - m - 1) * q
         return math.log((m * p_max + (n - m - 1) * p) / least) if least > 0 else math.inf
 

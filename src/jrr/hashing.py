@@ -1,0 +1,58 @@
+"""A seeded hash family for local hashing: xxHash32 of a seed's upper half and a value.
+
+H(seed, value) = XXH32(upper 32 bits of seed ‖ value, little-endian 4 bytes each, seeded by
+the lower 32 bits), scaled to 0..g-1 by its upper bits: (hash · g) >> 32. All arithmetic is on
+32-bit words, which processors do many at a time, and is the same in any language.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lanes = NDArray[np.uint32]
+
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint32(prime) for prime in (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+)
+
+
+def prefix(seeds: NDArray[np.uint64]) -> Lanes:
+    """The hash's state after the seed alone: everything that does not depend on the value."""
+    low = (seeds & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    high = (seeds >> np.uint64(32)).astype(np.uint32)
+    state = low + (_P5 + np.uint32(8))
+    return _lane(state, high)
+
+
+def finish(state: Lanes, values: NDArray[np.uint32] | np.uint32) -> Lanes:
+    """The 32-bit hash of values behind prefixed seeds."""
+    h = _lane(state, values)
+    h ^= h >> np.uint32(15)
+    h *= _P2
+    h ^= h >> np.uint32(13)
+    h *= _P3
+    h ^= h >> np.uint32(16)
+    return h
+
+
+def bucket(hashes: Lanes, g: int) -> Lanes:
+    """Scale hashes to 0..g-1."""
+    scaled: Lanes = ((hashes.astype(np.uint64) * np.uint64(g)) >> np.uint64(32)).astype(np.uint32)
+    return scaled
+
+
+def bucket_start(buckets: NDArray[Any], g: int) -> NDArray[np.uint64]:
+    """The smallest hash of each bucket; bucket g would start at 2^32."""
+    start: NDArray[np.uint64] = (
+        (buckets.astype(np.uint64) << np.uint64(32)) + np.uint64(g - 1)
+    ) // np.uint64(g)
+    return start
+
+
+def _lane(state: Lanes, lane: NDArray[np.uint32] | np.uint32) -> Lanes:
+    with np.errstate(over="ignore"):
+        h = state + lane * _P3
+    h = (h << np.uint32(17)) | (h >> np.uint32(15))
+    h *= _P4
+    return h

@@ -1,0 +1,74 @@
+"""Mechanisms whose report is a value 0..k-1, made from one random word."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr import checks, randomness
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng
+
+
+class Categorical(Mechanism):
+    """One value in, one value out, one word."""
+
+    @abstractmethod
+    def report_from_word(self, value: int, card: int | None, word: int) -> int:
+        """The report that one random 64-bit word makes of a value (docs/protocol.md)."""
+
+    @abstractmethod
+    def _respond_block(
+        self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
+    ) -> None:
+        """Whole arrays of `report_from_word`; u holds the upper 63 bits of the words."""
+
+    @abstractmethod
+    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
+        """The cards as an array, or a refusal."""
+
+    @abstractmethod
+    def _check_card(self, card: int) -> int:
+        """The card as a plain integer, or a refusal."""
+
+    def respond(
+        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Perturbed reports of true values; without cards by the mechanism's own marginal."""
+        checked = checks.symbols("values", values, self.k)
+        dealt = None if cards is None else self._check_cards(cards, len(checked))
+        source = randomness.source(rng)
+        out = np.empty(len(checked), _smallest(self.k))
+        for start in range(0, len(checked), randomness.BLOCK):
+            block = slice(start, start + randomness.BLOCK)
+            u = source.words(len(out[block]))
+            u >>= np.uint64(1)
+            self._respond_block(
+                checked[block], None if dealt is None else dealt[block], u, out[block]
+            )
+        return out
+
+    def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> int:
+        """One report without arrays, for a contributor's own device."""
+        value = checks.integer("value", value, 0, self.k - 1)
+        if card is not None:
+            card = self._check_card(card)
+        return self.report_from_word(value, card, randomness.source(rng).word())
+
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        return checks.symbols("reports", reports, self.k)
+
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        if self.k == 2 and reports.dtype.itemsize == 1:  # checked 0 or 1: can be read as flags
+            ones = int(np.count_nonzero(reports.view(np.bool_)))
+            return (len(reports) - ones, ones)
+        counts = np.bincount(reports.astype(np.intp, copy=False), minlength=self.k)
+        return tuple(counts.tolist())
+
+
+def _smallest(k: int) -> type[np.unsignedinteger[Any]]:
+    """The narrowest unsigned type that holds 0..k-1."""
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if k - 1 <= np.iinfo(kind).max:
+            return kind
+    return np.uint64

@@ -1,0 +1,240 @@
+"""Local hashing (OLH): everybody hashes the value with a hash of their own, then answers that.
+
+The report is a seed and a perturbed hash value in 0..g-1. A value is supported by every report
+whose hash function sends it to the reported hash. The joint coupling is k-JRR on the hashed
+value; because everybody hashes differently, it helps only for frequent values.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr import checks, compiled, hashing, randomness
+from jrr.errors import JrrError
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_truth_probability
+from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.rr import RR, truth_probability
+from jrr.variance import Moments
+
+REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
+_BLOCK = 1 << 14  # reports whose support is counted at a time
+
+
+@dataclass(frozen=True, init=False)
+class OLH(Mechanism):
+    """Optimised local hashing over k values; g = round(e^ε) + 1 buckets unless given.
+
+    Give `epsilon` (with a coupling: in the view `cards`, with so many colluders) or `p`.
+    """
+
+    k: int  # size of the domain
+    g: int  # buckets
+    p: float  # probability of a truthful hash
+    s: float  # how far a card leans
+    coupling: str  # "none" or "joint"
+    n: int | None  # contributors per deck, where there are cards
+    name: ClassVar[str] = "OLH"
+
+    def __init__(
+        self,
+        k: int,
+        epsilon: float | None = None,
+        g: int | None = None,
+        coupling: str = "none",
+        n: int | None = None,
+        colluders: int = 0,
+        s: float | None = None,
+        *,
+        p: float | None = None,
+        dealer_epsilon: float | None = None,
+    ) -> None:
+        k = checks.integer("k", k, 2, 1 << 32)
+        if coupling == "dealt":
+            raise JrrError(
+                "coupling must be 'none' or 'joint' for OLH, got coupling='dealt': under hash "
+                "functions of one's own a dealt decoy supports no value in particular and gains "
+                "nothing; use DRR on the original domain"
+            )
+        coupling, n, colluders = check_coupling(coupling, n, colluders)
+        if (epsilon is None) == (p is None):
+            raise JrrError(
+                f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
+            )
+        if coupling == "none" and s:
+            raise checks.refusal("s", s, "0 or None without a coupling")
+        if p is not None:
+            if g is None:
+                raise checks.refusal("g", g, "given together with p")
+            g = checks.integer("g", g, 2, 1 << 31)
+            inner = _inner(check_truth_probability("p", p, g), s or 0.0, g, coupling, n)
+        else:
+            budget = checks.positive("epsilon", epsilon)
+            if g is None:
+                g = round(math.exp(min(budget, 20.0))) + 1
+            g = checks.integer("g", g, 2, 1 << 31)
+            inner = _calibrate(budget, g, coupling, n, colluders, s, dealer_epsilon)
+        lean = inner.s if isinstance(inner, JRR) else 0.0
+        for name, value in (
+            ("k", k),
+            ("g", g),
+            ("p", inner.p),
+            ("s", lean),
+            ("coupling", coupling),
+            ("n", n),
+        ):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def inner(self) -> RR | JRR:
+        """What perturbs the hashed value."""
+        return _inner(self.p, self.s, self.g, self.coupling, self.n)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Moments of the supports; a value not held is supported by one hash in g."""
+        return _support_moments(self.inner)
+
+    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
+        """The privacy loss against an adversary with this view; seeds tell nothing."""
+        if view == "paper":
+            raise JrrError("view='paper' speaks of binary JRR only; got OLH")
+        return self.inner.epsilon(view, colluders)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values."""
+        return {
+            "mechanism": self.name,
+            "k": self.k,
+            "g": self.g,
+            "p": self.p,
+            "s": self.s,
+            "coupling": self.coupling,
+            "n": self.n,
+        }
+
+    def deal(self, rng: Rng = None) -> Cards | None:
+        """Cards of the joint coupling, as JRR's."""
+        return self.inner.deal(rng)
+
+    def respond(
+        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Reports as a structured array of seed and perturbed hash."""
+        checked = checks.symbols("values", values, self.k)
+        source = randomness.source(rng)
+        out = np.empty(len(checked), REPORT)
+        seeds = source.words(len(checked)).copy()
+        hashed = hashing.bucket(
+            hashing.finish(hashing.prefix(seeds), checked.astype(np.uint32)), self.g
+        )
+        out["seed"] = seeds
+        out["value"] = self.inner.respond(hashed, cards, source)
+        return out
+
+    def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> tuple[int, int]:
+        """One report: a seed and a perturbed hash."""
+        value = checks.integer("value", value, 0, self.k - 1)
+        source = randomness.source(rng)
+        seed = source.word()
+        state = hashing.prefix(np.array([seed], np.uint64))
+        hashed = int(hashing.bucket(hashing.finish(state, np.array([value], np.uint32)), self.g)[0])
+        return seed, self.inner.respond_one(hashed, card, source)
+
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        array = np.asarray(reports)
+        if array.dtype.names is None or set(array.dtype.names) != {"seed", "value"}:
+            raise JrrError(
+                "reports must be a structured array with the fields seed (u8) and value (u4), "
+                f"got dtype {array.dtype}"
+            )
+        array = array.astype(REPORT, copy=False)
+        if array.ndim != 1:
+            raise JrrError(f"reports must be one-dimensional, got shape {array.shape}")
+        checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), self.g)
+        return array
+
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        if self.k * 8 > 1 << 33:
+            raise checks.refusal("k", self.k, "at most 2**30 to count every value's support")
+        return tuple(support(reports, self.k, self.g).tolist())
+
+
+def support(reports: Reports, k: int, g: int) -> NDArray[np.int64]:
+    """How many reports support each value 0..k-1."""
+    count = compiled.hash_support() or _count
+    counts = np.zeros(k, np.int64)
+    for state, start, width in _prepared(reports, g):
+        counts += count(state, start, width, k)
+    return counts
+
+
+def _prepared(reports: Reports, g: int) -> Iterator[tuple[NDArray[np.uint32], ...]]:
+    """Per block: prefixed hash states, and the run of hashes that each report supports."""
+    for at in range(0, len(reports), _BLOCK):
+        block = reports[at : at + _BLOCK]
+        start = hashing.bucket_start(block["value"], g)
+        end = hashing.bucket_start(block["value"] + np.uint32(1), g)
+        yield (
+            hashing.prefix(block["seed"]),
+            start.astype(np.uint32),
+            (end - start).astype(np.uint32),
+        )
+
+
+def _count(
+    state: NDArray[np.uint32], start: NDArray[np.uint32], width: NDArray[np.uint32], k: int
+) -> NDArray[np.int64]:
+    counts = np.empty(k, np.int64)
+    for value in range(k):
+        offset = hashing.finish(state, np.uint32(value))
+        offset -= start  # wraps around: hashes below the start become huge
+        counts[value] = np.count_nonzero(offset < width)
+    return counts
+
+
+def _inner(p: float, s: float, g: int, coupling: str, n: int | None) -> RR | JRR:
+    return RR(g, p=p) if coupling == "none" or n is None else JRR(n, p, k=g, s=s)
+
+
+def _support_moments(inner: RR | JRR) -> Moments:
+    g, m = inner.k, inner.moments
+    lean = float(m.lean_holder[0])
+    # A non-holder's hash is any bucket: its expected lean s/g - (1-1/g)·s/(g-1) is 0.
+    return Moments.same_for_all(inner.p, 1 / g, inner.p - 1 / g, lean, 0.0, m.deck, m.signed)
+
+
+def _calibrate(
+    epsilon: float,
+    g: int,
+    coupling: str,
+    n: int | None,
+    colluders: int,
+    s: float | None,
+    dealer_epsilon: float | None,
+) -> RR | JRR:
+    if coupling == "none" or n is None:
+        return RR(g, epsilon=epsilon)
+    size = n
+    best = truth_probability(epsilon, g)
+
+    def p_at(noise: float) -> float:
+        return 1 / g + (best - 1 / g) * (1 - noise)
+
+    made = calibrated(
+        lambda noise, lean: JRR(size, p_at(noise), k=g, s=lean),
+        lambda noise: min(p_at(noise), 1 - p_at(noise)),
+        (0.0, 1 - 2.0**-20),
+        lambda inner: _support_moments(inner).mean_variance(),
+        epsilon,
+        dealer_epsilon,
+        colluders,
+        s,
+    )
+    check_wish(s, made.s, made, dealer_epsilon)
+    return made

@@ -1,0 +1,327 @@
+"""Unary encoding: one bit per value, each perturbed on its own (SUE, OUE), with couplings.
+
+A contributor with value x has bit 1 at x and 0 elsewhere; a bit is reported as 1 with
+probability p where it is 1 and q where it is 0. SUE (basic RAPPOR) has q = 1 - p, OUE p = 1/2.
+A coupling deals every bit a card R = ±1 from a deck of its own:
+
+    joint   Pr[1 | bit 1, R] = p + sR    Pr[1 | bit 0, R] = q - sR    leans towards the truth
+    dealt   Pr[1 | bit 1, R] = p + sR    Pr[1 | bit 0, R] = q + sR    leans towards reporting 1
+
+One card for all bits of a contributor would not do: the collector could read it off the
+other bits (docs/theory.md, section 10).
+
+Reports and cards are packed: bit v is bit v mod 8, least significant first, of byte v div 8.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr import checks, privacy, randomness
+from jrr.errors import JrrError
+from jrr.exact import BITS, SCALE, words_down, words_up
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
+from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.privacy import Bit, UnaryLaw
+from jrr.randomness import RandomSource
+from jrr.variance import Moments
+
+_FINE = BITS - 8  # bits of a threshold below the byte that nearly always decides
+_ROWS = 1 << 12  # contributors perturbed at a time
+_PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+
+
+@dataclass(frozen=True, init=False)
+class Unary(Mechanism):
+    """What SUE and OUE share; they differ in how p follows from q.
+
+    Give `epsilon` (with a coupling: in the view `cards`, with so many colluders) or `q`.
+    """
+
+    k: int  # size of the domain
+    q: float  # probability that a bit 0 is reported as 1
+    s: float  # how far a card leans a bit
+    coupling: str  # "none", "joint" or "dealt"
+    n: int | None  # contributors per deck, where there are cards
+
+    def __init__(
+        self,
+        k: int,
+        epsilon: float | None = None,
+        coupling: str = "none",
+        n: int | None = None,
+        colluders: int = 0,
+        s: float | None = None,
+        *,
+        q: float | None = None,
+        dealer_epsilon: float | None = None,
+    ) -> None:
+        k = checks.integer("k", k, 2)
+        coupling, n, colluders = check_coupling(coupling, n, colluders)
+        if (epsilon is None) == (q is None):
+            raise JrrError(
+                f"exactly one of epsilon and q must be given, got epsilon={epsilon!r}, q={q!r}"
+            )
+        if coupling == "none" and s:
+            raise checks.refusal("s", s, "0 or None without a coupling")
+        if q is None:
+            budget = checks.positive("epsilon", epsilon)
+            if dealer_epsilon is not None:
+                checks.positive("dealer_epsilon", dealer_epsilon)
+            q, s = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+        q = checks.real("q", q, "in (0, 1/2)", 0.0, 0.5, open_low=True, open_high=True)
+        most = self._most_lean(q)
+        lean = checks.real("s", s or 0.0, f"in 0..{most!r}", 0.0, most * (1 + 1e-12))
+        for name, value in (
+            ("k", k),
+            ("q", q),
+            ("s", min(lean, most)),
+            ("coupling", coupling),
+            ("n", n),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _calibrate(
+        cls,
+        k: int,
+        epsilon: float,
+        coupling: str,
+        n: int | None,
+        colluders: int,
+        s: float | None,
+        dealer_epsilon: float | None,
+    ) -> tuple[float, float]:
+        if s is not None:
+            checks.real("s", s, "in 0..1/2", 0.0, 0.5)
+        made = calibrated(
+            lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
+            cls._most_lean,
+            (2.0**-50, 0.5 - 2.0**-50),
+            lambda mechanism: mechanism.moments.mean_variance(),
+            epsilon,
+            dealer_epsilon,
+            colluders,
+            0.0 if coupling == "none" else s,
+        )
+        check_wish(s, made.s, made, dealer_epsilon)
+        return made.q, made.s
+
+    @staticmethod
+    @abstractmethod
+    def _p(q: float) -> float:
+        """The probability that a bit 1 is reported as 1."""
+
+    @classmethod
+    def _most_lean(cls, q: float) -> float:
+        return min(q, 1 - cls._p(q))
+
+    @property
+    def p(self) -> float:
+        """Probability that a bit 1 is reported as 1."""
+        return self._p(self.q)
+
+    @cached_property
+    def law(self) -> UnaryLaw:
+        """The mechanism in whole numbers of random words."""
+        p, q, s = Fraction(self.p), Fraction(self.q), Fraction(self.s)
+        lean = s if self.coupling == "dealt" else -s
+        holder = Bit(*(words_down(chance) for chance in (p - s, p, p + s)))
+        other = Bit(*(words_up(chance) for chance in (q - lean, q, q + lean)))
+        deck = 2 if self.n is None else self.n + self.n % 2
+        return UnaryLaw(deck, holder, other)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """First and second moments of the reports."""
+        other = self.s if self.coupling == "dealt" else -self.s
+        signed = None if self.n is None else self.n - self.n % 2
+        return Moments.same_for_all(self.p, self.q, self.p - self.q, self.s, other, self.n, signed)
+
+    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
+        """The privacy loss against an adversary with this view; math.inf where unbounded."""
+        check_view(view, self.name)
+        if self.n is None:
+            checks.integer("colluders", colluders, 0)
+            return privacy.unary(self.law, "report", 0)
+        checks.integer("colluders", colluders, 0, self.n - 1)
+        return privacy.unary(self.law, view, colluders)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values."""
+        return {
+            "mechanism": self.name,
+            "k": self.k,
+            "q": self.q,
+            "s": self.s,
+            "coupling": self.coupling,
+            "n": self.n,
+        }
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report."""
+        return -(-self.k // 8)
+
+    def deal(self, rng: Rng = None) -> NDArray[np.uint8] | None:
+        """Packed cards, a set bit is a plus card: k shuffled decks, one per bit.
+
+        An odd number of contributors is dealt from one card more, of which one is left over.
+        """
+        if self.n is None:
+            return None
+        source = randomness.source(rng)
+        deck = (np.arange(self.law.deck) % 2).astype(np.uint8)
+        cards = np.empty((self.n, self.k), np.uint8)
+        for column in range(self.k):
+            cards[:, column] = randomness.shuffled(deck, source)[: self.n]
+        return np.packbits(cards, axis=1, bitorder="little")
+
+    def respond(
+        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> NDArray[np.uint8]:
+        """Packed reports, one row of bytes each."""
+        checked = checks.symbols("values", values, self.k)
+        dealt = None if cards is None else self._check_cards(cards, len(checked))
+        source = randomness.source(rng)
+        out = np.empty((len(checked), self.width), np.uint8)
+        for start in range(0, len(checked), _ROWS):
+            block = slice(start, start + _ROWS)
+            plus = None if dealt is None else _unpacked(dealt[block], self.k)
+            out[block] = self._respond_rows(checked[block], plus, source)
+        return out
+
+    def _respond_rows(
+        self, values: NDArray[Any], plus: NDArray[np.bool_] | None, source: RandomSource
+    ) -> NDArray[np.uint8]:
+        rows = len(values)
+        words = source.words(rows * self.width)
+        coarse = words.astype("<u8", copy=False).view(np.uint8).reshape(rows, -1)[:, : self.k]
+        bits = _ones(coarse, plus, self.law.other, source)
+        held = np.arange(rows), values
+        bits[held] = _ones(
+            coarse[held], None if plus is None else plus[held], self.law.holder, source
+        )
+        return np.packbits(bits, axis=1, bitorder="little")
+
+    def respond_one(self, value: int, card: bytes | None = None, rng: Rng = None) -> bytes:
+        """One report without arrays, for a contributor's own device."""
+        value = checks.integer("value", value, 0, self.k - 1)
+        if card is not None and len(card) != self.width:
+            raise checks.refusal("card", card, f"{self.width} bytes")
+        if card is not None and self.n is None:
+            raise JrrError(f"card must be None for {self.name} without a coupling")
+        source = randomness.source(rng)
+        coarse = b"".join(source.word().to_bytes(8, "little") for _ in range(self.width))
+        report = bytearray(self.width)
+        for v in range(self.k):
+            bit = self.law.holder if v == value else self.law.other
+            ones = bit.none
+            if card is not None:
+                ones = bit.plus if card[v // 8] >> v % 8 & 1 else bit.minus
+            if self.bit_from_bytes(coarse[v], ones, source):
+                report[v // 8] |= 1 << v % 8
+        return bytes(report)
+
+    @staticmethod
+    def bit_from_bytes(coarse: int, ones: int, source: RandomSource) -> bool:
+        """Whether a byte, and on a tie a word after it, falls below so many words."""
+        if coarse != ones >> _FINE:
+            return coarse < ones >> _FINE
+        return source.word() >> (64 - _FINE) < ones & ((1 << _FINE) - 1)
+
+    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
+        if self.n is None:
+            raise JrrError(f"cards must be None for {self.name} without a coupling")
+        return self._check_packed("cards", cards, length)
+
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        return self._check_packed("reports", reports, None)
+
+    def _check_packed(self, argument: str, packed: ArrayLike, length: int | None) -> Reports:
+        array = np.asarray(packed)
+        rows = "rows" if length is None else f"{length} rows"
+        if (
+            array.dtype != np.uint8
+            or array.ndim != 2
+            or array.shape[1] != self.width
+            or (length is not None and len(array) != length)
+        ):
+            raise JrrError(
+                f"{argument} must be {rows} of {self.width} bytes (uint8), "
+                f"got dtype {array.dtype}, shape {array.shape}"
+            )
+        padding = 8 * self.width - self.k
+        if padding and len(array) and int(array[:, -1].max()) >> (8 - padding):
+            raise JrrError(
+                f"{argument} must leave the {padding} bits after bit {self.k - 1} at 0, "
+                "got some that are set"
+            )
+        return array
+
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        # How often each byte occurs in a column says how often each of its bits is set.
+        columns = [np.bincount(column, minlength=256) @ _PLANES for column in reports.T]
+        return tuple(np.concatenate(columns)[: self.k].tolist())
+
+
+@dataclass(frozen=True, init=False)
+class SUE(Unary):
+    """Symmetric unary encoding (basic RAPPOR): p = 1 - q."""
+
+    name: ClassVar[str] = "SUE"
+
+    @staticmethod
+    def _p(q: float) -> float:
+        return 1 - q
+
+
+@dataclass(frozen=True, init=False)
+class OUE(Unary):
+    """Optimised unary encoding: p = 1/2."""
+
+    name: ClassVar[str] = "OUE"
+
+    @staticmethod
+    def _p(q: float) -> float:
+        return 0.5
+
+
+def _unpacked(cards: Cards, k: int) -> NDArray[np.bool_]:
+    return np.unpackbits(cards, axis=1, count=k, bitorder="little").view(np.bool_)
+
+
+def _ones(
+    coarse: NDArray[np.uint8], plus: NDArray[np.bool_] | None, bit: Bit, source: RandomSource
+) -> NDArray[np.bool_]:
+    """Which bits are reported as 1: those whose 63 random bits fall below the bit's words."""
+    if plus is None:
+        ones, ties = _compare(coarse, bit.none)
+        fine: NDArray[np.uint64] | np.uint64 = _fine(bit.none)
+    else:
+        ones, ties = _compare(coarse, bit.minus)
+        with_plus, plus_ties = _compare(coarse, bit.plus)
+        np.copyto(ones, with_plus, where=plus)
+        np.copyto(ties, plus_ties, where=plus)
+        fine = np.where(plus.ravel()[np.flatnonzero(ties)], _fine(bit.plus), _fine(bit.minus))
+    where = np.flatnonzero(ties)  # about one in 256: only they need more than a byte
+    if where.size:
+        ones.ravel()[where] = (source.words(where.size) >> np.uint64(64 - _FINE)) < fine
+    return ones
+
+
+def _compare(coarse: NDArray[np.uint8], words: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Below the words for sure, and undecided by the byte alone."""
+    if words == SCALE:
+        return np.ones(coarse.shape, np.bool_), np.zeros(coarse.shape, np.bool_)
+    top = np.uint8(words >> _FINE)
+    return coarse < top, coarse == top
+
+
+def _fine(words: int) -> np.uint64:
+    return np.uint64(words & ((1 << _FINE) - 1))
