@@ -7,6 +7,7 @@ from jrr.estimate import Difference, Estimate, difference
 from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism, from_dict
 from jrr.plan import Plan, plan, required_epsilon, required_n
 from jrr.randomness import SecureRandom, SeededRandom
+from jrr.simulate import simulate
 from jrr.tally import Tally
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "postprocess",
     "required_epsilon",
     "required_n",
+    "simulate",
 ]
 __version__ = "0.1.0"

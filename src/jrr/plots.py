@@ -32,7 +32,7 @@ LABELS = {
 
 def draw_plan(plan: Plan, path: str | Path) -> Path:
     """Standard error against the true frequency for every mechanism of the comparison."""
-    figure = _figure(7.2, 4.4)
+    figure = new_figure(7.2, 4.4)
     axes = figure.subplots()
     frequencies = [float(f) for f in np.linspace(0, 1, 101)]
     kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
@@ -65,12 +65,12 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def draw_survey(survey: Survey, path: str | Path, level: float = 0.95) -> Path:
     """Estimates with their intervals beside the truth, and their standard errors."""
-    figure = _figure(8.0, 3.4)
+    figure = new_figure(8.0, 3.4)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     families: list[str] = [name for name in ("rr", "jrr", "drr") if name in survey.outcomes]
     _draw_intervals(left, survey, families, level)
@@ -82,7 +82,7 @@ def draw_survey(survey: Survey, path: str | Path, level: float = 0.95) -> Path:
         f"collector and {request.colluders} colluders",
         fontsize=10,
     )
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def _draw_intervals(axes: "Axes", survey: Survey, families: Sequence[str], level: float) -> None:
@@ -125,7 +125,8 @@ def _draw_errors(axes: "Axes", errors: Mapping[str, float]) -> None:
     axes.set_xlabel("standard error (points)")
 
 
-def _figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure that belongs to no screen."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -133,7 +134,8 @@ def _figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: "Figure", path: str | Path) -> Path:
+def save(figure: "Figure", path: str | Path) -> Path:
+    """Write the figure, whole or not at all; the kind follows from the name."""
     path = Path(path)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)

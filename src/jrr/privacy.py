@@ -62,7 +62,7 @@ class UnaryLaw(NamedTuple):
 
 def independent(k: int, lie: int) -> float:
     """Theorem 6: one report of plain (k-ary) randomized response, whatever else is known."""
-    return _joint_loss(k, Fraction(lie))
+    return _joint_loss(k, lie, SCALE)
 
 
 def joint(law: JointLaw, view: str, colluders: int) -> float:
@@ -171,9 +171,9 @@ def no_paper_view(mechanism: str) -> JrrError:
     )
 
 
-def _joint_loss(k: int, lie: Fraction) -> float:
-    """Loss when a truthful report has 1 - lie and each of k-1 other reports lie/(k-1)."""
-    truth = _truth(lie) * (k - 1)
+def _joint_loss(k: int, lie: int, whole: int) -> float:
+    """Loss when `lie` of `whole` words are a lie, evenly spread over k-1 other reports."""
+    truth = max(0, whole - lie) * (k - 1)
     return max(log_ratio_up(truth, lie), log_ratio_up(lie, truth))
 
 
@@ -185,15 +185,16 @@ def _truth(lie: Fraction | int) -> Fraction:
 def _joint_worst(law: JointLaw, least: Fraction, most: Fraction) -> float:
     """The larger loss at both ends of what is believed of Pr[target holds a plus card]."""
     return max(
-        _joint_loss(law.k, plus * law.lie_plus + (1 - plus) * law.lie_minus)
+        _joint_loss(law.k, _mixed(law.lie_plus, law.lie_minus, plus), SCALE * plus.denominator)
         for plus in (least, most)
     )
 
 
 def _dealt_loss(law: DealtLaw, chance: Fraction) -> float:
     """Loss of a report whose value is the target's card with this chance."""
-    decoy = chance * law.dealt + Fraction(law.own, len(law.deck))
-    return log_ratio_up(law.truth + decoy, decoy)
+    k, scale = len(law.deck), chance.denominator
+    decoy = k * chance.numerator * law.dealt + scale * law.own
+    return log_ratio_up(k * scale * law.truth + decoy, decoy)
 
 
 def _unary_loss(law: UnaryLaw, least: Fraction | None, most: Fraction | None) -> float:
@@ -201,17 +202,22 @@ def _unary_loss(law: UnaryLaw, least: Fraction | None, most: Fraction | None) ->
     held, unheld = [], []
     for plus in (least, most):
         if plus is None:
-            ones = Fraction(law.holder.none), Fraction(law.other.none)
+            whole, ones = SCALE, (law.holder.none, law.other.none)
         else:
-            ones = _mixed(law.holder, plus), _mixed(law.other, plus)
-        for holder, other in (ones, (SCALE - ones[0], SCALE - ones[1])):
+            whole = SCALE * plus.denominator
+            ones = (
+                _mixed(law.holder.plus, law.holder.minus, plus),
+                _mixed(law.other.plus, law.other.minus, plus),
+            )
+        for holder, other in (ones, (whole - ones[0], whole - ones[1])):
             held.append(log_ratio_up(holder, other))
             unheld.append(log_ratio_up(other, holder))
     return math.nextafter(max(held) + max(unheld), math.inf)
 
 
-def _mixed(bit: Bit, plus: Fraction) -> Fraction:
-    return plus * bit.plus + (1 - plus) * bit.minus
+def _mixed(with_plus: int, with_minus: int, plus: Fraction) -> int:
+    """Words on average over a card that is plus with this chance, times its denominator."""
+    return plus.numerator * with_plus + (plus.denominator - plus.numerator) * with_minus
 
 
 def _odds(weight: Fraction, other_weight: Fraction) -> float:

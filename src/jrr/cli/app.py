@@ -10,6 +10,8 @@ from jrr import __version__
 from jrr.cli.demo import demo
 from jrr.cli.explain import explain
 from jrr.cli.plan import plan
+from jrr.cli.reproduce import command as reproduce
+from jrr.cli.simulate import command as simulate
 from jrr.errors import JrrError
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -24,7 +26,7 @@ def cli() -> None:
     """
 
 
-for command in (plan, explain, demo):
+for command in (plan, explain, simulate, reproduce, demo):
     cli.add_command(command)
 
 
