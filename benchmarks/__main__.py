@@ -1,28 +1,51 @@
-"""`python -m benchmarks`: run everything, print one JSON document, fail on a broken bound."""
+"""`python -m benchmarks [core|domains]`: print one JSON document, fail on a broken promise.
 
+The document also goes to build/bench.json, what is going on to standard error, and the
+picture to docs/benchmark.png (to build/ when a peer is missing).
+"""
+
+import argparse
 import json
 import platform
 import sys
+from typing import Any
 
 import numpy
 
-from benchmarks import core
+from benchmarks import core, domains, imports, peers, picture, table
+from benchmarks.child import ROOT
 
 
 def main() -> int:
-    results = [*core.respond_and_tally(), *core.search(), *core.planning()]
-    print(
-        json.dumps(
-            {
-                "python": platform.python_version(),
-                "numpy": numpy.__version__,
-                "machine": platform.machine(),
-                "results": results,
-            },
-            indent=2,
-        )
-    )
-    return 0 if all(result["kept"] for result in results) else 1
+    parser = argparse.ArgumentParser(prog="benchmarks")
+    parser.add_argument("part", nargs="?", choices=("core", "domains"), help="only this part")
+    part = parser.parse_args().part
+    document: dict[str, Any] = {
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "machine": platform.machine(),
+        "results": [],
+    }
+    if part != "domains":
+        document["results"] += [
+            *imports.import_time(),
+            *core.respond_and_tally(),
+            *core.search(),
+            *core.planning(),
+        ]
+    if part != "core":
+        measured = domains.measure()
+        document["results"] += measured.pop("results")
+        document |= measured
+        complete = {row["contender"] for row in measured["measurements"]} >= set(peers.NAMES)
+        picture.draw(measured, ROOT / ("docs" if complete else "build") / "benchmark.png")
+        print(*table.lines(measured), sep="\n", file=sys.stderr)
+    print(*map(table.verdict, document["results"]), sep="\n", file=sys.stderr)
+    text = json.dumps(document, indent=2)
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build" / "bench.json").write_text(text + "\n")
+    print(text)
+    return 0 if all(result["kept"] for result in document["results"]) else 1
 
 
 if __name__ == "__main__":

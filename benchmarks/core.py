@@ -1,10 +1,10 @@
 """The core: reports against bare numpy, the paper's search against its loops, planning."""
 
 import numpy as np
-from tests.literal_algorithm1 import literal_algorithm1
 
 import jrr
 from benchmarks.timing import alternate, ratio
+from tests.test_algorithm1 import literal_search
 
 N = 1_000_000
 
@@ -34,7 +34,7 @@ def search() -> list[dict[str, object]]:
     best = alternate(
         {
             "algorithm1": lambda: jrr.algorithm1(10_000, 0.1, 5),
-            "literal loops": lambda: literal_algorithm1(10_000, 0.1, 5, 1e-4, 1e-4),
+            "literal loops": lambda: literal_search(10_000, 0.1, 5, 1e-4, 1e-4),
         },
         rounds=50,
     )

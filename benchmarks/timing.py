@@ -25,3 +25,15 @@ def ratio(of: str, to: str, best: Mapping[str, float], at_most: float) -> dict[s
         "at_most": at_most,
         "kept": value <= at_most,
     }
+
+
+def speedup(of: str, over: str, best: Mapping[str, float], at_least: float) -> dict[str, object]:
+    """How many times faster, beside the bound it is meant to keep."""
+    value = best[over] / best[of]
+    return {
+        "what": f"{over} / {of}",
+        "seconds": {of: best[of], over: best[over]},
+        "ratio": value,
+        "at_least": at_least,
+        "kept": value >= at_least,
+    }

@@ -96,8 +96,8 @@ class TestMerging:
                 )
             ]
             assert sum(parts[1:], parts[0]) == whole
-            assert sum(parts) == whole  # type: ignore[arg-type]
-            assert sum(reversed(parts)) == whole  # type: ignore[arg-type]
+            assert sum(parts) == whole
+            assert sum(reversed(parts)) == whole
 
     def test_adding_leaves_the_parts_alone(self) -> None:
         first, second = JOINT.tally([0, 1]), JOINT.tally([1])

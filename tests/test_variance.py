@@ -218,6 +218,8 @@ def test_never_negative() -> None:
 def test_more_contributors_than_cards_are_refused(decks: int) -> None:
     for m in (jrr.JRR(n=10, p=0.6, s=0.2), jrr.DRR(n=10, truth=0.3)):
         m.variance([0, 10 * decks], decks)
-        with pytest.raises(jrr.JrrError, match=rf"counts must .* {10 * decks}, got .* 3?11|31"):
+        with pytest.raises(
+            jrr.JrrError, match=rf"counts must .* {10 * decks}, got .* {10 * decks + 1}"
+        ):
             m.variance([1, 10 * decks], decks)
     assert len(jrr.RR(p=0.6).variance([10**12, 10**12])) == 2

@@ -43,10 +43,14 @@ def algorithm1(
         if rho is not None:
             return JRR(n, p, rho=rho)
         p -= step_p
-    raise JrrError(
-        "step_p must be below e^epsilon/(1+e^epsilon) - 1/2 = "
-        f"{truth_probability(epsilon, 2) - 0.5:.3g}, got step_p={step_p!r} "
-        "(the paper's Algorithm 1 returns Null)"
+    room = truth_probability(epsilon, 2) - 0.5
+    if step_p >= room:
+        allowed = f"below e^epsilon/(1+e^epsilon) - 1/2 = {room:.3g}"
+        raise checks.refusal("step_p", step_p, f"{allowed} (the paper's Algorithm 1 returns Null)")
+    raise checks.refusal(
+        "step_rho",
+        step_rho,
+        "fine enough to meet a feasible rho at some p (the paper's Algorithm 1 returns Null)",
     )
 
 

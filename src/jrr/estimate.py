@@ -66,7 +66,7 @@ class Estimate:
     @property
     def count_stderr(self) -> Floats:
         """Standard errors of the counts, the variance taken at the estimate."""
-        variances = [part.quadratic().at(part.plausible) for part in self._parts]
+        variances = [part.quadratic().at_least_0(part.plausible) for part in self._parts]
         error: Floats = np.sqrt(np.sum(variances, axis=0))
         return error
 
@@ -188,8 +188,8 @@ def _upper_count(parts: Sequence[Part], z: float) -> Floats:
     half = 0.5 / parts[0].moments.gain
     anchor = np.sum([part.plausible for part in parts], axis=0)
     variance = _towards_all(parts, anchor, n)
-    below = estimate + half + z * np.sqrt(np.maximum(variance.at(anchor), 0.0))
-    above = estimate + half + z * np.sqrt(np.maximum(variance.at(np.full_like(anchor, n)), 0.0))
+    below = estimate + half + z * np.sqrt(variance.at_least_0(anchor))
+    above = estimate + half + z * np.sqrt(variance.at_least_0(np.full_like(anchor, n)))
     # Inside [anchor, n]: the larger root of y² = z² V(centre + y), where x = centre + y.
     centre = estimate + half
     square = 1 - z**2 * variance.square

@@ -77,9 +77,9 @@ class Request:
             with np.errstate(divide="ignore", invalid="ignore"):
                 top = np.where(c < 0, np.clip(-b / (2 * c), low, high), high)
             worst = [a + f * (b + f * c) for f in (low, high, top)]
-            return float(np.max(worst)) / self.n**2
+            return max(0.0, float(np.max(worst))) / self.n**2
         first, second = (1 / 2, 1 / 3) if known is None else (known, known**2)
-        return float(np.mean(a + first * b + second * c)) / self.n**2
+        return max(0.0, float(np.mean(a + first * b + second * c))) / self.n**2
 
 
 def best_rr(request: Request) -> RR:
@@ -102,11 +102,15 @@ def best_jrr(request: Request) -> Mechanism:
     if cap is not None:
         lines += [(_most_true(cap, k), 1.0), (_least_true(cap, k), -1.0)]
     top = truth_probability(request.budget, k)
-    candidates = []
-    for p in _edge_points(lines, top, request):
-        s = min(min((a - p) / b for a, b in lines), p, 1 - p)
-        if s > 0:
-            candidates.append(JRR(n, p, s=s, k=k))
+
+    def most(p: float) -> float:
+        return max(0.0, min(min((a - p) / b for a, b in lines), p, 1 - p))
+
+    points = [(p, most(p)) for p in _edge_points(lines, top, request)]
+    if isinstance(request.frequency, tuple) and k > 2:
+        # At the largest p the worst frequency may call for a lean between none and the most.
+        points.append((top, _golden(lambda s: _worth(request, top, s), 0.0, most(top))))
+    candidates = [JRR(n, p, s=s, k=k) for p, s in points if s > 0]
     if not candidates:
         return rr
     return least([rr, *_private_joint(request, least(candidates, request))], request)
@@ -141,7 +145,7 @@ def _inner_minimum(
     def worth(w: float) -> float:
         p = min(position(w), high)
         s = max(0.0, min((a - p) / b for a, b in lines))
-        return request.expected_variance(JRR(request.n, p, s=min(s, p, 1 - p), k=k))
+        return _worth(request, p, min(s, p, 1 - p))
 
     near = 1 / (k * high - 1)
     far = min(1 / max(k * low - 1, 1e-12), 64 * near)  # further down the noise only grows
@@ -150,12 +154,19 @@ def _inner_minimum(
     return [position(_golden(worth, near, far))]
 
 
+def _worth(request: Request, p: float, s: float) -> float:
+    return request.expected_variance(JRR(request.n, p, s=s, k=request.k))
+
+
 def _private_joint(request: Request, best: JRR) -> list[Mechanism]:
     """The JRR nearest to the best one, towards guessing, that rounding leaves private."""
     guess = 1 / request.k
+    at_limit = best.s == min(best.p, 1 - best.p)
 
     def shrunk(p: float) -> JRR:
-        return JRR(request.n, p, s=min(best.s * (p - guess) / (best.p - guess), p, 1 - p), k=best.k)
+        limit = min(p, 1 - p)
+        lean = best.s * (p - guess) / (best.p - guess)
+        return JRR(request.n, p, s=limit if at_limit else min(lean, limit), k=best.k)
 
     p = private_side(best.p, guess, lambda p: p > guess and request.allows(shrunk(p)))
     return [shrunk(p)] if p > guess else []
@@ -253,6 +264,8 @@ def _check_frequency(frequency: object) -> Frequency:
         if len(frequency) != 2:
             raise checks.refusal("frequency", frequency, allowed)
         low = checks.real("frequency", frequency[0], allowed, 0.0, 1.0)
-        high = checks.real("frequency", frequency[1], allowed, low, 1.0)
+        high = checks.real("frequency", frequency[1], allowed, 0.0, 1.0)
+        if high < low:
+            raise checks.refusal("frequency", frequency, allowed)
         return (low, high)
     return checks.real("frequency", frequency, allowed, 0.0, 1.0)

@@ -70,7 +70,7 @@ class Moments:
 
     def variance(self, counts: Floats, n: float, decks: int) -> Floats:
         """Variance of the estimated counts, where `counts` are true."""
-        return self.quadratic(n, decks).at(counts)
+        return self.quadratic(n, decks).at_least_0(counts)
 
     def mean_variance(self) -> float:
         """Variance of an estimated frequency, times n, on average over all frequencies 0..1.
@@ -119,3 +119,7 @@ class Quadratic(NamedTuple):
         """The values at x."""
         result: Floats = self.constant + x * (self.linear + x * self.square)
         return result
+
+    def at_least_0(self, x: Floats) -> Floats:
+        """The values at x; a variance of 0 may come out a rounding error below it."""
+        return np.maximum(self.at(x), 0.0)
