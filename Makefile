@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow lint bench docs lock clean help
+.PHONY: demo test test-slow lint bench reproduce docs lock clean help
 
 demo: .venv/.ready ## run a whole survey on the embedded default
 	$(BIN)/jrr demo $(ARGS)
@@ -23,6 +23,9 @@ lint: .venv/.ready ## check style, types and layering
 
 bench: .venv/.ready ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
+
+reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
+	$(BIN)/jrr reproduce $(ARGS)
 
 docs: .venv/.ready ## write docs/cli.md and docs/demo.png anew
 	$(BIN)/python docs/make_cli.py

@@ -32,6 +32,7 @@ def main() -> int:
             *core.respond_and_tally(),
             *core.search(),
             *core.planning(),
+            *core.simulation(),
         ]
     if part != "core":
         measured = domains.measure()

@@ -4,6 +4,7 @@ import numpy as np
 
 import jrr
 from benchmarks.timing import alternate, ratio
+from jrr.paper.literal import respond_in_pairs
 from tests.test_algorithm1 import literal_search
 
 N = 1_000_000
@@ -52,3 +53,22 @@ def planning() -> list[dict[str, object]]:
         rounds=200,
     )
     return [ratio("plan", "variance", best, at_most=50.0)]
+
+
+def simulation() -> list[dict[str, object]]:
+    """A thousand surveys of two million people against the same, person by person."""
+    n, runs = 2_000_000, 1_000
+    mechanism = jrr.algorithm1(n, 0.1, 5)
+    counts = (n - n // 10, n // 10)
+    values = (np.arange(n) < n // 10).astype(np.uint8)
+    generator = np.random.default_rng(1)
+
+    def each_person() -> None:
+        reports = respond_in_pairs(values, mechanism.p, mechanism.rho, generator)
+        mechanism.estimate(reports)
+
+    fast = {"surveys": lambda: jrr.simulate(mechanism, counts, runs, generator)}
+    best = alternate(fast, rounds=5)
+    slow = alternate({"one survey": each_person}, rounds=2)["one survey"]
+    best["per person"] = runs * slow  # every survey costs the same
+    return [ratio("surveys", "per person", best, at_most=1e-3)]

@@ -66,7 +66,8 @@ def _bar(axes: Axes, place: float, name: str, times: float, scaled: bool) -> Non
         height=0.9,
     )
     label = f"{times:.2g}" if times < 10 else f"{times:,.0f}"
-    axes.bar_label(drawn, [label], fontsize=8, padding=3, backgroundcolor="white")
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
+    axes.bar_label(drawn, [label], fontsize=8, padding=3, bbox=behind)
 
 
 def _handles(document: dict[str, Any]) -> list[Patch]:

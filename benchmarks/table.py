@@ -7,12 +7,13 @@ def lines(document: dict[str, Any]) -> list[str]:
     """One line per measurement, then one per comparison with theory."""
     text = [
         f"{'case':8}{'n':>10}  {'contender':17}"
-        f"{'seconds':>10}{'peak MB':>9}{'bytes':>7}{'turns':>6}"
+        f"{'seconds':>10}{'wall':>10}{'peak MB':>9}{'bytes':>7}{'turns':>6}"
     ]
     for row in document["measurements"]:
         text.append(
             f"{row['case']:8}{row['n']:>10,}  {row['contender']:17}{row['seconds']:>10.5f}"
-            f"{row['peak_bytes'] / 1e6:>9.1f}{row['bytes_per_report']:>7g}{row['turns']:>6}"
+            f"{row['wall_seconds']:>10.5f}{row['peak_bytes'] / 1e6:>9.1f}"
+            f"{row['bytes_per_report']:>7g}{row['turns']:>6}"
         )
     text.append(f"{'case':8}{'':10}  {'contender':17}{'mse/theory':>16}{'z':>7}{'z to ours':>10}")
     for found in document["accuracy"]:

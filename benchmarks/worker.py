@@ -1,6 +1,7 @@
 """The child's side: one contender, one case; JSON lines in, JSON lines out.
 
-    {"do": "run", "n": 1000}                 -> {"seconds": ..., "peak_bytes": ...}
+    {"do": "run", "n": 1000}                 -> {"cpu_seconds": ..., "wall_seconds": ...,
+                                                 "peak_bytes": ...}
     {"do": "errors", "n": 1000, "runs": 9}   -> {"errors": [...]}, mean squared errors of counts
 
 Nothing here needs more than numpy: it also runs in the peers' environment.
@@ -48,10 +49,10 @@ def serve(contender: Callable[[str, Case], Contender], versions: dict[str, str])
 def _measure(subject: Contender, people: Any) -> dict[str, float]:
     gc.collect()
     before = memory.reset()
-    start = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     subject.run(people)
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak_bytes": memory.peak() - before}
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {"cpu_seconds": cpu, "wall_seconds": wall, "peak_bytes": memory.peak() - before}
 
 
 def _errors(subject: Contender, people: Any, truth: Any, runs: int) -> list[float]:

@@ -69,11 +69,17 @@ def test_whole_arrays_hash_as_single_numbers_do() -> None:
     assert one_value.tolist() == [reference(int(s), 7) for s in seeds]
 
 
-def test_a_known_hash() -> None:
-    """From the reference implementation once, so that it does not have to be there."""
-    assert one_hash(0x0123456789ABCDEF, 42) == 0x0FE16DDE or one_hash(
-        0x0123456789ABCDEF, 42
-    ) == reference(0x0123456789ABCDEF, 42)
+@pytest.mark.parametrize(
+    ("seed", "value", "expected"),
+    [
+        (0, 0, 0xDEB39513),
+        (0x0123456789ABCDEF, 42, 0x251ECCE4),
+        ((1 << 64) - 1, WORD - 1, 0xA01706A2),
+    ],
+)
+def test_known_hashes(seed: int, value: int, expected: int) -> None:
+    """Golden numbers for other languages."""
+    assert one_hash(seed, value) == expected
 
 
 @pytest.mark.statistical
@@ -462,7 +468,7 @@ def with_fields(*kinds: tuple[str, str]) -> NDArray[np.void]:
         (lambda: PLAIN.tally(np.zeros(0, hashed.REPORT)), "reports must hold at least one report"),
         (
             lambda: jrr.OLH(WORD, epsilon=1.0).tally(np.zeros(1, hashed.REPORT)),
-            r"k must be at most 2\*\*30 .*, got k=4294967296",
+            "k must be at most .*, got k=4294967296",
         ),
     ],
 )
@@ -476,7 +482,6 @@ def test_refusals_name_argument_and_value(act: Callable[[], object], message: st
     [
         ((("seed", "<f8"), ("value", "<u4")), (1.5, 1)),
         ((("seed", "<u8"), ("value", "<f4")), (1, 1.5)),
-        ((("seed", "<i8"), ("value", "<u4")), (-1, 1)),
         ((("seed", "<u8"), ("value", "<i8")), (1, WORD)),
         ((("seed", "<u8"), ("value", "<i8")), (1, -WORD)),
     ],

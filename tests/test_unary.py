@@ -103,6 +103,15 @@ def test_at_three_values_the_truths_view_of_joint_oue_is_exact(n: int) -> None:
     assert same(mechanism.epsilon("truths", colluders), survey.loss("truths", colluders))
 
 
+def test_the_example_of_the_theory() -> None:
+    mechanism, survey = both(jrr.OUE, Fraction(5, 16), Fraction(1, 8), "joint", 4, 3)
+    for view, loss in zip(VIEWS, (0.788, 0.934, 1.157, 1.977), strict=True):
+        assert mechanism.epsilon(view, 1) == pytest.approx(loss, abs=6e-4)
+        assert same(mechanism.epsilon(view, 1), survey.loss(view, 1))
+    _, two = both(jrr.OUE, Fraction(5, 16), Fraction(1, 8), "joint", 4, 2)
+    assert two.loss("truths", 1) == pytest.approx(0.912, abs=6e-4)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 3, 64])
 def test_without_a_coupling_every_view_is_the_report(kind: type[Unary], k: int) -> None:

@@ -59,6 +59,11 @@ def real(
     return number
 
 
+def domain(value: object) -> int:
+    """A number of possible values."""
+    return integer("k", value, 2, 1 << 32)
+
+
 def positive(argument: str, value: object) -> float:
     """A finite real number above 0, such as a privacy budget."""
     return real(argument, value, "a finite number > 0", low=0.0, open_low=True)
@@ -71,8 +76,8 @@ def level(value: object) -> float:
 
 def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     """A one-dimensional array of whole numbers 0..k-1, in whatever integer type it came."""
-    array = np.asarray(values)
     allowed = f"a one-dimensional array of whole numbers in 0..{k - 1}"
+    array = _array(argument, values, allowed)
     if array.ndim != 1:
         raise JrrError(f"{argument} must be {allowed}, got shape {array.shape}")
     if array.size == 0:
@@ -86,6 +91,26 @@ def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     if int(unsigned.max()) >= k:
         worst = array[np.argmax(unsigned >= k)]
         raise JrrError(f"{argument} must be {allowed}, got {argument} with {int(worst)}")
+    return array
+
+
+def _array(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise refusal(argument, values, allowed) from None
+
+
+def signs(argument: str, values: ArrayLike, length: int) -> NDArray[Any]:
+    """An array of +1, -1 and 0 that runs beside `length` values."""
+    allowed = "whole numbers +1, -1 or 0 (blank)"
+    array = _array(argument, values, allowed)
+    same_length(argument, array, "values", length)
+    if array.size and array.dtype.kind not in "iu":
+        raise JrrError(f"{argument} must be {allowed}, got dtype {array.dtype}")
+    strange = (array > 1) | (array < -1)
+    if strange.any():
+        raise JrrError(f"{argument} must be {allowed}, got {int(array[np.argmax(strange)])}")
     return array
 
 

@@ -119,7 +119,7 @@ class Difference:
         """Confidence intervals of the differences, built from the two estimates' own ones.
 
         Distances from estimate to interval end add in squares (Zou and Donner's MOVER), less
-        twice the covariance, which is never positive: see `difference`.
+        twice the covariance where it is negative: see `difference`.
         """
         z = quantile(level)
         (low_a, high_a), (low_b, high_b) = self._first.interval(level), self._second.interval(level)
@@ -135,9 +135,10 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
     """Compare two disjoint groups or two waves.
 
     Two groups that drew from one deck are tied: the deck's noise cancels in their sum, not in
-    their difference, so their covariance is negative and the difference less certain than two
-    separate surveys would suggest. Say same_deck=True for groups of one survey, False for
-    waves or groups with decks of their own.
+    their difference. Their covariance is negative for DRR, and for JRR where both groups lie on
+    the same side of 1/2, so that the difference is less certain than two separate surveys would
+    suggest. Say same_deck=True for groups of one survey, False for waves or groups with decks of
+    their own.
     """
     if len(first.counts) != len(second.counts):
         raise JrrError(
@@ -165,9 +166,12 @@ def _covariance(a: Part, b: Part) -> Floats:
     """Covariance of two estimated counts whose contributors share a deck."""
     if a.moments.deck is None or b.moments.deck is None:
         return np.zeros_like(a.counts)
-    if a.moments.deck != b.moments.deck:
-        raise JrrError("same_deck=True must be said of estimates by one mechanism")
-    tied = a.moments.pair_weight(math.ceil((a.n + b.n) / a.moments.deck))
+    if not a.moments.same_as(b.moments):
+        raise JrrError(
+            "same_deck=True must be said of estimates by one mechanism, got two"
+        )
+    decks = max(a.decks, b.decks, math.ceil((a.n + b.n) / a.moments.deck))
+    tied = a.moments.pair_weight(decks)
     lean_a = a.moments.lean(a.plausible, a.n)
     lean_b = b.moments.lean(b.plausible, b.n)
     shared: Floats = -tied * lean_a * lean_b / (a.moments.gain * b.moments.gain)

@@ -40,13 +40,17 @@ class Request:
     frequency: Frequency = None
 
     def __post_init__(self) -> None:
-        checks.integer("k", self.k, 2)
-        checks.integer("n", self.n, 2)
-        checks.positive("epsilon", self.epsilon)
-        checks.integer("colluders", self.colluders, 0, self.n - 1)
-        if self.dealer_epsilon is not None:
-            checks.positive("dealer_epsilon", self.dealer_epsilon)
-        object.__setattr__(self, "frequency", _check_frequency(self.frequency))
+        cap = self.dealer_epsilon
+        n = checks.integer("n", self.n, 2)
+        for name, value in (
+            ("k", checks.domain(self.k)),
+            ("n", n),
+            ("epsilon", checks.positive("epsilon", self.epsilon)),
+            ("colluders", checks.integer("colluders", self.colluders, 0, n - 1)),
+            ("dealer_epsilon", None if cap is None else checks.positive("dealer_epsilon", cap)),
+            ("frequency", _check_frequency(self.frequency)),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def budget(self) -> float:

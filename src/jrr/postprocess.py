@@ -26,6 +26,7 @@ def project_simplex(frequencies: ArrayLike) -> Floats:
     Known as norm-sub: subtract one number from all and cut at 0.
     """
     vector = _vector(frequencies)
+    vector = vector - vector.max()  # changes nothing, and keeps the digits of large numbers
     falling = np.sort(vector)[::-1]
     shifts = (np.cumsum(falling) - 1) / np.arange(1, len(vector) + 1)
     kept = np.nonzero(falling > shifts)[0][-1]

@@ -42,6 +42,7 @@ class DealtLaw(NamedTuple):
     dealt: int
     own: int
     deck: tuple[int, ...]  # cards of each value
+    alone: tuple[int, ...]  # `dealt` words of each value for somebody without a card
 
 
 class Bit(NamedTuple):
@@ -98,12 +99,13 @@ def dealt(law: DealtLaw, view: str, colluders: int) -> float:
     """Theorem 8: DRR. Only the chance that the target's card equals its report matters."""
     n = sum(law.deck)
     if view == "report":
-        return max(_dealt_loss(law, Fraction(cards, n)) for cards in set(law.deck))
+        held = max(_dealt_loss(law, Fraction(cards, n)) for cards in set(law.deck))
+        return max(held, _cardless_loss(law))
     if view == "dealer":
-        return _dealt_loss(law, Fraction(0))
+        return max(_cardless_loss(law), _dealt_loss(law, Fraction(0)))
     unseen = n - colluders
     left = {cards: Fraction(max(0, cards - colluders), unseen) for cards in set(law.deck)}
-    worst = max(_dealt_loss(law, chance) for chance in left.values())
+    worst = max(_cardless_loss(law), *(_dealt_loss(law, chance) for chance in left.values()))
     if view == "cards":
         return worst
     if view == "truths":
@@ -112,7 +114,8 @@ def dealt(law: DealtLaw, view: str, colluders: int) -> float:
         for cards in left:
             seen = _expected_marked(n, cards, colluders, law.dealt + plain, plain)
             chances.append(max(left[cards], (cards - seen.high) / unseen))
-        return min(worst, max(_dealt_loss(law, chance) for chance in chances))
+        bare = _cardless_loss(law)
+        return min(worst, max(bare, *(_dealt_loss(law, chance) for chance in chances)))
     raise no_paper_view("DRR")
 
 
@@ -226,6 +229,13 @@ def _odds(weight: Fraction, other_weight: Fraction) -> float:
     return float(weight / other_weight)
 
 
+def _cardless_loss(law: DealtLaw) -> float:
+    """Loss of a report made without a card."""
+    k = len(law.deck)
+    decoy = k * min(law.alone) + law.own
+    return log_ratio_up(k * law.truth + decoy, decoy)
+
+
 class _Bounds(NamedTuple):
     low: Fraction
     high: Fraction
@@ -248,7 +258,7 @@ def _expected_marked(
     odds = weight / other_weight
     if most - least <= _EXACT:
         law = {
-            a: math.comb(marked, a) * math.comb(total - marked, drawn - a) * odds**a
+            a: math.comb(marked, a) * math.comb(total - marked, drawn - a) * odds ** (a - least)
             for a in range(least, most + 1)
         }
         exact = sum(a * chance for a, chance in law.items()) / Fraction(sum(law.values()))

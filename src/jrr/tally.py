@@ -22,8 +22,10 @@ class Tally:
     n_cardless: int  # contributors without one
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "carded", _counts("carded", self.carded, self.n_carded))
-        object.__setattr__(self, "cardless", _counts("cardless", self.cardless, self.n_cardless))
+        for name in ("carded", "cardless"):
+            n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0)
+            object.__setattr__(self, f"n_{name}", n)
+            object.__setattr__(self, name, _counts(name, getattr(self, name), n))
         if len(self.carded) != len(self.cardless):
             raise JrrError(
                 "carded and cardless must have one count per value each, "
@@ -76,9 +78,10 @@ class Tally:
         """The tally that `to_json` wrote; anything else is refused."""
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise JrrError(f"text must be a tally in JSON, got {error}") from None
-        if not isinstance(document, dict) or document.get("tally") != VERSION:
+        version = document.get("tally") if isinstance(document, dict) else None
+        if version != VERSION or isinstance(version, bool):
             found = document.get("tally") if isinstance(document, dict) else document
             raise checks.refusal("tally version", found, f"{VERSION}")
         fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless"}
@@ -92,5 +95,4 @@ class Tally:
 def _counts(argument: str, counts: object, n: int) -> tuple[int, ...]:
     if not isinstance(counts, tuple | list):
         raise checks.refusal(argument, counts, "a list of counts, one per value")
-    checks.integer(f"n_{argument}", n, 0)
     return tuple(checks.integer(f"{argument} counts", count, 0, n) for count in counts)

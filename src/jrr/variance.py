@@ -58,6 +58,17 @@ class Moments:
             return 0.0
         return self.signed / (self.deck * (self.deck * decks - 1))
 
+    def __post_init__(self) -> None:
+        for array in (self.p, self.q, self.gain, self.lean_holder, self.lean_other):
+            array.setflags(write=False)  # mechanisms keep and share them
+
+    def same_as(self, other: "Moments") -> bool:
+        """Whether both describe the same mechanism."""
+        mine = (self.p, self.q, self.lean_holder, self.lean_other)
+        theirs = (other.p, other.q, other.lean_holder, other.lean_other)
+        alike = all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+        return alike and (self.deck, self.signed) == (other.deck, other.signed)
+
     def without_cards(self) -> "Moments":
         """The same marginals for contributors who hold no card."""
         nothing = np.zeros_like(self.p)

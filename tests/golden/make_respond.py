@@ -45,6 +45,11 @@ MECHANISMS: list[Mechanism] = [
     jrr.DRR(n=10, truth=0.2, own=0.3, k=4),
     jrr.DRR(n=10, truth=1 / 3, own=0.1, k=4, deck=[5, 0, 3, 2]),
     jrr.DRR(n=10, truth=1 / 3, k=3, deck=[0, 9, 1]),
+    # Small probabilities have digits below 2^-63: they show which way each is rounded.
+    jrr.JRR(n=10, p=0.6, s=1e-5),
+    jrr.JRR(n=10, p=0.5, s=1e-5, k=4),
+    jrr.DRR(n=10, truth=1e-5, own=3e-6),
+    jrr.DRR(n=10, truth=3e-5, own=1e-5, k=3),
 ]
 
 

@@ -103,6 +103,7 @@ class Mechanism(ABC):
             raise JrrError(
                 f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
             )
+        self._check_tally(tally)
         moments = self.moments
         fewest = 1 if moments.deck is None else max(1, math.ceil(tally.n_carded / moments.deck))
         decks = fewest if decks is None else checks.integer("decks", decks, fewest)
@@ -116,6 +117,13 @@ class Mechanism(ABC):
                 for m, n, support, used in groups
             ]
         )
+
+    def _check_tally(self, tally: Tally) -> None:
+        """Refuse counts that these reports cannot have."""
+        if len(tally.carded) != self.k:
+            raise checks.refusal("reports", tally, f"a tally of {self.k} values")
+        if tally.n_carded and self.moments.deck is None:
+            raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
 
     def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
         """Variance of the estimated count of each value, given the true counts of reporters.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks, randomness
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng
+from jrr.tally import Tally
 
 
 class Categorical(Mechanism):
@@ -41,8 +42,7 @@ class Categorical(Mechanism):
         out = np.empty(len(checked), _smallest(self.k))
         for start in range(0, len(checked), randomness.BLOCK):
             block = slice(start, start + randomness.BLOCK)
-            u = source.words(len(out[block]))
-            u >>= np.uint64(1)
+            u = source.words(len(out[block])) >> np.uint64(1)
             self._respond_block(
                 checked[block], None if dealt is None else dealt[block], u, out[block]
             )
@@ -57,6 +57,11 @@ class Categorical(Mechanism):
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return checks.symbols("reports", reports, self.k)
+
+    def _check_tally(self, tally: Tally) -> None:
+        super()._check_tally(tally)
+        if (sum(tally.carded), sum(tally.cardless)) != (tally.n_carded, tally.n_cardless):
+            raise checks.refusal("reports", tally, "a tally that counts every report once")
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         if self.k == 2 and reports.dtype.itemsize == 1:  # checked 0 or 1: can be read as flags

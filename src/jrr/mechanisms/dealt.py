@@ -7,7 +7,7 @@ a dealer that colludes with the collector can learn.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -44,7 +44,7 @@ class DRR(Categorical):
         k: int = 2,
         deck: Sequence[int] | None = None,
     ) -> None:
-        k = checks.integer("k", k, 2)
+        k = checks.domain(k)
         n = checks.integer("n", n, 2)
         truth = checks.real("truth", truth, "in (0, 1] and at least 2**-52", 2.0**-52, 1.0)
         own = checks.real("own", own, f"in 0..1-truth ({1 - truth!r})", 0.0, 1 - truth + 1e-15)
@@ -63,13 +63,15 @@ class DRR(Categorical):
         """The mechanism in whole numbers of random words, in the order own, dealt, truth."""
         own = min(words_up(Fraction(self.own), self.k), SCALE // self.k * self.k)
         truth = min(words_down(Fraction(self.truth)), SCALE - own)
-        return DealtLaw(truth, SCALE - own - truth, own, self.deck)
+        dealt = SCALE - own - truth
+        ends = [dealt * cards // self.n for cards in (0, *itertools.accumulate(self.deck))]
+        alone = tuple(end - start for start, end in itertools.pairwise(ends))
+        return DealtLaw(truth, dealt, own, self.deck, alone)
 
     @cached_property
     def _card_ends(self) -> tuple[int, ...]:
         """Where each value's share of the `dealt` words ends, for a decoy drawn by oneself."""
-        drawn = itertools.accumulate(self.deck)
-        return tuple(self.law.own + self.law.dealt * cards // self.n for cards in drawn)
+        return tuple(self.law.own + end for end in itertools.accumulate(self.law.alone))
 
     @cached_property
     def moments(self) -> Moments:
@@ -82,7 +84,7 @@ class DRR(Categorical):
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss against an adversary with this view; math.inf where unbounded."""
         check_view(view, self.name)
-        checks.integer("colluders", colluders, 0, self.n - 1)
+        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return privacy.dealt(self.law, view, colluders)
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +142,8 @@ def even_deck(n: int, k: int) -> tuple[int, ...]:
 
 
 def _check_deck(deck: Sequence[int], n: int, k: int) -> tuple[int, ...]:
+    if not isinstance(deck, Iterable):
+        raise checks.refusal("deck", deck, f"{k} counts that add up to n={n}")
     cards = tuple(checks.integer("deck counts", count, 0) for count in deck)
     if len(cards) != k or sum(cards) != n:
         raise JrrError(

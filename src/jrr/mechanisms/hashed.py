@@ -24,6 +24,7 @@ from jrr.variance import Moments
 
 REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
 _BLOCK = 1 << 14  # reports whose support is counted at a time
+_MOST_COUNTED = 1 << 24  # values whose supports are counted one by one
 
 
 @dataclass(frozen=True, init=False)
@@ -160,8 +161,8 @@ class OLH(Mechanism):
         return array
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
-        if self.k * 8 > 1 << 33:
-            raise checks.refusal("k", self.k, "at most 2**30 to count every value's support")
+        if self.k > _MOST_COUNTED:
+            raise checks.refusal("k", self.k, f"at most {_MOST_COUNTED} to count all supports")
         return tuple(support(reports, self.k, self.g).tolist())
 
 

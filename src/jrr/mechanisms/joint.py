@@ -39,7 +39,7 @@ class JRR(Categorical):
     def __init__(
         self, n: int, p: float, rho: float | None = None, k: int = 2, s: float | None = None
     ) -> None:
-        k = checks.integer("k", k, 2)
+        k = checks.domain(k)
         n = checks.integer("n", n, 2)
         p = check_truth_probability("p", p, k)
         limit = min(p, 1 - p)
@@ -90,7 +90,7 @@ class JRR(Categorical):
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss against an adversary with this view; math.inf where unbounded."""
         check_view(view, self.name)
-        checks.integer("colluders", colluders, 0, self.n - 1)
+        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         if view != "paper":
             return privacy.joint(self.law, view, colluders)
         if self.k > 2:
@@ -129,11 +129,7 @@ class JRR(Categorical):
         shift_block(self.k, values, moved, out)
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        array = np.asarray(cards)
-        checks.same_length("cards", array, "values", length)
-        if array.size and (array.dtype.kind not in "iu" or not (np.abs(array) <= 1).all()):
-            raise JrrError("cards must be whole numbers +1, -1 or 0 (blank), got others")
-        return array
+        return checks.signs("cards", cards, length)
 
     def _check_card(self, card: int) -> int:
         return checks.integer("card", card, -1, 1)

@@ -47,7 +47,7 @@ class RR(Categorical):
     name: ClassVar[str] = "RR"
 
     def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
-        k = checks.integer("k", k, 2)
+        k = checks.domain(k)
         if (epsilon is None) == (p is None):
             raise JrrError(
                 f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
@@ -100,10 +100,10 @@ class RR(Categorical):
         shift_block(self.k, values, shifts(self.k, self.lie_words, u), out)
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        raise JrrError("cards must be None for RR, which deals no cards")
+        raise checks.refusal("cards", cards, "None for RR, which deals no cards")
 
     def _check_card(self, card: int) -> int:
-        raise JrrError(f"card must be None for RR, which deals no cards, got card={card!r}")
+        raise checks.refusal("card", card, "None for RR, which deals no cards")
 
 
 def marginal_moments(

@@ -61,7 +61,7 @@ class Unary(Mechanism):
         q: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:
-        k = checks.integer("k", k, 2)
+        k = checks.domain(k)
         coupling, n, colluders = check_coupling(coupling, n, colluders)
         if (epsilon is None) == (q is None):
             raise JrrError(
@@ -149,7 +149,7 @@ class Unary(Mechanism):
         if self.n is None:
             checks.integer("colluders", colluders, 0)
             return privacy.unary(self.law, "report", 0)
-        checks.integer("colluders", colluders, 0, self.n - 1)
+        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return privacy.unary(self.law, view, colluders)
 
     def to_dict(self) -> dict[str, Any]:
