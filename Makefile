@@ -22,7 +22,7 @@ lint: .venv/.ready ## check style, types and layering
 	$(BIN)/lint-imports
 
 bench: .venv/.ready ## run the benchmarks
-	$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr reproduce $(ARGS)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jrr
+from jrr.algorithm1 import _repeated_sum
 
 N = 10_000
 ONES_AT_ONE_TENTH = (9_000, 1_000)
@@ -210,3 +211,12 @@ def test_refusals_name_the_argument_its_value_and_what_is_allowed(
         jrr.algorithm1(**arguments)  # type: ignore[arg-type]
     assert str(refused.value).startswith(f"{argument} must be a")
     assert f"got {argument}={value!r}" in str(refused.value)
+
+
+@given(start=st.floats(-1.0, -0.0), step=st.floats(1e-6, 0.1), count=st.integers(0, 3_000))
+@settings(max_examples=300, derandomize=True, deadline=None)
+def test_the_grid_is_rounded_as_the_loop_rounds_it(start: float, step: float, count: int) -> None:
+    looped = start
+    for _ in range(count):
+        looped = looped + step
+    assert _repeated_sum(start, step, count) == looped

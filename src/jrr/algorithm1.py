@@ -8,8 +8,6 @@ so only the grid points next to its lower end need a look.
 
 import math
 
-import numpy as np
-
 from jrr import checks
 from jrr.errors import JrrError
 from jrr.mechanisms.joint import JRR
@@ -62,15 +60,32 @@ def _first_feasible(n: int, p: float, epsilon: float, m: int, step: float) -> fl
     if m:
         lower = max(start, -(n - 1) * (ratio * q - p) / (m * p * (1 + ratio)))
     steps = max(0, math.ceil((lower - start) / step) - 1)
-    # The paper adds step after step; the same rounding gives the same grid.
-    grid = np.full(steps + 1, step)
-    grid[0] = start
-    rho = float(np.add.accumulate(grid)[-1])
+    rho = _repeated_sum(start, step, steps)
     for _ in range(4):
         if rho <= 1 and _feasible(n, p, rho, ratio, m):
             return rho
         rho += step
     return None
+
+
+def _repeated_sum(start: float, step: float, count: int) -> float:
+    """Start + step + step + ..., rounded after every addition as the paper's loop rounds.
+
+    While the sum keeps its exponent, every addition rounds the step to the same number of units
+    in the last place, so whole runs of additions are one exact multiplication.
+    """
+    total = start
+    while count:
+        once = total + step
+        moved = once - total
+        _, exponent = math.frexp(once)
+        edge = -math.ldexp(1.0, exponent - 1) if once < 0 else math.ldexp(1.0, exponent)
+        run = min(count, 1 + int((edge - once) / moved)) if moved else 1
+        if run < 2 or (once + step) - once != moved or math.frexp(total)[1] != exponent:
+            run = 1
+        total = once if run == 1 else total + run * moved
+        count -= run
+    return total
 
 
 def _feasible(n: int, p: float, rho: float, ratio: float, m: int) -> bool:

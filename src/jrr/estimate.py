@@ -167,9 +167,7 @@ def _covariance(a: Part, b: Part) -> Floats:
     if a.moments.deck is None or b.moments.deck is None:
         return np.zeros_like(a.counts)
     if not a.moments.same_as(b.moments):
-        raise JrrError(
-            "same_deck=True must be said of estimates by one mechanism, got two"
-        )
+        raise JrrError("same_deck=True must be said of estimates by one mechanism, got two")
     decks = max(a.decks, b.decks, math.ceil((a.n + b.n) / a.moments.deck))
     tied = a.moments.pair_weight(decks)
     lean_a = a.moments.lean(a.plausible, a.n)

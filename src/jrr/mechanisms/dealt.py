@@ -120,12 +120,14 @@ class DRR(Categorical):
         if cards is None:
             ends = np.asarray(self._card_ends, np.uint64)
             cards = np.searchsorted(ends, u, side="right")
-        truthful = u >= np.uint64(law.own + law.dealt)
-        np.copyto(out, cards, casting="unsafe")
-        np.copyto(out, values, where=truthful, casting="unsafe")
+        decoys = cards.astype(out.dtype, copy=False)
+        true = values.astype(out.dtype, copy=False)
+        # All bits set where the truth is told: chooses without branching.
+        truthful = np.negative((u >= np.uint64(law.own + law.dealt)).astype(out.dtype))
+        np.bitwise_xor(decoys, (decoys ^ true) & truthful, out=out)
         if law.own:
-            by_oneself = u < np.uint64(law.own)
-            np.copyto(out, u // np.uint64(law.own // self.k), where=by_oneself, casting="unsafe")
+            by_oneself = np.flatnonzero(u < np.uint64(law.own))
+            out[by_oneself] = u[by_oneself] // np.uint64(law.own // self.k)
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
         array = np.asarray(cards)
