@@ -181,6 +181,20 @@ def test_compiled_and_plain_paths_agree(g: int, monkeypatch: pytest.MonkeyPatch)
         assert (fast(state, start, width, 5) == hashed._count(state, start, width, 5)).all()
 
 
+@pytest.mark.parametrize("compiled_path", [True, False])
+def test_a_run_of_hashes_ends_before_its_end(compiled_path: bool) -> None:
+    """A hash just inside, and just outside, either end of the run that a report supports."""
+    count = compiled.hash_support() if compiled_path else hashed._count
+    if count is None:
+        pytest.skip("numba is not installed")
+    state = hashing.prefix(np.array([1, 2, 1 << 40], np.uint64))
+    found = hashing.finish(state, np.uint32(0))
+    width = np.full(3, 1_000, np.uint32)
+    for before, hits in ((0, 3), (999, 3), (1_000, 0), (WORD - 1, 0)):
+        start = (found.astype(np.uint64) - np.uint64(before)).astype(np.uint32)
+        assert count(state, start, width, 1).tolist() == [hits]
+
+
 def test_support_counting_is_not_counting_reports_per_bucket() -> None:
     """What the paper's text suggests would estimate nothing: buckets of different people differ."""
     k, n = 8, 20_000

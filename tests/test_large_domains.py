@@ -109,7 +109,7 @@ def test_two_values_need_no_encoding() -> None:
 
 @pytest.mark.parametrize("k", [1, 0, -1])
 def test_one_value_is_no_question(k: int) -> None:
-    with pytest.raises(jrr.JrrError, match=f"k must be a whole number >= 2, got k={k}"):
+    with pytest.raises(jrr.JrrError, match=f"k must be a whole number .*, got k={k}"):
         jrr.plan(100, 1.0, k=k)
 
 

@@ -724,8 +724,8 @@ PLAIN = jrr.OUE(10, epsilon=1.0)
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda: jrr.OUE(1, epsilon=1.0), "k must be a whole number >= 2, got k=1"),
-        (lambda: jrr.SUE(2.5, epsilon=1.0), "k must be a whole number >= 2, got k=2.5"),  # type: ignore[arg-type]
+        (lambda: jrr.OUE(1, epsilon=1.0), r"k must be a whole number .*, got k=1$"),
+        (lambda: jrr.SUE(2.5, epsilon=1.0), "k must be a whole number .*, got k=2.5"),  # type: ignore[arg-type]
         (lambda: jrr.OUE(4), "exactly one of epsilon and q .* epsilon=None, q=None"),
         (lambda: jrr.OUE(4, epsilon=1.0, q=0.2), "exactly one of epsilon and q .* q=0.2"),
         (lambda: jrr.OUE(4, epsilon=0.0), "epsilon must be .*, got epsilon=0.0"),

@@ -61,7 +61,10 @@ def real(
 
 def domain(value: object) -> int:
     """A number of possible values."""
-    return integer("k", value, 2, 1 << 32)
+    k = integer("k", value, 2)
+    if k > 1 << 32:
+        raise refusal("k", value, "at most 2**32")
+    return k
 
 
 def positive(argument: str, value: object) -> float:

@@ -23,6 +23,7 @@ from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
 from jrr.mechanisms.unary import OUE, SUE
+from jrr.variance import Moments
 
 _Some = TypeVar("_Some", bound=Mechanism)
 Frequency = float | tuple[float, float] | None
@@ -71,7 +72,11 @@ class Request:
         At the given frequency; at the worst one of a given interval; or, with none given, for
         k = 2 on average over all frequencies, for larger domains in the worst population.
         """
-        a, b, c = mechanism.moments.quadratic(self.n, 1)
+        return self.variance_of(mechanism.moments)
+
+    def variance_of(self, moments: Moments) -> float:
+        """The criterion for these moments."""
+        a, b, c = moments.quadratic(self.n, 1)
         b, c = b * self.n, c * self.n**2
         known = self.frequency
         if known is None and self.k > 2:
@@ -204,13 +209,14 @@ def best_unary(kind: type[OUE] | type[SUE], coupling: str, request: Request) -> 
     """A unary encoding with its best lean under the request."""
     if coupling == "none":
         return kind(request.k, epsilon=request.budget)
-    return kind(
+    return kind.tuned(
         request.k,
-        epsilon=request.epsilon,
-        coupling=coupling,
-        n=request.n,
-        colluders=request.colluders,
-        dealer_epsilon=request.dealer_epsilon,
+        request.budget,
+        coupling,
+        request.n,
+        request.colluders,
+        request.dealer_epsilon,
+        request.expected_variance,
     )
 
 
@@ -218,13 +224,13 @@ def best_hashed(coupling: str, request: Request) -> Mechanism:
     """Local hashing with its best lean under the request."""
     if coupling == "none":
         return OLH(request.k, epsilon=request.budget)
-    return OLH(
+    return OLH.tuned(
         request.k,
-        epsilon=request.epsilon,
-        coupling=coupling,
-        n=request.n,
-        colluders=request.colluders,
-        dealer_epsilon=request.dealer_epsilon,
+        request.budget,
+        request.n,
+        request.colluders,
+        request.dealer_epsilon,
+        request.variance_of,
     )
 
 

@@ -63,9 +63,13 @@ def base_cut(frequencies: ArrayLike, stderr: ArrayLike, level: float = 0.05) -> 
     frequencies are 0, at most a share `level` of surveys keeps any (Bonferroni).
     """
     vector = _vector(frequencies)
-    errors = np.broadcast_to(np.asarray(stderr, dtype=np.float64), vector.shape)
+    allowed = f"finite and non-negative, one number or {len(vector)}"
+    try:
+        errors = np.broadcast_to(np.asarray(stderr, dtype=np.float64), vector.shape)
+    except (TypeError, ValueError):
+        raise checks.refusal("stderr", stderr, allowed) from None
     if not (np.isfinite(errors).all() and (errors >= 0).all()):
-        raise checks.refusal("stderr", stderr, "finite and non-negative")
+        raise checks.refusal("stderr", stderr, allowed)
     z = NormalDist().inv_cdf(1 - checks.level(level) / len(vector))
     kept: Floats = np.where(vector > z * errors, vector, 0.0)
     return kept

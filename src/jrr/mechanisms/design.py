@@ -31,6 +31,11 @@ def check_coupling(coupling: object, n: object, colluders: object) -> tuple[str,
     return word, size, checks.integer("colluders", colluders, 0, size - 1)
 
 
+def mean_variance(mechanism: Mechanism) -> float:
+    """The variance on average over all frequencies: what a constructor makes small."""
+    return mechanism.moments.mean_variance()
+
+
 def check_wish(
     wish: float | None, lean: float, made: Mechanism, dealer_epsilon: float | None
 ) -> None:

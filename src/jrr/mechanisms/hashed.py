@@ -6,7 +6,7 @@ value; because everybody hashes differently, it helps only for frequent values.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -77,8 +77,10 @@ class OLH(Mechanism):
         else:
             budget = checks.positive("epsilon", epsilon)
             if g is None:
-                g = round(math.exp(min(budget, 20.0))) + 1
+                g = _buckets(budget)
             g = checks.integer("g", g, 2, 1 << 31)
+            if dealer_epsilon is not None:
+                checks.positive("dealer_epsilon", dealer_epsilon)
             inner = _calibrate(budget, g, coupling, n, colluders, s, dealer_epsilon)
         lean = inner.s if isinstance(inner, JRR) else 0.0
         for name, value in (
@@ -90,6 +92,22 @@ class OLH(Mechanism):
             ("n", n),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def tuned(
+        cls,
+        k: int,
+        epsilon: float,
+        n: int,
+        colluders: int,
+        dealer_epsilon: float | None,
+        worth: Callable[[Moments], float],
+    ) -> "OLH":
+        """As the constructor with coupling="joint", the lean making another variance small."""
+        g = _buckets(epsilon)
+        inner = _calibrate(epsilon, g, "joint", n, colluders, None, dealer_epsilon, worth)
+        lean = inner.s if isinstance(inner, JRR) else 0.0
+        return cls(k, g=g, coupling="joint", n=n, s=lean, p=inner.p)
 
     @cached_property
     def inner(self) -> RR | JRR:
@@ -154,11 +172,14 @@ class OLH(Mechanism):
                 "reports must be a structured array with the fields seed (u8) and value (u4), "
                 f"got dtype {array.dtype}"
             )
-        array = array.astype(REPORT, copy=False)
         if array.ndim != 1:
             raise JrrError(f"reports must be one-dimensional, got shape {array.shape}")
         checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), self.g)
-        return array
+        if array.dtype["seed"].kind not in "iu" or array.dtype["seed"].itemsize != 8:
+            raise JrrError(
+                f"reports['seed'] must be 64-bit whole numbers, got dtype {array.dtype['seed']}"
+            )
+        return array.astype(REPORT, copy=False)
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         if self.k > _MOST_COUNTED:
@@ -199,6 +220,11 @@ def _count(
     return counts
 
 
+def _buckets(epsilon: float) -> int:
+    """The number of buckets with the least variance for rare values."""
+    return round(math.exp(min(epsilon, 20.0))) + 1
+
+
 def _inner(p: float, s: float, g: int, coupling: str, n: int | None) -> RR | JRR:
     return RR(g, p=p) if coupling == "none" or n is None else JRR(n, p, k=g, s=s)
 
@@ -218,9 +244,10 @@ def _calibrate(
     colluders: int,
     s: float | None,
     dealer_epsilon: float | None,
+    worth: Callable[[Moments], float] = Moments.mean_variance,
 ) -> RR | JRR:
     if coupling == "none" or n is None:
-        return RR(g, epsilon=epsilon)
+        return RR(g, epsilon=epsilon if dealer_epsilon is None else min(epsilon, dealer_epsilon))
     size = n
     best = truth_probability(epsilon, g)
 
@@ -231,7 +258,7 @@ def _calibrate(
         lambda noise, lean: JRR(size, p_at(noise), k=g, s=lean),
         lambda noise: min(p_at(noise), 1 - p_at(noise)),
         (0.0, 1 - 2.0**-20),
-        lambda inner: _support_moments(inner).mean_variance(),
+        lambda inner: worth(_support_moments(inner)),
         epsilon,
         dealer_epsilon,
         colluders,

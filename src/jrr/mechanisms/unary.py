@@ -14,6 +14,7 @@ Reports and cards are packed: bit v is bit v mod 8, least significant first, of 
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +27,7 @@ from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
 from jrr.exact import BITS, SCALE, words_down, words_up
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
-from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.design import calibrated, check_coupling, check_wish, mean_variance
 from jrr.privacy import Bit, UnaryLaw
 from jrr.randomness import RandomSource
 from jrr.variance import Moments
@@ -73,7 +74,8 @@ class Unary(Mechanism):
             budget = checks.positive("epsilon", epsilon)
             if dealer_epsilon is not None:
                 checks.positive("dealer_epsilon", dealer_epsilon)
-            q, s = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+            made = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+            q, s = made.q, made.s
         q = checks.real("q", q, "in (0, 1/2)", 0.0, 0.5, open_low=True, open_high=True)
         most = self._most_lean(q)
         lean = checks.real("s", s or 0.0, f"in 0..{most!r}", 0.0, most * (1 + 1e-12))
@@ -96,21 +98,36 @@ class Unary(Mechanism):
         colluders: int,
         s: float | None,
         dealer_epsilon: float | None,
-    ) -> tuple[float, float]:
+        worth: Callable[[Mechanism], float] = mean_variance,
+    ) -> "Unary":
         if s is not None:
             checks.real("s", s, "in 0..1/2", 0.0, 0.5)
-        made = calibrated(
+        made: Unary = calibrated(
             lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
             cls._most_lean,
             (2.0**-50, 0.5 - 2.0**-50),
-            lambda mechanism: mechanism.moments.mean_variance(),
+            worth,
             epsilon,
             dealer_epsilon,
             colluders,
             0.0 if coupling == "none" else s,
         )
         check_wish(s, made.s, made, dealer_epsilon)
-        return made.q, made.s
+        return made
+
+    @classmethod
+    def tuned(
+        cls,
+        k: int,
+        epsilon: float,
+        coupling: str,
+        n: int | None,
+        colluders: int,
+        dealer_epsilon: float | None,
+        worth: Callable[[Mechanism], float],
+    ) -> "Unary":
+        """As the constructor, with the lean that makes another variance small."""
+        return cls._calibrate(k, epsilon, coupling, n, colluders, None, dealer_epsilon, worth)
 
     @staticmethod
     @abstractmethod
