@@ -798,3 +798,25 @@ PLAIN = jrr.OUE(10, epsilon=1.0)
 def test_refusals_name_argument_and_value(act: Callable[[], object], message: str) -> None:
     with pytest.raises(jrr.JrrError, match=message):
         act()
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        (b"\xff\xff", "must leave the 6 bits after bit 9 at 0"),
+        (b"\x01", "of 2 bytes"),
+        ("ab", "card must be 2 bytes, got card='ab'"),
+        (3, "card must be 2 bytes, got card=3"),
+    ],
+)
+def test_a_single_card_is_checked_too(card: object, words: str) -> None:
+    mechanism = jrr.OUE(10, epsilon=1.0, coupling="dealt", n=4)
+    with pytest.raises(jrr.JrrError, match=words):
+        mechanism.respond_one(1, card)  # type: ignore[arg-type]
+
+
+def test_a_cap_is_for_choosing_parameters_only() -> None:
+    with pytest.raises(jrr.JrrError, match="dealer_epsilon must be None where q is given"):
+        jrr.OUE(10, q=0.25, s=0.1, coupling="dealt", n=5, dealer_epsilon=0.01)
+    with pytest.raises(jrr.JrrError, match="dealer_epsilon must be None where p is given"):
+        jrr.OLH(10, p=0.5, g=3, s=0.1, coupling="joint", n=5, dealer_epsilon=0.01)

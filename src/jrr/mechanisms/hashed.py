@@ -70,6 +70,8 @@ class OLH(Mechanism):
         if coupling == "none" and s:
             raise checks.refusal("s", s, "0 or None without a coupling")
         if p is not None:
+            if dealer_epsilon is not None:
+                raise checks.refusal("dealer_epsilon", dealer_epsilon, "None where p is given")
             if g is None:
                 raise checks.refusal("g", g, "given together with p")
             g = checks.integer("g", g, 2, 1 << 31)

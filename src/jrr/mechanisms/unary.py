@@ -70,6 +70,8 @@ class Unary(Mechanism):
             )
         if coupling == "none" and s:
             raise checks.refusal("s", s, "0 or None without a coupling")
+        if q is not None and dealer_epsilon is not None:
+            raise checks.refusal("dealer_epsilon", dealer_epsilon, "None where q is given")
         if q is None:
             budget = checks.positive("epsilon", epsilon)
             if dealer_epsilon is not None:
@@ -229,10 +231,8 @@ class Unary(Mechanism):
     def respond_one(self, value: int, card: bytes | None = None, rng: Rng = None) -> bytes:
         """One report without arrays, for a contributor's own device."""
         value = checks.integer("value", value, 0, self.k - 1)
-        if card is not None and len(card) != self.width:
-            raise checks.refusal("card", card, f"{self.width} bytes")
-        if card is not None and self.n is None:
-            raise JrrError(f"card must be None for {self.name} without a coupling")
+        if card is not None:
+            card = self._check_card(card)
         source = randomness.source(rng)
         coarse = b"".join(source.word().to_bytes(8, "little") for _ in range(self.width))
         report = bytearray(self.width)
@@ -256,6 +256,13 @@ class Unary(Mechanism):
         if self.n is None:
             raise JrrError(f"cards must be None for {self.name} without a coupling")
         return self._check_packed("cards", cards, length)
+
+    def _check_card(self, card: bytes) -> bytes:
+        try:
+            packed = np.frombuffer(card, np.uint8)[None, :]
+        except (TypeError, ValueError):
+            raise checks.refusal("card", card, f"{self.width} bytes") from None
+        return self._check_cards(packed, 1).tobytes()
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return self._check_packed("reports", reports, None)
