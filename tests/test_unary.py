@@ -804,7 +804,7 @@ def test_refusals_name_argument_and_value(act: Callable[[], object], message: st
     ("card", "words"),
     [
         (b"\xff\xff", "must leave the 6 bits after bit 9 at 0"),
-        (b"\x01", "of 2 bytes"),
+        (b"\x01", "card must be 2 bytes"),
         ("ab", "card must be 2 bytes, got card='ab'"),
         (3, "card must be 2 bytes, got card=3"),
     ],

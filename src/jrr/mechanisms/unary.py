@@ -257,12 +257,13 @@ class Unary(Mechanism):
             raise JrrError(f"cards must be None for {self.name} without a coupling")
         return self._check_packed("cards", cards, length)
 
-    def _check_card(self, card: bytes) -> bytes:
-        try:
-            packed = np.frombuffer(card, np.uint8)[None, :]
-        except (TypeError, ValueError):
-            raise checks.refusal("card", card, f"{self.width} bytes") from None
-        return self._check_cards(packed, 1).tobytes()
+    def _check_card(self, card: object) -> bytes:
+        if self.n is None:
+            raise checks.refusal("card", card, f"None for {self.name} without a coupling")
+        if not isinstance(card, bytes) or len(card) != self.width:
+            raise checks.refusal("card", card, f"{self.width} bytes")
+        self._check_packed("card", np.frombuffer(card, np.uint8)[None, :], 1)
+        return card
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return self._check_packed("reports", reports, None)
