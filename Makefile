@@ -40,7 +40,7 @@ lock: $(UV) ## choose the newest versions that fit pyproject.toml, write require
 	rm -f uv.lock
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf .venv uv.lock build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv uv.lock build dist jrr-demo jrr-reproduction .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 help: ## list the targets

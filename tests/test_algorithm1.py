@@ -8,37 +8,13 @@ from hypothesis import strategies as st
 
 import jrr
 from jrr.algorithm1 import _repeated_sum
+from tests.literal_algorithm1 import literal_search
 
 N = 10_000
 ONES_AT_ONE_TENTH = (9_000, 1_000)
 
 Setting = tuple[int, float, int, float, float]
 """n, epsilon, colluders, step_p, step_rho."""
-
-
-def literal_search(
-    n: int, epsilon: float, colluders: int, step_p: float, step_rho: float
-) -> tuple[float, float] | None:
-    """Algorithm 1 line by line: (p, rho), or None where the paper returns Null."""
-    p = math.exp(epsilon) / (1 + math.exp(epsilon)) - step_p
-    while p > 0.5:
-        rho = 1 - 1 / p
-        while rho <= 1:
-            if meets_constraint(n, epsilon, colluders, p, rho):
-                return p, rho
-            rho = rho + step_rho
-        p = p - step_p
-    return None
-
-
-def meets_constraint(n: int, epsilon: float, colluders: int, p: float, rho: float) -> bool:
-    """The privacy constraint of the paper's optimisation problem, as a quotient."""
-    q = 1 - p
-    p_max = max((1 - rho) * p, p + rho * q)
-    p_min = min((1 - rho) * q, q + rho * p)
-    numerator = colluders * p_max + p * (n - colluders - 1)
-    denominator = colluders * p_min + q * (n - colluders - 1)
-    return denominator > 0 and numerator / denominator <= math.exp(epsilon)
 
 
 def assert_same_result(setting: Setting) -> None:

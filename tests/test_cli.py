@@ -118,15 +118,21 @@ def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plan", "-e", "-1"], "epsilon must be a finite number > 0, got epsilon=-1.0"),
-        (["plan", "-e", "nan"], "epsilon must be a finite number > 0, got epsilon=nan"),
+        (
+            ["plan", "-e", "-1"],
+            "epsilon must be a finite number > 0, at most 700, got",
+        ),
+        (
+            ["plan", "-e", "nan"],
+            "at most 700, got epsilon=nan",
+        ),
         (["plan", "-e", "x"], "'x' is not a valid float"),
         (["plan", "-n", "1"], "n must be a whole number >= 2, got n=1"),
         (["plan", "-n", "5", "-M", "5"], "colluders must be a whole number in 0..4"),
         (["plan", "-f", "2"], "frequency must be"),
         (["plan", "-f", "a:b"], "must be a number or LOW:HIGH"),
         (["plan", "-f", "0.1:0.2:0.3"], "must be a number or LOW:HIGH"),
-        (["plan", "--margin", "0"], "margin must be a finite number > 0"),
+        (["plan", "--margin", "0"], "margin must be in (0, 1), a share, got margin=0.0"),
         (["plan", "--no-dealer-cap", "--dealer-epsilon", "1"], "must not be given together"),
         (["plan", "--plot", "plan.xyz"], "path must end in one of"),
         (["demo", "--yes", "1.5"], "yes must be in 0..1, got yes=1.5"),
@@ -148,9 +154,21 @@ def test_refusals_are_one_line_with_exit_code_2(
 def test_a_picture_that_cannot_be_written_fails_with_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert run(["plan", "--plot", str(tmp_path / "file" / "plan.png")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
+    (tmp_path / "plan.png").mkdir()
+    assert run(["plan", "--plot", str(tmp_path / "plan.png" / "x.png")]) == 0
+    (tmp_path / "folder.png").mkdir()
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", _full_disk)
+        assert run(["plan", "--plot", str(tmp_path / "plan2.png")]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "plan2.png" in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.png", "plan.png"]
+
+
+def _full_disk(self: Path, target: object) -> Path:
+    raise OSError(28, "No space left on device", str(self))
 
 
 def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -545,9 +545,9 @@ def test_required_n_by_mechanism() -> None:
 
 
 def test_required_n_exceeds_the_colluders() -> None:
-    assert jrr.required_n(10.0, 5.0, 7) == 8
-    assert jrr.required_n(10.0, 5.0, 8) == 10
-    assert jrr.required_n(10.0, 5.0) == 2
+    assert jrr.required_n(0.9, 5.0, 7) == 8
+    assert jrr.required_n(0.9, 5.0, 8) == 10
+    assert jrr.required_n(0.9, 5.0) == 2
 
 
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)

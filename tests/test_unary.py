@@ -569,7 +569,7 @@ def test_one_report_is_the_same_as_many(mechanism: Unary) -> None:
     for tie in (0, 1 << 63, (1 << 64) - 1, int(rng.integers(0, 1 << 63))):
         tape = Tape(words.ravel().tolist(), tie)
         many = mechanism.respond(values, cards, tape)
-        assert tape.drawn_after > rows  # ties were many
+        assert tape.drawn_after > rows / 2  # ties were many
         for i in range(rows):
             card = None if cards is None else cards[i].tobytes()
             one = mechanism.respond_one(int(values[i]), card, Tape(words[i].tolist(), tie))

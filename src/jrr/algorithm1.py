@@ -25,8 +25,8 @@ def algorithm1(
 
     It meets the paper's own privacy bound, not the exact one: see `JRR.epsilon` and `plan`.
     """
-    n = checks.integer("n", n, 2)
-    epsilon = checks.positive("epsilon", epsilon)
+    n = checks.deck_size(n)
+    epsilon = checks.epsilon("epsilon", epsilon)
     colluders = checks.integer("colluders", colluders, 0, n - 1)
     step_p = checks.positive("step_p", step_p)
     step_rho = checks.positive("step_rho", step_rho)

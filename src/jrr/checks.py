@@ -15,7 +15,10 @@ _SHOWN = 80  # characters of a refused value that an error repeats
 
 def refusal(argument: str, value: object, allowed: str) -> JrrError:
     """The one form of every refusal."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # a number of thousands of digits
+        shown = "a very long number"
     if len(shown) > _SHOWN:
         shown = shown[: _SHOWN - 3] + "..."
     return JrrError(f"{argument} must be {allowed}, got {argument}={shown}")
@@ -59,12 +62,25 @@ def real(
     return number
 
 
-def domain(value: object) -> int:
+def domain(value: object, most: int = 1 << 32) -> int:
     """A number of possible values."""
     k = integer("k", value, 2)
-    if k > 1 << 32:
-        raise refusal("k", value, "at most 2**32")
+    if k > most:
+        raise refusal("k", value, f"at most {most} (OLH takes larger domains)")
     return k
+
+
+def deck_size(value: object) -> int:
+    """A number of contributors who are dealt from one deck."""
+    n = integer("n", value, 2)
+    if n > 10**15:
+        raise refusal("n", value, "at most 10**15")
+    return n
+
+
+def epsilon(argument: str, value: object) -> float:
+    """A privacy budget; e^700 is about the largest number there is."""
+    return real(argument, value, "a finite number > 0, at most 700", 0.0, 700.0, open_low=True)
 
 
 def positive(argument: str, value: object) -> float:
@@ -80,7 +96,7 @@ def level(value: object) -> float:
 def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     """A one-dimensional array of whole numbers 0..k-1, in whatever integer type it came."""
     allowed = f"a one-dimensional array of whole numbers in 0..{k - 1}"
-    array = _array(argument, values, allowed)
+    array = array_of(argument, values, allowed)
     if array.ndim != 1:
         raise JrrError(f"{argument} must be {allowed}, got shape {array.shape}")
     if array.size == 0:
@@ -97,7 +113,8 @@ def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     return array
 
 
-def _array(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
+def array_of(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
+    """Whatever numpy makes of the values, or a refusal."""
     try:
         return np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -107,7 +124,7 @@ def _array(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
 def signs(argument: str, values: ArrayLike, length: int) -> NDArray[Any]:
     """An array of +1, -1 and 0 that runs beside `length` values."""
     allowed = "whole numbers +1, -1 or 0 (blank)"
-    array = _array(argument, values, allowed)
+    array = array_of(argument, values, allowed)
     same_length(argument, array, "values", length)
     if array.size and array.dtype.kind not in "iu":
         raise JrrError(f"{argument} must be {allowed}, got dtype {array.dtype}")
@@ -128,7 +145,7 @@ def same_length(argument: str, array: NDArray[Any], other: str, length: int) -> 
 
 def flags(argument: str, values: ArrayLike, length: int) -> NDArray[np.bool_]:
     """A boolean array of the given length."""
-    array = np.asarray(values)
+    array = array_of(argument, values, f"a boolean array of length {length}")
     if array.dtype != np.bool_ or array.shape != (length,):
         raise JrrError(
             f"{argument} must be True, False or a boolean array of length {length}, "

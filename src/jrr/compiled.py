@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jrr.hashing import PRIMES
+
 
 @cache
 def hash_support() -> Any | None:
@@ -19,7 +21,8 @@ def hash_support() -> Any | None:
         return None
     import numba
 
-    @numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+    _, p2, p3, p4, _ = (np.uint32(prime) for prime in PRIMES)
+
     def count(
         states: NDArray[np.uint32],
         starts: NDArray[np.uint32],
@@ -28,19 +31,22 @@ def hash_support() -> Any | None:
     ) -> NDArray[np.int64]:
         counts = np.zeros(k, np.int64)
         for value in range(k):
-            lane = np.uint32(np.uint32(value) * np.uint32(0xC2B2AE3D))
+            lane = np.uint32(np.uint32(value) * p3)
             found = 0
             for i in range(len(states)):
                 h = np.uint32(states[i] + lane)
                 h = np.uint32((h << np.uint32(17)) | (h >> np.uint32(15)))
-                h = np.uint32(h * np.uint32(0x27D4EB2F))
+                h = np.uint32(h * p4)
                 h = np.uint32(h ^ (h >> np.uint32(15)))
-                h = np.uint32(h * np.uint32(0x85EBCA77))
+                h = np.uint32(h * p2)
                 h = np.uint32(h ^ (h >> np.uint32(13)))
-                h = np.uint32(h * np.uint32(0xC2B2AE3D))
+                h = np.uint32(h * p3)
                 h = np.uint32(h ^ (h >> np.uint32(16)))
                 found += np.uint32(h - starts[i]) < widths[i]
             counts[value] = found
         return counts
 
-    return count
+    try:
+        return numba.njit(cache=True)(count)
+    except RuntimeError:  # nowhere to keep the compiled code
+        return numba.njit(count)

@@ -1,6 +1,5 @@
 """A whole survey in one process: plan, deal, respond, tally, estimate, several ways at once."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +10,8 @@ from jrr.estimate import Estimate
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.plan import Plan, plan
 
+FAMILIES = ("rr", "jrr", "drr")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -18,7 +19,6 @@ class Outcome:
 
     plan: Plan
     estimate: Estimate
-    seconds: float
 
     @property
     def mechanism(self) -> Mechanism:
@@ -50,16 +50,19 @@ def run(
     n = checks.integer("n", n, 2)
     yes = checks.real("yes", yes, "in 0..1", 0.0, 1.0)
     values = (np.arange(n) < round(yes * n)).astype(np.uint8)
-    outcomes = {}
-    for family in dict.fromkeys(("rr", "jrr", "drr", mechanism)):
-        start = time.perf_counter()
+
+    def planned(family: str) -> Plan:
         progress(f"planning {family}")
-        made = plan(n, epsilon, colluders, dealer_epsilon=dealer_epsilon, mechanism=family)
-        progress(f"dealing {family}")
+        return plan(n, epsilon, colluders, dealer_epsilon=dealer_epsilon, mechanism=family)
+
+    plans = {family: planned(family) for family in FAMILIES}
+    chosen = planned(mechanism).mechanism
+    outcomes = {}
+    for family, made in plans.items():
+        progress(f"dealing {family} cards")
         cards = made.mechanism.deal(rng)
-        progress(f"asking {n:,} people")
+        progress(f"asking {n:,} people by {family}")
         reports = made.mechanism.respond(values, cards, rng)
-        carded = None if cards is None else cards != 0 if made.mechanism.name == "JRR" else True
-        estimate = made.mechanism.estimate(made.mechanism.tally(reports, carded))
-        outcomes[family] = Outcome(made, estimate, time.perf_counter() - start)
-    return Survey(n, float(values.mean()), mechanism, outcomes)
+        outcomes[family] = Outcome(made, made.mechanism.estimate(reports))
+    picked = next(family for family, made in plans.items() if made.mechanism == chosen)
+    return Survey(n, float(values.mean()), picked, outcomes)

@@ -140,6 +140,9 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
     suggest. Say same_deck=True for groups of one survey, False for waves or groups with decks of
     their own.
     """
+    for name, value in (("first", first), ("second", second)):
+        if not isinstance(value, Estimate):
+            raise checks.refusal(name, value, "an Estimate")
     if len(first.counts) != len(second.counts):
         raise JrrError(
             "first and second must have the same number of values, "

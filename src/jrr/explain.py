@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 
+from jrr.estimate import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
@@ -15,8 +16,9 @@ from jrr.mechanisms.unary import Unary
 from jrr.plan import Plan
 
 CAVEAT = (
-    "These bounds concern one report and the cards named; somebody who knows the true answers "
-    "of nearly everybody else can learn more from all reports together."
+    "These bounds concern one report and the cards named. The collector has all reports, and with "
+    "the overall share, or everybody else's answers, it can learn more from them together: a "
+    "little more under DRR, much more under JRR (docs/theory.md, section 6)."
 )
 PRIOR = 0.1  # the guess whose change illustrates an ε
 
@@ -53,15 +55,22 @@ def adversaries(plan: Plan) -> list[Adversary]:
     """Who can learn how much, from the weakest view to the strongest."""
     m = plan.request.colluders
     known = plan.guarantees
-    people = "nobody" if m == 0 else "1 contributor" if m == 1 else f"up to {m:,} contributors"
+    people = "1 contributor" if m == 1 else f"up to {m:,} contributors"
+    told = (
+        "whether they reported truthfully"
+        if isinstance(plan.mechanism, JRR | OLH)
+        else "their answers and reports"
+    )
     who = {
-        "report": "to the collector, who sees the perturbed report",
-        "truths": f"to the collector, told by {people} whether they reported truthfully",
-        "cards": f"to the collector, given the secret cards of {people}",
-        "dealer": "to collector and dealer together, should they break their promise",
+        "report": "to somebody who sees this one perturbed report",
+        "truths": f"to somebody who sees this report and is told {told} by {people}",
+        "cards": f"to somebody who sees this report and the secret cards of {people}",
+        "dealer": "to dealer and collector together, who see this report and its secret card",
     }
     if not deals(plan.mechanism):
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
+    elif m == 0:  # nobody tells anything
+        who = {view: who[view] for view in ("report", "dealer")}
     return [
         Adversary(view, text, known[view], f"{text[0].upper()}{text[1:]}: {meaning(known[view])}.")
         for view, text in who.items()
@@ -120,15 +129,14 @@ def instructions(mechanism: Mechanism) -> str:
 
 def contributor_text(plan: Plan) -> str:
     """What a contributor should be told before answering."""
-    strongest = adversaries(plan)
+    rows = adversaries(plan)
     lines = [
         "Your answer is changed at random on your own device before it is sent.",
         instructions(plan.mechanism),
-        f"{strongest[0].sentence}",
+        rows[0].sentence,
     ]
-    if len(strongest) > 1:
-        lines.append(strongest[2].sentence)
-        lines.append(strongest[3].sentence)
+    if len(rows) > 1:
+        lines += [row.sentence for row in rows if row.view in ("cards", "dealer")]
         lines.append("The dealer alone never sees a report; the collector never sees a card.")
         lines.append(CAVEAT)
     lines.append("Each survey that asks you again learns as much again: the ε add up.")
@@ -138,7 +146,7 @@ def contributor_text(plan: Plan) -> str:
 def consent(plan: Plan, question: str = "the question") -> str:
     """A paragraph for an ethics board."""
     request, rows = plan.request, adversaries(plan)
-    z = 1.96
+    z = quantile(0.95)
     text = (
         f"{request.n:,} participants answer {question} through {NAMES[plan.mechanism.name]}, a "
         "form of randomized response: each participant's device perturbs the answer at random "
@@ -146,10 +154,10 @@ def consent(plan: Plan, question: str = "the question") -> str:
         f"{rows[0].sentence} "
     )
     if len(rows) > 1:
-        text += f"{rows[2].sentence} {rows[3].sentence} "
+        text += "".join(f"{row.sentence} " for row in rows if row.view in ("cards", "dealer"))
         text += (
             "This bound is kept by a cap chosen in advance. "
-            if not math.isinf(rows[3].epsilon)
+            if plan.request.dealer_epsilon is not None
             else "No cap on the dealer was set: dealer and collector must not collude. "
         )
         text += f"{CAVEAT} "

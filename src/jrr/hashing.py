@@ -12,9 +12,21 @@ from numpy.typing import NDArray
 
 Lanes = NDArray[np.uint32]
 
-_P1, _P2, _P3, _P4, _P5 = (
-    np.uint32(prime) for prime in (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
-)
+PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)  # of xxHash32
+_P1, _P2, _P3, _P4, _P5 = (np.uint32(prime) for prime in PRIMES)
+_MASK = 0xFFFFFFFF
+
+
+def hash_one(seed: int, value: int, g: int) -> int:
+    """H(seed, value) in 0..g-1 without arrays, for a contributor's own device."""
+    _, p2, p3, p4, p5 = PRIMES
+    h = ((seed & _MASK) + p5 + 8) & _MASK
+    for lane in (seed >> 32, value):
+        h = (h + lane * p3) & _MASK
+        h = ((h << 17 | h >> 15) * p4) & _MASK
+    h = ((h ^ h >> 15) * p2) & _MASK
+    h = ((h ^ h >> 13) * p3) & _MASK
+    return (h ^ h >> 16) * g >> 32
 
 
 def prefix(seeds: NDArray[np.uint64]) -> Lanes:

@@ -18,7 +18,7 @@ import numpy as np
 from jrr import checks
 from jrr.exact import private_side
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR, even_deck
+from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
@@ -42,13 +42,13 @@ class Request:
 
     def __post_init__(self) -> None:
         cap = self.dealer_epsilon
-        n = checks.integer("n", self.n, 2)
+        n = checks.deck_size(self.n)
         for name, value in (
             ("k", checks.domain(self.k)),
             ("n", n),
-            ("epsilon", checks.positive("epsilon", self.epsilon)),
+            ("epsilon", checks.epsilon("epsilon", self.epsilon)),
             ("colluders", checks.integer("colluders", self.colluders, 0, n - 1)),
-            ("dealer_epsilon", None if cap is None else checks.positive("dealer_epsilon", cap)),
+            ("dealer_epsilon", None if cap is None else checks.epsilon("dealer_epsilon", cap)),
             ("frequency", _check_frequency(self.frequency)),
         ):
             object.__setattr__(self, name, value)
@@ -107,9 +107,12 @@ def best_jrr(request: Request) -> Mechanism:
     # Each line (a, b) allows s <= (a - p)/b or, with b < 0, s <= (p - a)/-b.
     lines = [(1.0, 1.0), (0.0, -1.0)]
     if lean > 0:
-        lines += [(_most_true(request.budget, k), lean), (_least_true(request.budget, k), -lean)]
+        lines += [
+            (truth_probability(request.budget, k), lean),
+            (_least_true(request.budget, k), -lean),
+        ]
     if cap is not None:
-        lines += [(_most_true(cap, k), 1.0), (_least_true(cap, k), -1.0)]
+        lines += [(truth_probability(cap, k), 1.0), (_least_true(cap, k), -1.0)]
     top = truth_probability(request.budget, k)
 
     def most(p: float) -> float:
@@ -170,7 +173,7 @@ def _worth(request: Request, p: float, s: float) -> float:
 def _private_joint(request: Request, best: JRR) -> list[Mechanism]:
     """The JRR nearest to the best one, towards guessing, that rounding leaves private."""
     guess = 1 / request.k
-    at_limit = best.s == min(best.p, 1 - best.p)
+    at_limit = best.s > min(best.p, 1 - best.p) * (1 - 1e-9)  # the corner, but for rounding
 
     def shrunk(p: float) -> JRR:
         limit = min(p, 1 - p)
@@ -189,7 +192,7 @@ def best_drr(request: Request) -> Mechanism:
     if cap is not None and cap <= request.epsilon:
         return rr
     gain = math.expm1(request.budget)
-    hidden = max(0, min(even_deck(n, k)) - m) / (n - m)
+    hidden = max(0, n // k - m) / (n - m)  # of the rarest card in an even deck
     ratio = 0.0 if cap is None else k / math.expm1(cap)  # own >= ratio * truth
     truth = gain * hidden / (1 + gain * (hidden * (1 + ratio) - ratio / k))
     own = ratio * truth
@@ -205,28 +208,16 @@ def best_drr(request: Request) -> Mechanism:
     return least([rr, shrunk(kept)] if kept > floor else [rr], request)
 
 
-def best_unary(kind: type[OUE] | type[SUE], coupling: str, request: Request) -> Mechanism:
-    """A unary encoding with its best lean under the request."""
+def best_encoded(
+    kind: type[OUE] | type[SUE] | type[OLH], coupling: str, request: Request
+) -> Mechanism:
+    """An encoding of a large domain with its best lean under the request."""
     if coupling == "none":
         return kind(request.k, epsilon=request.budget)
     return kind.tuned(
         request.k,
         request.budget,
         coupling,
-        request.n,
-        request.colluders,
-        request.dealer_epsilon,
-        request.expected_variance,
-    )
-
-
-def best_hashed(coupling: str, request: Request) -> Mechanism:
-    """Local hashing with its best lean under the request."""
-    if coupling == "none":
-        return OLH(request.k, epsilon=request.budget)
-    return OLH.tuned(
-        request.k,
-        request.budget,
         request.n,
         request.colluders,
         request.dealer_epsilon,
@@ -239,14 +230,9 @@ def least(candidates: Sequence[_Some], request: Request) -> _Some:
     return min(candidates, key=request.expected_variance)
 
 
-def _most_true(epsilon: float, k: int) -> float:
-    """The largest belief in a truthful report that ε allows."""
-    return truth_probability(epsilon, k)
-
-
 def _least_true(epsilon: float, k: int) -> float:
     """The smallest belief in a truthful report that ε allows."""
-    return 1 / (1 + (k - 1) * math.exp(epsilon))
+    return math.exp(-epsilon) / (math.exp(-epsilon) + k - 1)
 
 
 def _golden(worth: Callable[[float], float], low: float, high: float, rounds: int = 60) -> float:

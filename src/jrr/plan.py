@@ -10,6 +10,7 @@ from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
 from jrr.estimate import quantile
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE, SUE
@@ -17,10 +18,9 @@ from jrr.optimum import (
     Frequency,
     Request,
     best_drr,
-    best_hashed,
+    best_encoded,
     best_jrr,
     best_rr,
-    best_unary,
     least,
 )
 from jrr.privacy import VIEWS
@@ -32,14 +32,14 @@ _FAMILIES: Mapping[str, Callable[[Request], Mechanism]] = {
     "drr": best_drr,
 }
 _ENCODED: Mapping[str, Callable[[Request], Mechanism]] = {
-    "sue": partial(best_unary, SUE, "none"),
-    "sue-joint": partial(best_unary, SUE, "joint"),
-    "sue-dealt": partial(best_unary, SUE, "dealt"),
-    "oue": partial(best_unary, OUE, "none"),
-    "oue-joint": partial(best_unary, OUE, "joint"),
-    "oue-dealt": partial(best_unary, OUE, "dealt"),
-    "olh": partial(best_hashed, "none"),
-    "olh-joint": partial(best_hashed, "joint"),
+    "sue": partial(best_encoded, SUE, "none"),
+    "sue-joint": partial(best_encoded, SUE, "joint"),
+    "sue-dealt": partial(best_encoded, SUE, "dealt"),
+    "oue": partial(best_encoded, OUE, "none"),
+    "oue-joint": partial(best_encoded, OUE, "joint"),
+    "oue-dealt": partial(best_encoded, OUE, "dealt"),
+    "olh": partial(best_encoded, OLH, "none"),
+    "olh-joint": partial(best_encoded, OLH, "joint"),
 }
 MECHANISMS = ("auto", *_FAMILIES, *_ENCODED)
 
@@ -62,6 +62,7 @@ class Plan:
 
     request: Request
     mechanism: Mechanism
+    kind: str = "rr"  # the family it was chosen from, or "auto"
 
     def stderr(self, frequency: float | None = None) -> float:
         """Standard error of an estimated frequency; without one, by the plan's criterion."""
@@ -76,9 +77,11 @@ class Plan:
         """View -> ε, with the colluders that were planned for."""
         return guarantees(self.mechanism, self.request.colluders)
 
-    def compare(self, frequencies: Sequence[float] = FREQUENCIES) -> list[Row]:
+    def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
         request = self.request
+        if not isinstance(frequencies, Sequence):
+            raise checks.refusal("frequencies", frequencies, "a list of numbers in 0..1")
         rows = []
         makers: tuple[tuple[str, Callable[[Request], Mechanism]], ...] = (
             ("RR", best_rr),
@@ -88,6 +91,8 @@ class Plan:
         )
         if request.k > 2:  # encodings of a larger domain
             makers += tuple((_shown(name), f) for name, f in _ENCODED.items())
+        if request.k == 2 and self.kind in _ENCODED:  # asked for by name
+            makers += ((_shown(self.kind), _ENCODED[self.kind]),)
         for name, make in makers:
             try:
                 mechanism = make(request)
@@ -127,16 +132,16 @@ def plan(
     may learn at most (None: no cap). frequency: what is known of the answer beforehand, a
     number, an interval (low, high: its worst is counted), or None (k = 2: the mean over all
     frequencies; larger k: the mean over the values of the worst population). By that
-    criterion no plan is worse than RR.
+    criterion no plan by "auto", "jrr" or "drr" is worse than RR.
     """
     checks.one_of("view", view, ("cards",))
     kind = checks.one_of("mechanism", mechanism, MECHANISMS)
     request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
     known = {**_FAMILIES, **_ENCODED}
     if kind != "auto":
-        return Plan(request, known[kind](request))
+        return Plan(request, known[kind](request), kind)
     families = _FAMILIES if k == 2 else known
-    return Plan(request, least(list(_those_that_exist(families.values(), request)), request))
+    return Plan(request, least(list(_those_that_exist(families.values(), request)), request), kind)
 
 
 def required_n(
@@ -154,20 +159,21 @@ def required_n(
 
     The margin is half the width of a confidence interval of a frequency.
     """
-    margin = checks.positive("margin", margin)
+    margin = check_margin(margin)
+    colluders = checks.integer("colluders", colluders, 0)
     z = quantile(level)
 
     def enough(pairs: int) -> bool:
         made = plan(2 * pairs, epsilon, colluders, k, dealer_epsilon, "cards", mechanism, frequency)
         return z * made.stderr() <= margin
 
-    least = max(1, colluders // 2 + 1)
-    high = least
+    fewest = max(1, colluders // 2 + 1)
+    high = fewest
     while not enough(high):
         high *= 2
         if 2 * high > most:
             raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
-    return 2 * _first_true(enough, least - 1 if least == high else high // 2, high)
+    return 2 * _first_true(enough, fewest - 1 if fewest == high else high // 2, high)
 
 
 def required_epsilon(
@@ -184,7 +190,9 @@ def required_epsilon(
 
     dealer_above: the cap on the dealer as so much above ε (None: no cap).
     """
-    margin = checks.positive("margin", margin)
+    margin = check_margin(margin)
+    if dealer_above is not None:
+        dealer_above = checks.real("dealer_above", dealer_above, "a number >= 0", 0.0)
     z = quantile(level)
 
     def enough(epsilon: float) -> bool:
@@ -207,6 +215,12 @@ def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
     """View -> ε for every view that has a meaning for the mechanism."""
     paper = isinstance(mechanism, JRR) and mechanism.k == 2
     return {view: mechanism.epsilon(view, colluders) for view in VIEWS if view != "paper" or paper}
+
+
+def check_margin(margin: object) -> float:
+    """Half the width of an interval of a frequency."""
+    allowed = "in (0, 1), a share"
+    return checks.real("margin", margin, allowed, 0.0, 1.0, open_low=True, open_high=True)
 
 
 def _shown(name: str) -> str:

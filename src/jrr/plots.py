@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jrr.demo import Survey
-from jrr.errors import JrrError
+from jrr.errors import JrrError, MissingExtraError
+from jrr.files import replace_whole
 from jrr.plan import Plan
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise JrrError("pictures need the extra [plots]: pip install 'jrr[plots]'") from None
+        raise MissingExtraError(
+            "pictures need the extra [plots]: pip install 'jrr[plots]'"
+        ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -142,11 +145,10 @@ def save(figure: "Figure", path: str | Path) -> Path:
     kinds = sorted(figure.canvas.get_supported_filetypes())
     if path.suffix[1:].lower() not in kinds:
         raise JrrError(f"path must end in one of {', '.join(kinds)}, got path={str(path)!r}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial{path.suffix}")
-    try:
-        figure.savefig(partial, dpi=150)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    import matplotlib as mpl
+
+    # The same figure gives the same file.
+    with mpl.rc_context({"svg.hashsalt": "jrr"}):
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        replace_whole(path, lambda partial: figure.savefig(partial, dpi=150, metadata=metadata))
     return path

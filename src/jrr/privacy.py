@@ -21,6 +21,7 @@ import numpy as np
 from jrr.errors import JrrError
 from jrr.exact import SCALE, log_ratio_up
 
+_MOST = 4_000_000  # beyond this many cards in play, sums would fill the memory
 _EXACT = 32  # up to this many cards in play, expectations are exact rationals
 VIEWS = ("report", "truths", "cards", "dealer", "paper")
 
@@ -63,7 +64,7 @@ class UnaryLaw(NamedTuple):
 
 def independent(k: int, lie: int) -> float:
     """Theorem 6: one report of plain (k-ary) randomized response, whatever else is known."""
-    return _joint_loss(k, lie, SCALE)
+    return _loss(*_parts(k, lie))
 
 
 def joint(law: JointLaw, view: str, colluders: int) -> float:
@@ -174,10 +175,20 @@ def no_paper_view(mechanism: str) -> JrrError:
     )
 
 
-def _joint_loss(k: int, lie: int, whole: int) -> float:
-    """Loss when `lie` of `whole` words are a lie, evenly spread over k-1 other reports."""
-    truth = max(0, whole - lie) * (k - 1)
-    return max(log_ratio_up(truth, lie), log_ratio_up(lie, truth))
+def _parts(k: int, lie: int) -> tuple[int, int, int]:
+    """Words of the truth, of the likeliest other value and of the least likely one.
+
+    Lies are k-1 equal parts, but "always lie" rounded up to equal parts has more words than
+    there are: then the last part is short.
+    """
+    part = lie // (k - 1)
+    return max(0, SCALE - lie), part, min(lie, SCALE) - (k - 2) * part
+
+
+def _loss(truth: int, most: int, least: int) -> float:
+    """Loss of a report whose chances are these, of the truth and of other values."""
+    chances = (truth, most, least)
+    return log_ratio_up(max(chances), min(chances))
 
 
 def _truth(lie: Fraction | int) -> Fraction:
@@ -187,8 +198,9 @@ def _truth(lie: Fraction | int) -> Fraction:
 
 def _joint_worst(law: JointLaw, least: Fraction, most: Fraction) -> float:
     """The larger loss at both ends of what is believed of Pr[target holds a plus card]."""
+    with_plus, with_minus = _parts(law.k, law.lie_plus), _parts(law.k, law.lie_minus)
     return max(
-        _joint_loss(law.k, _mixed(law.lie_plus, law.lie_minus, plus), SCALE * plus.denominator)
+        _loss(*(_mixed(a, b, plus) for a, b in zip(with_plus, with_minus, strict=True)))
         for plus in (least, most)
     )
 
@@ -255,6 +267,8 @@ def _expected_marked(
         return _Bounds(Fraction(least), Fraction(least))
     if other_weight == 0:
         return _Bounds(Fraction(most), Fraction(most))
+    if most - least > _MOST:
+        return _Bounds(Fraction(least), Fraction(most))  # not summed: a bound, not exact
     odds = weight / other_weight
     if most - least <= _EXACT:
         law = {

@@ -7,12 +7,14 @@ Every random draw of the library goes through a `RandomSource`. Words are the li
 import hashlib
 import os
 import threading
+import weakref
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr import checks
+from jrr.errors import JrrError
 
 Words = NDArray[np.uint64]
 
@@ -35,7 +37,8 @@ class _Stream:
     """Words served from blocks that a subclass makes."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._busy = False
         self._size = _FIRST
         self._pool: Words = np.empty(0, np.uint64)
         self._at = 0
@@ -52,32 +55,40 @@ class _Stream:
         """The next `count` words; the array belongs to the caller."""
         count = checks.integer("count", count, 0)
         with self._lock:
-            self._guard()
-            if count > BLOCK:
-                self._size = BLOCK
+            if self._busy:
+                return self._reentered(count)
+            self._busy = True
+            try:
+                return self._next(count)
+            finally:
+                self._busy = False
+
+    def _next(self, count: int) -> Words:
+        if count > BLOCK:
+            self._size = BLOCK
+        if self._at == len(self._pool):
+            self._refill()
+        if self._at == 0 and count == len(self._pool):
+            self._at = count
+            return self._pool
+        out = np.empty(count, np.uint64)  # a view would show the words that come after it
+        done = 0
+        while done < count:
             if self._at == len(self._pool):
                 self._refill()
-            if count <= len(self._pool) - self._at:
-                taken = self._pool[self._at : self._at + count]
-                self._at += count
-                return taken
-            out = np.empty(count, np.uint64)
-            done = 0
-            while done < count:
-                if self._at == len(self._pool):
-                    self._refill()
-                step = min(count - done, len(self._pool) - self._at)
-                out[done : done + step] = self._pool[self._at : self._at + step]
-                self._at += step
-                done += step
-            return out
+            step = min(count - done, len(self._pool) - self._at)
+            out[done : done + step] = self._pool[self._at : self._at + step]
+            self._at += step
+            done += step
+        return out
+
+    def _reentered(self, count: int) -> Words:
+        """Words for a signal handler that interrupted a draw in the same thread."""
+        raise JrrError("a seeded source must not be drawn from inside its own draw")
 
     def word(self) -> int:
         """The next word as a plain integer."""
         return int(self.words(1)[0])
-
-    def _guard(self) -> None:
-        """Called before every draw."""
 
 
 class SecureRandom(_Stream):
@@ -90,25 +101,38 @@ class SecureRandom(_Stream):
     def __init__(self) -> None:
         super().__init__()
         self._key = os.urandom(32)
-        self._pid = os.getpid()
+        _SECURE.add(self)
 
-    def _guard(self) -> None:
-        if self._pid != os.getpid():
-            self._key = os.urandom(32)
-            self._pid = os.getpid()
-            self._pool = np.empty(0, np.uint64)
-            self._at = 0
+    def _forked(self) -> None:
+        """In a child process: another key, and a lock that no thread of the parent holds."""
+        super().__init__()
+        self._key = os.urandom(32)
 
     def _block(self, count: int) -> Words:
-        stream = _key_stream(_encryptor(self._key), 32 + 8 * count)
-        self._key = stream[:32].tobytes()
-        return stream[32:].view("<u8")
+        encryptor = _encryptor(self._key)
+        self._key = encryptor.update(_ZEROS[:32])
+        return _key_stream(encryptor, 8 * count).view("<u8")
+
+    def _reentered(self, count: int) -> Words:
+        return SecureRandom().words(count)
 
     def __reduce__(self) -> Any:
         return (SecureRandom, ())  # a copy must never repeat this stream
 
     def __repr__(self) -> str:
         return "SecureRandom()"
+
+
+_SECURE: "weakref.WeakSet[SecureRandom]" = weakref.WeakSet()
+
+
+def _key_children() -> None:
+    for stream in list(_SECURE):
+        stream._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_key_children)
 
 
 class SeededRandom(_Stream):
@@ -121,6 +145,9 @@ class SeededRandom(_Stream):
 
     def _block(self, count: int) -> Words:
         return _key_stream(self._stream, 8 * count).view("<u8")
+
+    def __reduce__(self) -> Any:
+        raise JrrError("rng must not be copied: make another SeededRandom with the same seed")
 
     def __repr__(self) -> str:
         return f"SeededRandom({self.seed})"
@@ -154,12 +181,13 @@ def source(rng: RandomSource | np.random.Generator | None) -> RandomSource:
 
 def shuffled(deck: NDArray[Any], rng: RandomSource) -> NDArray[Any]:
     """The deck in an exactly uniform order: sorted by distinct random words."""
-    while True:
+    for _ in range(100):
         keys = rng.words(len(deck))
         order = np.argsort(keys)
         ranked = keys[order]
         if not (ranked[1:] == ranked[:-1]).any():  # a tie would favour one order: draw again
             return deck[order]
+    raise checks.refusal("rng", rng, "random: it gave the same word twice a hundred times")
 
 
 def _key_stream(encryptor: Any, size: int) -> NDArray[np.uint8]:

@@ -21,6 +21,7 @@ from jrr.mechanisms.unary import Unary
 from jrr.variance import Floats
 
 Ints = NDArray[np.int64]
+MOST = 10**9  # cards in a deck that numpy's hypergeometric law can draw from
 
 
 def simulate(
@@ -36,9 +37,14 @@ def simulate(
     counts: how many of those with a card (for RR, of all) report each value; fewer than the
     deck has cards are drop-outs. cardless: how many report each value without a card.
     """
+    if not isinstance(mechanism, Mechanism):
+        raise checks.refusal("mechanism", mechanism, "a mechanism")
     true = _whole("counts", counts, mechanism.k)
     runs = checks.integer("runs", runs, 1)
     mechanism.moments.check_total("counts", float(true.sum()), 1)
+    deck = mechanism.moments.deck
+    if deck is not None and deck >= MOST:
+        raise checks.refusal("mechanism", mechanism, f"of decks below {MOST:,} cards")
     generator = as_generator(rng)
     estimates = _estimated(mechanism, true, runs, generator, with_cards=True)
     if cardless is not None:
@@ -199,4 +205,6 @@ def _whole(argument: str, counts: ArrayLike, k: int) -> Ints:
     array: NDArray[Any] = np.asarray(counts)
     if array.shape != (k,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise checks.refusal(argument, counts, f"{k} whole numbers >= 0, one per value")
+    if sum(map(int, array)) >= 1 << 62:
+        raise checks.refusal(argument, counts, "people that 62 bits can count")
     return array.astype(np.int64)

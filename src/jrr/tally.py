@@ -23,7 +23,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
-            n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0)
+            n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0, 1 << 62)
             object.__setattr__(self, f"n_{name}", n)
             object.__setattr__(self, name, _counts(name, getattr(self, name), n))
         if len(self.carded) != len(self.cardless):
@@ -40,7 +40,7 @@ class Tally:
     def __add__(self, other: object) -> "Tally":
         if not isinstance(other, Tally):
             return NotImplemented
-        if self.mechanism != other.mechanism:
+        if self.mechanism != other.mechanism or len(self.carded) != len(other.carded):
             raise JrrError(
                 "tallies to add must be of one mechanism, "
                 f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
@@ -77,11 +77,13 @@ class Tally:
     def from_json(cls, text: str) -> "Tally":
         """The tally that `to_json` wrote; anything else is refused."""
         try:
-            document = json.loads(text)
+            document = json.loads(text, object_pairs_hook=_once)
+        except RecursionError:
+            raise JrrError("text must be a tally in JSON, got too many brackets") from None
         except (TypeError, ValueError) as error:
             raise JrrError(f"text must be a tally in JSON, got {error}") from None
         version = document.get("tally") if isinstance(document, dict) else None
-        if version != VERSION or isinstance(version, bool):
+        if version != VERSION or type(version) is not int:
             found = document.get("tally") if isinstance(document, dict) else document
             raise checks.refusal("tally version", found, f"{VERSION}")
         fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless"}
@@ -90,6 +92,14 @@ class Tally:
         if not isinstance(document["mechanism"], dict):
             raise checks.refusal("mechanism", document["mechanism"], "an object")
         return cls(**{name: document[name] for name in fields})
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are all different."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key that occurs twice")
+    return found
 
 
 def _counts(argument: str, counts: object, n: int) -> tuple[int, ...]:

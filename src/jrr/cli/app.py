@@ -1,5 +1,6 @@
 """The group of all commands, and one place where errors become one line and an exit code."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from jrr.cli.explain import explain
 from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce
 from jrr.cli.simulate import command as simulate
-from jrr.errors import JrrError
+from jrr.errors import JrrError, MissingExtraError
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
@@ -32,6 +33,9 @@ for command in (plan, explain, simulate, reproduce, demo):
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; every error is one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows a question mark
+            stream.reconfigure(errors="replace")
     try:
         cli.main(args=list(arguments), prog_name="jrr", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -39,16 +43,20 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
+    except MissingExtraError as error:
+        return _say(str(error), FAILED)
     except JrrError as error:
         return _say(str(error), REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted", INTERRUPTED)
+        return _say("interrupted; the same command goes on with what is not finished", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read us has gone; without this the interpreter complains once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         return _say(str(error), FAILED)
+    except MemoryError:
+        return _say("not enough memory for these arguments", FAILED)
     return 0
 
 

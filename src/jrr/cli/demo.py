@@ -9,6 +9,7 @@ from rich.table import Table
 
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.demo import Survey, run
+from jrr.errors import MissingExtraError
 from jrr.randomness import SeededRandom
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
@@ -63,6 +64,8 @@ def demo(
     low, high = chosen.estimate.interval()
     inside = "inside" if low[1] <= result.truth <= high[1] else "outside"
     screen.print(f"Chosen: {chosen.mechanism!r}; the truth is {inside} its 95% interval.")
+    if cap is None:
+        screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
     screen.print(picture)
 
 
@@ -86,9 +89,10 @@ def _draw(result: Survey, out: Path) -> str:
     try:
         from jrr.plots import draw_survey
 
+        out.mkdir(parents=True, exist_ok=True)
         return f"Picture: {draw_survey(result, out / 'survey.png')}"
-    except ImportError:
-        return "No picture: it needs the extra [plots]."
+    except MissingExtraError as error:
+        return f"No picture: {error}"
 
 
 def _table(result: Survey) -> Table:
@@ -100,7 +104,7 @@ def _table(result: Survey) -> Table:
     )
     for heading in ("", "estimate", "standard error", "95% interval", "variance / RR's"):
         table.add_column(heading, justify="left" if not heading else "right")
-    plain = float(result.outcomes["rr"].estimate.stderr[1])
+    plain = result.outcomes["rr"].plan.stderr(result.truth)
     for family, name in NAMES.items():
         estimate = result.outcomes[family].estimate
         low, high = estimate.interval()
@@ -110,6 +114,6 @@ def _table(result: Survey) -> Table:
             f"{100 * estimate.frequencies[1]:.2f}%",
             f"±{100 * error:.2f}",
             f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",
-            f"{(error / plain) ** 2:.3f}",
+            f"{(result.outcomes[family].plan.stderr(result.truth) / plain) ** 2:.3f}",
         )
     return table

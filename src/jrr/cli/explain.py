@@ -27,6 +27,7 @@ def explain(question: str, as_json: bool, **survey: Any) -> None:
         print_json(
             {
                 "mechanism": made.mechanism.to_dict(),
+                "dealer_capped": made.request.dealer_epsilon is not None,
                 "contributor": contributor_text(made),
                 "adversaries": [vars(row) for row in rows],
                 "consent": consent(made, question),
@@ -34,10 +35,10 @@ def explain(question: str, as_json: bool, **survey: Any) -> None:
         )
         return
     screen = console()
-    screen.print("[bold]What a contributor should be told[/bold]")
+    screen.print("What a contributor should be told", style="bold")
     screen.print(contributor_text(made))
-    screen.print("\n[bold]What each adversary can learn[/bold]")
+    screen.print("\nWhat each adversary can learn", style="bold")
     for row in rows:
         screen.print(f"• {row.view}: {row.sentence}")
-    screen.print("\n[bold]For an ethics board[/bold]")
+    screen.print("\nFor an ethics board", style="bold")
     screen.print(consent(made, question))

@@ -100,7 +100,7 @@ def dealer_cap(epsilon: float, dealer_epsilon: float | None, no_dealer_cap: bool
         if dealer_epsilon is not None:
             raise JrrError("--dealer-epsilon and --no-dealer-cap must not be given together")
         return None
-    return epsilon + DEALER_ABOVE if dealer_epsilon is None else dealer_epsilon
+    return min(epsilon + DEALER_ABOVE, 700.0) if dealer_epsilon is None else dealer_epsilon
 
 
 def make_plan(
@@ -138,4 +138,4 @@ def plain(document: Any) -> Any:
 
 def console() -> Console:
     """Where tables and sentences go."""
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, markup=False)

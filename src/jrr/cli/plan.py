@@ -7,11 +7,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from jrr import checks
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.errors import JrrError
 from jrr.explain import CAVEAT, adversaries, deals, show_epsilon
-from jrr.plan import Plan, required_epsilon, required_n
+from jrr.plan import Plan, check_margin, required_epsilon, required_n
 
 SHOWN = ("report", "truths", "cards", "dealer")
 
@@ -32,9 +31,7 @@ def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey)
-    reach = {}
-    if margin is not None:
-        reach = _reach(made, checks.positive("margin", margin), survey["mechanism"])
+    reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
     if plot:
         from jrr.plots import draw_plan
 
@@ -106,7 +103,8 @@ def _or_none(search: Callable[[], float]) -> float | None:
 
 def _print_comparison(screen: Console, made: Plan) -> None:
     request = made.request
-    rows = [row for row in made.compare() if row.mechanism is not None]
+    compared = made.compare()
+    rows = [row for row in compared if row.mechanism is not None]
     frequencies = list(rows[0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
     privacy = _table("ε by view: what the adversary has besides the report (rounded up)")
@@ -115,8 +113,9 @@ def _print_comparison(screen: Console, made: Plan) -> None:
     error.add_column("expected", justify="right")
     for view in SHOWN:
         privacy.add_column(view, justify="right")
+    first = next((row for row in rows if row.mechanism == made.mechanism), None)
     for row in rows:
-        chosen = row.mechanism == made.mechanism
+        chosen = row is first
         name = f"{row.name} (chosen)" if chosen else row.name
         style = "bold" if chosen else None
         errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
@@ -128,7 +127,7 @@ def _print_comparison(screen: Console, made: Plan) -> None:
     )
     screen.print(error)
     screen.print(privacy)
-    for row in made.compare():
+    for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
 
@@ -149,7 +148,8 @@ def _print_statement(screen: Console, made: Plan) -> None:
         screen.print(CAVEAT)
         if request.dealer_epsilon is None:
             screen.print(
-                "[bold]NO CAP ON THE DEALER[/bold]: a dealer who colludes with the collector "
-                f"learns: ε {show_epsilon(made.guarantees['dealer'])}."
+                "NO CAP ON THE DEALER: a dealer who colludes with the collector "
+                f"learns: ε {show_epsilon(made.guarantees['dealer'])}.",
+                style="bold",
             )
     screen.print(f"Expected standard error: {100 * made.stderr():.3g} percentage points.")

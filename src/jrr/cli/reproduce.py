@@ -11,7 +11,8 @@ from jrr.paper import artifact
 from jrr.paper.catalogue import DATA_SETS, from_directory
 from jrr.paper.claims import claims
 from jrr.paper.report import write_report
-from jrr.paper.reproduce import Figure, pick, reproduce
+from jrr.paper.reproduce import FIGURES, Figure, finished, pick, reproduce
+from jrr.plots import new_figure
 
 
 @click.command("reproduce")
@@ -44,13 +45,17 @@ def command(
     """Reproduce the paper: all figures and tables, as CSV, PNG and SVG, and one report.
 
     RR and JRR as in the paper, and further lines: JRR with exact optimal parameters, DRR.
-    Interrupted, it leaves finished figures whole; run again, it goes on. With --data, real
-    columns are counted and, where the authors' stored results lie there, compared one by one.
+    Interrupted, it leaves finished figures whole; run again, it goes on. With --data DIR, real
+    columns are counted: jrr_kosarak_bits.csv (column bit), jrr_amazon_bits.csv (rating),
+    ecommerce_reviews.csv.gz (recommended_ind), whichever are there, and the authors' stored
+    results jrr_artifact_results.csv are compared one by one.
     """
     chosen = pick(wanted)
+    if any(figure.drawing for figure in chosen):
+        new_figure(1, 1)  # says at once if pictures cannot be drawn
     data_sets = DATA_SETS if data is None else from_directory(data)
     if data is not None and not wanted and (data / artifact.FILE).exists():
-        chosen = (*chosen, _artifact(data / artifact.FILE))
+        chosen = (*chosen, artifact.figure(data / artifact.FILE))
     screen = console()
     progress = Progress(
         TextColumn("{task.description}"),
@@ -70,10 +75,15 @@ def command(
         for figure, rows in reproduce(chosen, out, runs, seed, data_sets, step, force):
             progress.advance(bar)
             done.append((figure, rows))
-    found = list(claims({figure.key: rows for figure, rows in done}))
+    made = {figure.key for figure, _ in done}
+    # Figures of earlier runs belong into the report too, in their usual order.
+    kept = [pair for pair in finished(out, runs, seed, data_sets) if pair[0].key not in made]
+    places = {figure.key: place for place, figure in enumerate(FIGURES)}
+    done = sorted(done + kept, key=lambda pair: places.get(pair[0].key, len(places)))
+    found = list(claims({figure.key: rows for figure, rows in done}, data_sets))
     report = write_report(out / "report.html", done, found, {"runs": runs, "seed": seed})
     if as_json:
-        files = [str(out / f"{figure.key}.csv") for figure, _ in done]
+        files = [str(out / f"{figure.key}.csv") for figure, _ in done if figure.key in made]
         print_json(
             {"report": str(report), "files": files, "claims": [vars(claim) for claim in found]}
         )
@@ -85,15 +95,3 @@ def command(
         table.add_row(claim.claim, claim.measured, claim.verdict)
     screen.print(table)
     screen.print(f"{len(done)} figures and tables in {out}; all of it in {report}")
-
-
-def _artifact(path: Path) -> Figure:
-    return Figure(
-        "artifact",
-        "The authors' stored results, setting by setting",
-        "Stored theoretical variance and empirical MSE against ours; z counts standard errors "
-        "of 1,000 runs.",
-        artifact.rows_of(path),
-        None,
-        240,
-    )

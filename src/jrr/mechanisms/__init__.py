@@ -26,5 +26,7 @@ def from_dict(document: object) -> Mechanism:
     """The mechanism that `to_dict` wrote; unknown or missing fields are refused."""
     if not isinstance(document, Mapping) or "mechanism" not in document:
         raise checks.refusal("document", document, "an object that names a mechanism")
+    if document.get("deck", ()) is None:
+        raise checks.refusal("deck", None, "a list of counts")
     kind, names = _FIELDS[checks.one_of("mechanism", document["mechanism"], tuple(_FIELDS))]
     return kind(**fields(document, names))

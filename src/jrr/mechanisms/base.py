@@ -57,7 +57,10 @@ class Mechanism(ABC):
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """Perturbed reports of true values; without cards by the mechanism's own marginal."""
+        """Perturbed reports of true values.
+
+        Without cards by the mechanism's own marginal: then say tally(reports, carded=False).
+        """
 
     # -- collector -------------------------------------------------------------------------
 
@@ -70,7 +73,11 @@ class Mechanism(ABC):
         """How many checked reports support each value."""
 
     def tally(self, reports: ArrayLike, carded: ArrayLike | bool | None = None) -> Tally:
-        """Count reports; `carded` says whose were made with a card (all, where cards exist)."""
+        """Count reports; `carded` says whose were made with a card.
+
+        None means everybody, for a mechanism that deals cards: say False, or an array of flags,
+        for those who answered without one, or their noise is understated.
+        """
         checked = self._check_reports(reports)
         if len(checked) == 0:
             raise JrrError("reports must hold at least one report, got none")
@@ -138,6 +145,12 @@ class Mechanism(ABC):
         return self.moments.variance(true, n, decks)
 
 
+def check_countable(k: int) -> None:
+    """Refuse to make a list of counts that would fill the memory."""
+    if k > 1 << 24:
+        raise checks.refusal("k", k, f"at most {1 << 24} to count every value")
+
+
 def check_view(view: object, mechanism: str) -> str:
     """A known view, or a refusal."""
     word = checks.one_of("view", view, privacy.VIEWS)
@@ -155,5 +168,6 @@ def fields(document: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     """Exactly these fields of a mechanism's JSON form."""
     given = {name: value for name, value in document.items() if name != "mechanism"}
     if set(given) != names:
-        raise checks.refusal("mechanism fields", sorted(given), f"exactly {sorted(names)}")
+        found = sorted(map(str, given))
+        raise checks.refusal("mechanism fields", found, f"exactly {sorted(names)}")
     return given

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks, randomness
-from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
 from jrr.tally import Tally
 
 
@@ -67,6 +67,7 @@ class Categorical(Mechanism):
         if self.k == 2 and reports.dtype.itemsize == 1:  # checked 0 or 1: can be read as flags
             ones = int(np.count_nonzero(reports.view(np.bool_)))
             return (len(reports) - ones, ones)
+        check_countable(self.k)
         counts = np.bincount(reports.astype(np.intp, copy=False), minlength=self.k)
         return tuple(counts.tolist())
 

@@ -6,8 +6,9 @@ each value, so the decoys' noise cancels whatever the true frequencies are; `own
 a dealer that colludes with the collector can learn.
 """
 
+import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -44,8 +45,8 @@ class DRR(Categorical):
         k: int = 2,
         deck: Sequence[int] | None = None,
     ) -> None:
-        k = checks.domain(k)
-        n = checks.integer("n", n, 2)
+        k = checks.domain(k, 1 << 20)
+        n = checks.deck_size(n)
         truth = checks.real("truth", truth, "in (0, 1] and at least 2**-52", 2.0**-52, 1.0)
         own = checks.real("own", own, f"in 0..1-truth ({1 - truth!r})", 0.0, 1 - truth + 1e-15)
         cards = even_deck(n, k) if deck is None else _check_deck(deck, n, k)
@@ -107,11 +108,11 @@ class DRR(Categorical):
     def report_from_word(self, value: int, card: int | None, word: int) -> int:
         """The report that one random word makes of a value."""
         u, law = word >> 1, self.law
+        # Looked up whether it is needed or not, so that time does not tell which it was.
+        decoy = bisect.bisect_right(self._card_ends, u) if card is None else card
         if u < law.own:
             return u // (law.own // self.k)
-        if u >= law.own + law.dealt:
-            return value
-        return sum(u >= end for end in self._card_ends) if card is None else card
+        return decoy if u < law.own + law.dealt else value
 
     def _respond_block(
         self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
@@ -130,9 +131,9 @@ class DRR(Categorical):
             out[by_oneself] = u[by_oneself] // np.uint64(law.own // self.k)
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        array = np.asarray(cards)
+        array = checks.symbols("cards", cards, self.k)
         checks.same_length("cards", array, "values", length)
-        return checks.symbols("cards", array, self.k)
+        return array
 
     def _check_card(self, card: int) -> int:
         return checks.integer("card", card, 0, self.k - 1)
@@ -144,7 +145,7 @@ def even_deck(n: int, k: int) -> tuple[int, ...]:
 
 
 def _check_deck(deck: Sequence[int], n: int, k: int) -> tuple[int, ...]:
-    if not isinstance(deck, Iterable):
+    if not isinstance(deck, Sequence | np.ndarray):
         raise checks.refusal("deck", deck, f"{k} counts that add up to n={n}")
     cards = tuple(checks.integer("deck counts", count, 0) for count in deck)
     if len(cards) != k or sum(cards) != n:

@@ -27,13 +27,8 @@ def check_coupling(coupling: object, n: object, colluders: object) -> tuple[str,
         return word, None, checks.integer("colluders", colluders, 0)
     if n is None:
         raise checks.refusal("n", n, f"the size of a deck with coupling={word!r}")
-    size = checks.integer("n", n, 2)
+    size = checks.deck_size(n)
     return word, size, checks.integer("colluders", colluders, 0, size - 1)
-
-
-def mean_variance(mechanism: Mechanism) -> float:
-    """The variance on average over all frequencies: what a constructor makes small."""
-    return mechanism.moments.mean_variance()
 
 
 def check_wish(

@@ -16,7 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks, compiled, hashing, randomness
 from jrr.errors import JrrError
-from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_truth_probability
+from jrr.mechanisms.base import (
+    Cards,
+    Mechanism,
+    Reports,
+    Rng,
+    check_countable,
+    check_truth_probability,
+    check_view,
+)
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
@@ -24,7 +32,6 @@ from jrr.variance import Moments
 
 REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
 _BLOCK = 1 << 14  # reports whose support is counted at a time
-_MOST_COUNTED = 1 << 24  # values whose supports are counted one by one
 
 
 @dataclass(frozen=True, init=False)
@@ -55,7 +62,7 @@ class OLH(Mechanism):
         p: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:
-        k = checks.integer("k", k, 2, 1 << 32)
+        k = checks.domain(k)
         if coupling == "dealt":
             raise JrrError(
                 "coupling must be 'none' or 'joint' for OLH, got coupling='dealt': under hash "
@@ -100,16 +107,17 @@ class OLH(Mechanism):
         cls,
         k: int,
         epsilon: float,
+        coupling: str,
         n: int,
         colluders: int,
         dealer_epsilon: float | None,
         worth: Callable[[Moments], float],
     ) -> "OLH":
-        """As the constructor with coupling="joint", the lean making another variance small."""
+        """As the constructor, with the lean that makes another variance small."""
         g = _buckets(epsilon)
-        inner = _calibrate(epsilon, g, "joint", n, colluders, None, dealer_epsilon, worth)
+        inner = _calibrate(epsilon, g, coupling, n, colluders, None, dealer_epsilon, worth)
         lean = inner.s if isinstance(inner, JRR) else 0.0
-        return cls(k, g=g, coupling="joint", n=n, s=lean, p=inner.p)
+        return cls(k, g=g, coupling=coupling, n=n, s=lean, p=inner.p)
 
     @cached_property
     def inner(self) -> RR | JRR:
@@ -123,9 +131,7 @@ class OLH(Mechanism):
 
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss against an adversary with this view; seeds tell nothing."""
-        if view == "paper":
-            raise JrrError("view='paper' speaks of binary JRR only; got OLH")
-        return self.inner.epsilon(view, colluders)
+        return self.inner.epsilon(check_view(view, self.name), colluders)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values."""
@@ -150,7 +156,7 @@ class OLH(Mechanism):
         checked = checks.symbols("values", values, self.k)
         source = randomness.source(rng)
         out = np.empty(len(checked), REPORT)
-        seeds = source.words(len(checked)).copy()
+        seeds = source.words(len(checked))
         hashed = hashing.bucket(
             hashing.finish(hashing.prefix(seeds), checked.astype(np.uint32)), self.g
         )
@@ -163,12 +169,10 @@ class OLH(Mechanism):
         value = checks.integer("value", value, 0, self.k - 1)
         source = randomness.source(rng)
         seed = source.word()
-        state = hashing.prefix(np.array([seed], np.uint64))
-        hashed = int(hashing.bucket(hashing.finish(state, np.array([value], np.uint32)), self.g)[0])
-        return seed, self.inner.respond_one(hashed, card, source)
+        return seed, self.inner.respond_one(hashing.hash_one(seed, value, self.g), card, source)
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
-        array = np.asarray(reports)
+        array = checks.array_of("reports", reports, "an array of seed and value")
         if array.dtype.names is None or set(array.dtype.names) != {"seed", "value"}:
             raise JrrError(
                 "reports must be a structured array with the fields seed (u8) and value (u4), "
@@ -184,8 +188,7 @@ class OLH(Mechanism):
         return array.astype(REPORT, copy=False)
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
-        if self.k > _MOST_COUNTED:
-            raise checks.refusal("k", self.k, f"at most {_MOST_COUNTED} to count all supports")
+        check_countable(self.k)
         return tuple(support(reports, self.k, self.g).tolist())
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
-from jrr.exact import words_up
+from jrr.exact import SCALE, words_up
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.rr import marginal_moments, shift_block, shift_from_word, shifts
@@ -40,7 +40,7 @@ class JRR(Categorical):
         self, n: int, p: float, rho: float | None = None, k: int = 2, s: float | None = None
     ) -> None:
         k = checks.domain(k)
-        n = checks.integer("n", n, 2)
+        n = checks.deck_size(n)
         p = check_truth_probability("p", p, k)
         limit = min(p, 1 - p)
         q = (1 - p) / (k - 1)
@@ -85,7 +85,8 @@ class JRR(Categorical):
     def moments(self) -> Moments:
         """First and second moments of the reports."""
         other = -self.s / (self.k - 1)
-        return marginal_moments(self.k, self.p, self.s, other, self.n, self.signed)
+        lie = Fraction(min(SCALE, self.law.lie_minus) + self.law.lie_plus, 2 * SCALE)
+        return marginal_moments(self.k, lie, self.s, other, self.n, self.signed)
 
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss against an adversary with this view; math.inf where unbounded."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
-from jrr.exact import private_side, words_up
+from jrr.exact import SCALE, private_side, words_up
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
 from jrr.variance import Moments
@@ -74,7 +74,7 @@ class RR(Categorical):
     @cached_property
     def moments(self) -> Moments:
         """First and second moments of the reports."""
-        return marginal_moments(self.k, self.p)
+        return marginal_moments(self.k, Fraction(self.lie_words, SCALE))
 
     def epsilon(self, view: str = "report", colluders: int = 0) -> float:
         """The privacy loss; there are no cards, so every view is that of the report alone."""
@@ -108,15 +108,21 @@ class RR(Categorical):
 
 def marginal_moments(
     k: int,
-    p: float,
+    lie: Fraction,
     lean_holder: float = 0.0,
     lean_other: float = 0.0,
     deck: int | None = None,
     signed: int | None = None,
 ) -> Moments:
-    """Moments of a mechanism whose marginals are those of randomized response."""
-    q = (1 - p) / (k - 1)
-    return Moments.same_for_all(p, q, p - q, lean_holder, lean_other, deck, signed)
+    """Moments of a mechanism whose reports are, one by one, those of randomized response.
+
+    From the words that run: for very large k they are not quite the parameters.
+    """
+    p, q = 1 - lie, lie / (k - 1)
+    gain = float(p - q)
+    if not gain > 0:
+        raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
+    return Moments.same_for_all(float(p), float(q), gain, lean_holder, lean_other, deck, signed)
 
 
 def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:

@@ -27,7 +27,7 @@ from jrr import checks, privacy, randomness
 from jrr.errors import JrrError
 from jrr.exact import BITS, SCALE, words_down, words_up
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
-from jrr.mechanisms.design import calibrated, check_coupling, check_wish, mean_variance
+from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.privacy import Bit, UnaryLaw
 from jrr.randomness import RandomSource
 from jrr.variance import Moments
@@ -62,7 +62,7 @@ class Unary(Mechanism):
         q: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:
-        k = checks.domain(k)
+        k = checks.domain(k, 1 << 20)
         coupling, n, colluders = check_coupling(coupling, n, colluders)
         if (epsilon is None) == (q is None):
             raise JrrError(
@@ -100,7 +100,7 @@ class Unary(Mechanism):
         colluders: int,
         s: float | None,
         dealer_epsilon: float | None,
-        worth: Callable[[Mechanism], float] = mean_variance,
+        worth: Callable[[Moments], float] = Moments.mean_variance,
     ) -> "Unary":
         if s is not None:
             checks.real("s", s, "in 0..1/2", 0.0, 0.5)
@@ -108,7 +108,7 @@ class Unary(Mechanism):
             lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
             cls._most_lean,
             (2.0**-50, 0.5 - 2.0**-50),
-            worth,
+            lambda mechanism: worth(mechanism.moments),
             epsilon,
             dealer_epsilon,
             colluders,
@@ -123,10 +123,10 @@ class Unary(Mechanism):
         k: int,
         epsilon: float,
         coupling: str,
-        n: int | None,
+        n: int,
         colluders: int,
         dealer_epsilon: float | None,
-        worth: Callable[[Mechanism], float],
+        worth: Callable[[Moments], float],
     ) -> "Unary":
         """As the constructor, with the lean that makes another variance small."""
         return cls._calibrate(k, epsilon, coupling, n, colluders, None, dealer_epsilon, worth)
@@ -221,12 +221,31 @@ class Unary(Mechanism):
         rows = len(values)
         words = source.words(rows * self.width)
         coarse = words.astype("<u8", copy=False).view(np.uint8).reshape(rows, -1)[:, : self.k]
-        bits = _ones(coarse, plus, self.law.other, source)
         held = np.arange(rows), values
-        bits[held] = _ones(
-            coarse[held], None if plus is None else plus[held], self.law.holder, source
+        ones, ties = _compare(coarse, plus, self.law.other)
+        ones[held], ties[held] = _compare(
+            coarse[held], None if plus is None else plus[held], self.law.holder
         )
-        return np.packbits(bits, axis=1, bitorder="little")
+        undecided = np.nonzero(ties)  # about one bit in 256: only they need more than a byte
+        if undecided[0].size:
+            fine = self._fine(undecided, values, plus)
+            ones[undecided] = (source.words(fine.size) >> np.uint64(64 - _FINE)) < fine
+        return np.packbits(ones, axis=1, bitorder="little")
+
+    def _fine(
+        self,
+        at: tuple[NDArray[np.intp], ...],
+        values: NDArray[Any],
+        plus: NDArray[np.bool_] | None,
+    ) -> NDArray[np.uint64]:
+        """What the bits below the byte are compared with, for some bits of some rows."""
+        row, column = at
+        held = (values[row] == column).astype(np.intp)
+        card = np.ones_like(held) if plus is None else 2 * plus[at].astype(np.intp)
+        bits = (self.law.other, self.law.holder)
+        below = [[words & ((1 << _FINE) - 1) for words in bit] for bit in bits]
+        fine: NDArray[np.uint64] = np.array(below, np.uint64)[held, card]
+        return fine
 
     def respond_one(self, value: int, card: bytes | None = None, rng: Rng = None) -> bytes:
         """One report without arrays, for a contributor's own device."""
@@ -269,7 +288,7 @@ class Unary(Mechanism):
         return self._check_packed("reports", reports, None)
 
     def _check_packed(self, argument: str, packed: ArrayLike, length: int | None) -> Reports:
-        array = np.asarray(packed)
+        array = checks.array_of(argument, packed, f"rows of {self.width} bytes")
         rows = "rows" if length is None else f"{length} rows"
         if (
             array.dtype != np.uint8
@@ -321,32 +340,21 @@ def _unpacked(cards: Cards, k: int) -> NDArray[np.bool_]:
     return np.unpackbits(cards, axis=1, count=k, bitorder="little").view(np.bool_)
 
 
-def _ones(
-    coarse: NDArray[np.uint8], plus: NDArray[np.bool_] | None, bit: Bit, source: RandomSource
-) -> NDArray[np.bool_]:
-    """Which bits are reported as 1: those whose 63 random bits fall below the bit's words."""
+def _compare(
+    coarse: NDArray[np.uint8], plus: NDArray[np.bool_] | None, bit: Bit
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which bytes fall below the bit's words for sure, and which leave it undecided."""
     if plus is None:
-        ones, ties = _compare(coarse, bit.none)
-        fine: NDArray[np.uint64] | np.uint64 = _fine(bit.none)
-    else:
-        ones, ties = _compare(coarse, bit.minus)
-        with_plus, plus_ties = _compare(coarse, bit.plus)
-        np.copyto(ones, with_plus, where=plus)
-        np.copyto(ties, plus_ties, where=plus)
-        fine = np.where(plus.ravel()[np.flatnonzero(ties)], _fine(bit.plus), _fine(bit.minus))
-    where = np.flatnonzero(ties)  # about one in 256: only they need more than a byte
-    if where.size:
-        ones.ravel()[where] = (source.words(where.size) >> np.uint64(64 - _FINE)) < fine
-    return ones
+        return _below(coarse, bit.none)
+    ones, ties = _below(coarse, bit.minus)
+    with_plus, plus_ties = _below(coarse, bit.plus)
+    np.copyto(ones, with_plus, where=plus)
+    np.copyto(ties, plus_ties, where=plus)
+    return ones, ties
 
 
-def _compare(coarse: NDArray[np.uint8], words: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Below the words for sure, and undecided by the byte alone."""
+def _below(coarse: NDArray[np.uint8], words: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     if words == SCALE:
         return np.ones(coarse.shape, np.bool_), np.zeros(coarse.shape, np.bool_)
     top = np.uint8(words >> _FINE)
     return coarse < top, coarse == top
-
-
-def _fine(words: int) -> np.uint64:
-    return np.uint64(words & ((1 << _FINE) - 1))

@@ -66,6 +66,11 @@ def from_directory(directory: str | Path) -> tuple[Question, ...]:
     folder = Path(directory)
     if not folder.is_dir():
         raise JrrError(f"data must be a directory, got data={str(folder)!r}")
+    names = sorted(name for name, _ in _READERS.values())
+    if not any((folder / name).exists() for name in names):
+        raise JrrError(
+            f"data must be a directory with one of {', '.join(names)}, got data={str(folder)!r}"
+        )
     counted = []
     for known in DATA_SETS:
         reader = _READERS.get(known.name)
@@ -73,8 +78,8 @@ def from_directory(directory: str | Path) -> tuple[Question, ...]:
         if reader is None or path is None or not path.exists():
             counted.append(known)
             continue
-        bits = [reader[1](row) for row in _rows(path)]
-        counted.append(Question(known.name, len(bits), sum(bits), known.about, path.name))
+        n, ones = _counted(path, reader[1])
+        counted.append(Question(known.name, n, ones, known.about, path.name))
     return tuple(counted)
 
 
@@ -83,6 +88,19 @@ _READERS: Mapping[str, tuple[str, Callable[[Mapping[str, str]], bool]]] = {
     "Amazon": ("jrr_amazon_bits.csv", lambda row: row["rating"] in ("1", "1.0")),
     "E-commerce": ("ecommerce_reviews.csv.gz", lambda row: row["recommended_ind"] == "1"),
 }
+
+
+def _counted(path: Path, is_one: Callable[[Mapping[str, str]], bool]) -> tuple[int, int]:
+    n = ones = 0
+    try:
+        for row in _rows(path):
+            n += 1
+            ones += is_one(row)
+    except (KeyError, ValueError, EOFError, csv.Error, OSError) as error:
+        raise JrrError(f"data must hold a readable {path.name}, got {error!r}") from None
+    if not n:
+        raise JrrError(f"data must hold rows in {path.name}, got none")
+    return n, ones
 
 
 def _rows(path: Path) -> Iterable[Mapping[str, str]]:

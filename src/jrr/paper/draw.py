@@ -17,7 +17,23 @@ _COLOUR = {
     OPTIMAL_LINE: "#08306b",
     DRR_LINE: COLOURS["drr"],
 }
+# The same mechanism has the same colour in every figure.
+_NAMED = {
+    **dict.fromkeys(("RR", "rr"), COLOURS["rr"]),
+    **dict.fromkeys(("JRR", "jrr", "JRR, one phase"), COLOURS["jrr"]),
+    **dict.fromkeys(("DRR", "drr", "DRR, one phase"), COLOURS["drr"]),
+    "JRR, tuned to the frequency": "#08306b",
+    "JRR, frequency unknown": COLOURS["jrr"],
+    "sue": COLOURS["sue"],
+    "sue-dealt": "#1b9e77",
+    "oue": COLOURS["oue"],
+    "oue-dealt": "#b3a6e8",
+    "olh": COLOURS["olh"],
+    "olh-joint": "#a6761d",
+}
 _SHARE_STYLE = {0.01: "-", 0.1: "--", 1.0: ":"}
+# DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
+_VERSION_STYLE = {"as drawn": ":", "equal epsilon": "-", "exact optimum": "--"}
 _PALETTE = ("#7f7f7f", "#1f77b4", "#08306b", "#d95f02", "#66a61e", "#7570b3", "#e7298a", "#a6761d")
 
 
@@ -107,8 +123,8 @@ def by_trust(rows: Sequence[Row]) -> "Figure":
         picked = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] != "inf"]
         _lines(axes, picked, "dealer_epsilon", "stderr")
         free = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] == "inf"]
-        for row, colour in zip(free, _PALETTE, strict=False):
-            axes.axhline(row["stderr"], color=colour, linestyle=":", linewidth=1)
+        for row in free:
+            axes.axhline(row["stderr"], color=_NAMED[row["mechanism"]], linestyle=":", linewidth=1)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("ε of dealer and collector together (dotted: no cap)")
         axes.set_ylabel("standard error")
@@ -120,8 +136,8 @@ def by_dropout(rows: Sequence[Row]) -> "Figure":
     figure, panels = _panels([""], "n = 10,000 cards, ε = 0.1, 10% yes")
     for _, axes in panels:
         _lines(axes, rows, "dropped", "stderr_theory")
-        for name, colour in zip(_values(rows, "mechanism"), _PALETTE, strict=False):
-            picked = _pick(rows, mechanism=name)
+        for name in _values(rows, "mechanism"):
+            colour, picked = _NAMED[name], _pick(rows, mechanism=name)
             dots = [row["stderr_simulated"] for row in picked]
             axes.plot([row["dropped"] for row in picked], dots, ".", color=colour)
         axes.set_ylim(bottom=0)
@@ -258,7 +274,7 @@ def _underperformance(
     for metric, axes in panels:
         axes.set_title("")
         for value, colour in zip(_values(rows, key), _PALETTE, strict=False):
-            for version, style in (("as drawn", ":"), ("equal epsilon", "-")):
+            for version, style in _VERSION_STYLE.items():
                 picked = _pick(rows, version=version, **{key: value})
                 axes.plot(
                     [row[x] for row in picked],
@@ -295,6 +311,7 @@ def _panels(
 
 def _lines(axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "") -> None:
     for name, colour in zip(_values(rows, "mechanism"), _PALETTE * 2, strict=False):
+        colour = _NAMED.get(name, colour)
         picked = _pick(rows, mechanism=name)
         axes.plot(
             [row[x] for row in picked],
@@ -314,7 +331,7 @@ def _legend(figure: "Figure") -> "Figure":
         list(entries.values()),
         list(entries),
         loc="outside lower center",
-        ncols=min(4, len(entries)),
+        ncols=max(1, min(4, len(entries), int(figure.get_figwidth() / 2.3))),
         frameon=False,
         fontsize=8,
     )

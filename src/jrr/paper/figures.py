@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
 from jrr.paper.catalogue import Question
 from jrr.paper.settings import (
@@ -27,10 +27,9 @@ from jrr.paper.settings import (
     paper_jrr,
     theory,
 )
+from jrr.plan import plan
 
 Row = dict[str, Any]
-Rng = np.random.Generator
-
 SIZES = (10_000, 40_000, 80_000)
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.01, 0.1, 1.0)
@@ -41,7 +40,7 @@ class Context:
     """What a figure needs besides its own constants."""
 
     runs: int
-    rng: Rng
+    rng: np.random.Generator
     data_sets: Sequence[Question]
     step: Callable[[int], None]  # told the number of surveys settled, for a progress bar
 
@@ -156,15 +155,15 @@ def table_defaults(context: Context) -> Iterator[Row]:
         yield {"parameter": name, "value": value}
 
 
-def relative_increase(n: int, jrr: JRR, rr: RR) -> float:
-    """RI: how much larger JRR's MSE is than RR's at n1/n = 1/2, as a share."""
+def relative_increase(n: int, mechanism: Mechanism, rr: RR) -> float:
+    """RI: how much larger a mechanism's MSE is than RR's at n1/n = 1/2, as a share."""
     half = (n - n // 2, n // 2)
-    return float(jrr.variance(half)[1] / rr.variance(half)[1]) - 1
+    return float(mechanism.variance(half)[1] / rr.variance(half)[1]) - 1
 
 
-def underperforming_range(n: int, jrr: JRR, rr: RR) -> float:
-    """R: the width of the frequencies around 1/2 at which JRR's MSE exceeds RR's."""
-    a, b, c = (float(part[0]) for part in jrr.moments.quadratic(n, 1))
+def underperforming_range(n: int, mechanism: Mechanism, rr: RR) -> float:
+    """R: the width of the frequencies around 1/2 at which the MSE exceeds RR's."""
+    a, b, c = (float(part[0]) for part in mechanism.moments.quadratic(n, 1))
     bound = float(rr.variance((n, 0))[1])
     # JRR's variance is a concave parabola in n1, highest at n/2.
     excess = b * b - 4 * c * (a - bound)
@@ -175,14 +174,21 @@ def underperforming_range(n: int, jrr: JRR, rr: RR) -> float:
 
 def _underperformance(n: int, epsilon: float) -> Iterator[Row]:
     rr = RR(epsilon=epsilon)
-    for version, step in (("as drawn", None), ("equal epsilon", STEP)):
-        jrr = paper_jrr(n, epsilon, COLLUDERS, step)
+    best = plan(n, epsilon, COLLUDERS, mechanism="jrr").mechanism
+    dealt = plan(n, epsilon, COLLUDERS, mechanism="drr").mechanism
+    versions: tuple[tuple[str, Mechanism | None], ...] = (
+        ("as drawn", paper_jrr(n, epsilon, COLLUDERS, None)),
+        ("equal epsilon", paper_jrr(n, epsilon, COLLUDERS, STEP)),
+        ("exact optimum", best),
+        ("DRR", dealt),
+    )
+    for version, mechanism in versions:
         yield {
             "n": n,
             "epsilon": epsilon,
             "version": version,
-            "ri": math.nan if jrr is None else relative_increase(n, jrr, rr),
-            "r": math.nan if jrr is None else underperforming_range(n, jrr, rr),
+            "ri": math.nan if mechanism is None else relative_increase(n, mechanism, rr),
+            "r": math.nan if mechanism is None else underperforming_range(n, mechanism, rr),
         }
 
 

@@ -1,6 +1,6 @@
 """The paper's mechanism in its own words: secret pairs, shared signs, C_j, T_j, joint table.
 
-Nothing of the library uses this; tests compare it with the card form. A positive ρ has no
+No mechanism uses this; tests compare it with the card form. A positive ρ has no
 card form (both members of a pair would share a sign) and exists here only, as a law.
 """
 

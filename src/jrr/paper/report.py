@@ -5,9 +5,10 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from jrr.files import write_whole
 from jrr.paper.claims import Claim
 from jrr.paper.figures import Row
-from jrr.paper.reproduce import Figure, write_whole
+from jrr.paper.reproduce import Figure
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
@@ -45,7 +46,7 @@ def write_report(
             )
         else:
             parts.append(_table(rows))
-        parts.append(f"<p>Numbers: {figure.key}.csv</p>")
+        parts.append(f'<p>Numbers: <a href="{figure.key}.csv">{figure.key}.csv</a></p>')
     write_whole(path, "\n".join(parts) + "\n")
     return path
 

@@ -1,0 +1,37 @@
+"""Files that are whole or not there at all."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from jrr.errors import JrrError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text under another name and rename it."""
+
+    def write(partial: Path) -> None:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    replace_whole(path, write)
+
+
+def replace_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` make a file beside `path`, then rename it; on failure nothing is left."""
+    # A name nobody can guess: two runs do not meet, and no link can lie in wait.
+    partial = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
+    if not path.parent.is_dir():
+        raise JrrError(f"path must be in a directory that exists, got path={str(path)!r}")
+    try:
+        write(partial)
+        partial.replace(path)
+    except OSError as error:  # name the file that was asked for, not its partial one
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
