@@ -182,7 +182,7 @@ def _parts(k: int, lie: int) -> tuple[int, int, int]:
     there are: then the last part is short.
     """
     part = lie // (k - 1)
-    return max(0, SCALE - lie), part, min(lie, SCALE) - (k - 2) * part
+    return max(0, SCALE - lie), part, max(0, min(lie, SCALE) - (k - 2) * part)
 
 
 def _loss(truth: int, most: int, least: int) -> float:

@@ -8,6 +8,7 @@ import hashlib
 import os
 import threading
 import weakref
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,6 +101,7 @@ class SecureRandom(_Stream):
 
     def __init__(self) -> None:
         super().__init__()
+        _cipher()
         self._key = os.urandom(32)
         _SECURE.add(self)
 
@@ -196,8 +198,15 @@ def _key_stream(encryptor: Any, size: int) -> NDArray[np.uint8]:
     return stream[:size]
 
 
-def _encryptor(key: bytes) -> Any:
-    # Loaded when the first word is drawn: planning needs no cipher.
+@cache
+def _cipher() -> tuple[Any, Any, Any]:
+    # Loaded with the first source: planning needs no cipher. Kept, because an import in one
+    # thread while another forks would leave the child waiting for ever.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+    return Cipher, algorithms.AES, modes.CTR
+
+
+def _encryptor(key: bytes) -> Any:
+    cipher, aes, counter = _cipher()
+    return cipher(aes(key), counter(bytes(16))).encryptor()
