@@ -128,13 +128,33 @@ class SecureRandom(_Stream):
 _SECURE: "weakref.WeakSet[SecureRandom]" = weakref.WeakSet()
 
 
-def _key_children() -> None:
+_HELD: "list[SecureRandom]" = []
+
+
+def _before_fork() -> None:
+    """Let every draw finish: a child must not inherit the middle of one."""
+    for stream in list(_SECURE):
+        stream._lock.acquire()
+        _HELD.append(stream)
+
+
+def _after_fork_in_parent() -> None:
+    while _HELD:
+        _HELD.pop()._lock.release()
+
+
+def _after_fork_in_child() -> None:
+    _HELD.clear()
     for stream in list(_SECURE):
         stream._forked()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_key_children)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 class SeededRandom(_Stream):
