@@ -27,10 +27,11 @@ bench: .venv/.ready ## run the benchmarks
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr reproduce $(ARGS)
 
-docs: .venv/.ready ## write docs/cli.md and docs/demo.png anew
+docs: .venv/.ready ## write docs/cli.md and the pictures anew
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png
+	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
 
 lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock
 	rm -f uv.lock

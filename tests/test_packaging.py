@@ -1,0 +1,46 @@
+"""What is declared is what is used, and one version stands everywhere."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import jrr
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def declared() -> set[str]:
+    extras = [name for group in PROJECT["optional-dependencies"].values() for name in group]
+    found = (re.match(r"[\w-]+", name) for name in [*PROJECT["dependencies"], *extras])
+    return {match.group().replace("-", "_") for match in found if match}
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_every_import_is_declared() -> None:
+    allowed = declared() | set(sys.stdlib_module_names) | {"jrr"}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        assert imported(path) <= allowed, path
+
+
+def test_one_version_everywhere() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (cited,) = re.findall(r"^version: \"?([\d.]+)", citation, flags=re.MULTILINE)
+    assert jrr.__version__ == PROJECT["version"] == cited
+
+
+def test_the_lock_has_hashes_and_no_hosts() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert lock.count("==") <= lock.count("--hash=sha256:")
