@@ -324,9 +324,12 @@ def searched_drr(setting: Setting) -> float:
 
             return variance
 
-        each = [criterion(variance_of(cards / n), setting.frequency, k) for cards in deck]
-        over_values = np.max if isinstance(setting.frequency, tuple) else np.mean
-        return np.asarray(over_values(each, axis=0))
+        each = [variance_of(cards / n) for cards in deck]
+
+        def over_values(frequency: float) -> Floats:
+            return np.asarray(np.mean([variance(frequency) for variance in each], axis=0))
+
+        return criterion(over_values, setting.frequency, k)
 
     return zoom_in(worth)
 

@@ -120,6 +120,17 @@ def test_cardless_contributors_are_added(kind: str) -> None:
     assert_mean_and_spread(estimates, 120.0, sd)
 
 
+@pytest.mark.statistical
+def test_cardless_decoys_have_the_decks_proportions() -> None:
+    mechanism = jrr.DRR(900, 0.3, 0.1, 3, deck=[600, 200, 100])
+    estimates = jrr.simulate(
+        mechanism, (0, 0, 0), SURVEYS, np.random.default_rng(4), cardless=(70, 30, 20)
+    )
+    variance = mechanism.moments.without_cards().variance(np.array([70.0, 30.0, 20.0]), 120.0, 1)
+    for value, true in enumerate((70, 30, 20)):
+        assert_mean_and_spread(estimates[:, value], float(true), float(np.sqrt(variance[value])))
+
+
 def test_only_cardless_contributors() -> None:
     mechanism = jrr.DRR(10, 0.3)
     assert jrr.simulate(mechanism, (0, 0), 5, cardless=(3, 4)).shape == (5, 2)

@@ -83,6 +83,13 @@ class Estimate:
         low = self.n - _upper_count([_complement(part) for part in self._parts], z)
         return low / self.n, high / self.n
 
+    def _leans(self, part: Part, level: float) -> tuple[Floats, Floats]:
+        """Σd of a part at both ends of what its counts may be; with several parts, of all."""
+        low, high = np.zeros_like(self.counts), np.full_like(self.counts, part.n)
+        if len(self._parts) == 1:
+            low, high = (np.clip(end * part.n, 0.0, part.n) for end in self.interval(level))
+        return part.moments.lean(low, part.n), part.moments.lean(high, part.n)
+
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain numbers, for JSON."""
         low, high = self.interval(level)
@@ -113,22 +120,36 @@ class Difference:
     stderr: Floats
     _first: Estimate
     _second: Estimate
-    _covariance: Floats
+    _same_deck: bool
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Confidence intervals of the differences, built from the two estimates' own ones.
 
-        Distances from estimate to interval end add in squares (Zou and Donner's MOVER), less
-        twice the covariance where it is negative: see `difference`.
+        Distances from estimate to interval end add in squares (Zou and Donner's MOVER), and so
+        does what sharing a deck may add at worst: see `difference`.
         """
-        z = quantile(level)
         (low_a, high_a), (low_b, high_b) = self._first.interval(level), self._second.interval(level)
         a, b = self._first.frequencies, self._second.frequencies
-        tied = -2 * z**2 * np.minimum(self._covariance, 0.0)
+        tied = 2 * quantile(level) ** 2 * self._worst_tie(level)
         return (
             self.frequencies - np.sqrt((a - low_a) ** 2 + (high_b - b) ** 2 + tied),
             self.frequencies + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2 + tied),
         )
+
+    def _worst_tie(self, level: float) -> Floats:
+        """The largest negative covariance, without its sign, that both intervals allow.
+
+        Not the one at the estimates: a joint mechanism's is noisy where the error is large.
+        """
+        worst = np.zeros_like(self.frequencies)
+        if self._same_deck:
+            for a in self._first._parts:
+                for b in self._second._parts:
+                    leans_a, leans_b = self._first._leans(a, level), self._second._leans(b, level)
+                    products = [x * y for x in leans_a for y in leans_b]
+                    worst = worst + _tie(a, b) * np.maximum(np.max(products, axis=0), 0.0)
+        share: Floats = worst / (self._first.n * self._second.n)
+        return share
 
 
 def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Difference:
@@ -156,7 +177,7 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         covariance = covariance / (first.n * second.n)
     variance = first.stderr**2 + second.stderr**2 - 2 * covariance
     return Difference(
-        first.frequencies - second.frequencies, np.sqrt(variance), first, second, covariance
+        first.frequencies - second.frequencies, np.sqrt(variance), first, second, same_deck
     )
 
 
@@ -167,16 +188,20 @@ def quantile(level: float) -> float:
 
 def _covariance(a: Part, b: Part) -> Floats:
     """Covariance of two estimated counts whose contributors share a deck."""
+    lean_a = a.moments.lean(a.plausible, a.n)
+    lean_b = b.moments.lean(b.plausible, b.n)
+    return -_tie(a, b) * lean_a * lean_b
+
+
+def _tie(a: Part, b: Part) -> Floats:
+    """What two leans, multiplied, take from the covariance of two estimated counts."""
     if a.moments.deck is None or b.moments.deck is None:
         return np.zeros_like(a.counts)
     if not a.moments.same_as(b.moments):
         raise JrrError("same_deck=True must be said of estimates by one mechanism, got two")
     decks = max(a.decks, b.decks, math.ceil((a.n + b.n) / a.moments.deck))
-    tied = a.moments.pair_weight(decks)
-    lean_a = a.moments.lean(a.plausible, a.n)
-    lean_b = b.moments.lean(b.plausible, b.n)
-    shared: Floats = -tied * lean_a * lean_b / (a.moments.gain * b.moments.gain)
-    return shared
+    tie: Floats = a.moments.pair_weight(decks) / (a.moments.gain * b.moments.gain)
+    return tie
 
 
 def _complement(part: Part) -> Part:

@@ -86,20 +86,20 @@ def instructions(mechanism: Mechanism) -> str:
     """What a contributor's device does, in one sentence."""
     if isinstance(mechanism, DRR):
         own = (
-            f", with probability {mechanism.own:.4g} a value it draws at random"
+            f", with probability {_chance(mechanism.own)} a value it draws at random"
             if mechanism.own
             else ""
         )
         return (
-            f"With probability {mechanism.truth:.4g} the device reports your true answer, "
-            f"with probability {mechanism.dealt:.4g} the answer on a secret card that it was "
+            f"With probability {_chance(mechanism.truth)} the device reports your true answer, "
+            f"with probability {_chance(mechanism.dealt)} the answer on a secret card that it was "
             f"dealt{own}; nobody is told which."
         )
     if isinstance(mechanism, JRR):
         return (
             f"The device was dealt a secret card: with a plus card it reports your true answer "
-            f"with probability {mechanism.p + mechanism.s:.4g}, with a minus card with "
-            f"probability {mechanism.p - mechanism.s:.4g}, otherwise another answer; the "
+            f"with probability {_chance(mechanism.p + mechanism.s)}, with a minus card with "
+            f"probability {_chance(mechanism.p - mechanism.s)}, otherwise another answer; the "
             "collector does not know your card."
         )
     if isinstance(mechanism, Unary):
@@ -110,20 +110,20 @@ def instructions(mechanism: Mechanism) -> str:
         }[mechanism.coupling]
         return (
             f'The device asks itself "is this my answer?" for each of the {mechanism.k} answers '
-            f"and reports yes with probability {mechanism.p:.4g} where it is, "
-            f"{mechanism.q:.4g} where it is not{cards}."
+            f"and reports yes with probability {_chance(mechanism.p)} where it is, "
+            f"{_chance(mechanism.q)} where it is not{cards}."
         )
     if isinstance(mechanism, OLH):
         cards = ", leaned by a secret card" if deals(mechanism) else ""
         return (
             f"The device sorts all answers at random into {mechanism.g} groups and reports the "
-            f"group of your answer with probability {mechanism.p:.4g}, otherwise another "
+            f"group of your answer with probability {_chance(mechanism.p)}, otherwise another "
             f"group{cards}."
         )
-    p = mechanism.moments.p[0]
+    p = _chance(float(mechanism.moments.p[0]))
     return (
-        f"The device reports your true answer with probability {p:.4g}, otherwise another "
-        "answer drawn at random; nobody is told which."
+        f"The device reports your true answer with probability {p}, otherwise another answer "
+        "drawn at random; nobody is told which."
     )
 
 
@@ -164,7 +164,7 @@ def consent(plan: Plan, question: str = "the question") -> str:
     text += (
         "These bounds hold for every participant and every answer, whatever is known of that "
         "participant beforehand. The published result is an unbiased estimate of a share "
-        f"with an expected margin of error of ±{100 * z * plan.stderr():.2g} percentage points "
+        f"with an expected margin of error of ±{_up(100 * z * plan.stderr(), 2)} percentage points "
         "(95%)."
     )
     return text
@@ -184,8 +184,21 @@ def show_epsilon(epsilon: float) -> str:
     """Four digits, rounded up: what is shown is never less than what holds."""
     if math.isinf(epsilon):
         return "unbounded"
-    up = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(epsilon))
+    return _up(epsilon, 4)
+
+
+def _up(number: float, digits: int) -> str:
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
     return f"{up.normalize():f}"
+
+
+def _chance(probability: float) -> str:
+    """Four digits, or as many as it takes not to look certain."""
+    for digits in range(4, 18):
+        shown = f"{probability:.{digits}g}"
+        if 0 < float(shown) < 1 or probability in (0, 1):
+            break
+    return shown
 
 
 def _percent(share: float, up: bool = False) -> str:

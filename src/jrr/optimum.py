@@ -76,19 +76,18 @@ class Request:
 
     def variance_of(self, moments: Moments) -> float:
         """The criterion for these moments."""
-        a, b, c = moments.quadratic(self.n, 1)
+        # Averaged over the values: with an uneven deck they differ a little.
+        a, b, c = (float(np.mean(part)) for part in moments.quadratic(self.n, 1))
         b, c = b * self.n, c * self.n**2
         known = self.frequency
         if known is None and self.k > 2:
             known = 1 / self.k  # the worst population: variances are concave in the frequency
         if isinstance(known, tuple):
             low, high = known
-            with np.errstate(divide="ignore", invalid="ignore"):
-                top = np.where(c < 0, np.clip(-b / (2 * c), low, high), high)
-            worst = [a + f * (b + f * c) for f in (low, high, top)]
-            return max(0.0, float(np.max(worst))) / self.n**2
+            top = min(max(-b / (2 * c), low), high) if c < 0 else high
+            return max(0.0, *(a + f * (b + f * c) for f in (low, high, top))) / self.n**2
         first, second = (1 / 2, 1 / 3) if known is None else (known, known**2)
-        return max(0.0, float(np.mean(a + first * b + second * c))) / self.n**2
+        return max(0.0, a + first * b + second * c) / self.n**2
 
 
 def best_rr(request: Request) -> RR:
@@ -125,7 +124,9 @@ def best_jrr(request: Request) -> Mechanism:
     candidates = [JRR(n, p, s=s, k=k) for p, s in points if s > 0]
     if not candidates:
         return rr
-    return least([rr, *_private_joint(request, least(candidates, request))], request)
+    made = _private_joint(request, least(candidates, request))
+    worth = request.expected_variance(rr) * (1 - 1e-9)  # cards for less are not worth dealing
+    return least([rr, *(m for m in made if request.expected_variance(m) < worth)], request)
 
 
 def _edge_points(lines: Sequence[tuple[float, float]], top: float, request: Request) -> set[float]:

@@ -13,19 +13,28 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Tally:
-    """How many reports support each value, apart for those with and those without a card."""
+    """How many reports support each value, apart for those with and those without a card.
+
+    Tallies add. Parts of one deck bear one name (by default none); tallies of decks that were
+    dealt separately must bear different ones, because noise cancels only within a deck.
+    """
 
     mechanism: Mapping[str, Any]  # Mechanism.to_dict() of the mechanism that made the reports
     carded: tuple[int, ...]  # support counts of reports made with a card
     cardless: tuple[int, ...]  # support counts of reports made without one
     n_carded: int  # contributors with a card
     n_cardless: int  # contributors without one
+    decks: tuple[str, ...] = ("",)  # names of the decks that cards came from
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
             n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0, 1 << 62)
             object.__setattr__(self, f"n_{name}", n)
             object.__setattr__(self, name, _counts(name, getattr(self, name), n))
+        names: object = self.decks
+        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+            raise checks.refusal("decks", names, "a list of names")
+        object.__setattr__(self, "decks", tuple(sorted(set(names))))
         if len(self.carded) != len(self.cardless):
             raise JrrError(
                 "carded and cardless must have one count per value each, "
@@ -51,6 +60,7 @@ class Tally:
             tuple(a + b for a, b in zip(self.cardless, other.cardless, strict=True)),
             self.n_carded + other.n_carded,
             self.n_cardless + other.n_cardless,
+            self.decks + other.decks,
         )
 
     def __radd__(self, other: object) -> "Tally":
@@ -69,6 +79,7 @@ class Tally:
                 "cardless": list(self.cardless),
                 "n_carded": self.n_carded,
                 "n_cardless": self.n_cardless,
+                "decks": list(self.decks),
             },
             sort_keys=True,
         )
@@ -86,7 +97,7 @@ class Tally:
         if version != VERSION or type(version) is not int:
             found = document.get("tally") if isinstance(document, dict) else document
             raise checks.refusal("tally version", found, f"{VERSION}")
-        fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless"}
+        fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless", "decks"}
         if set(document) != fields | {"tally"}:
             raise checks.refusal("tally fields", sorted(document), f"{sorted(fields)} and tally")
         if not isinstance(document["mechanism"], dict):

@@ -27,15 +27,15 @@ Unary = jrr.SUE | jrr.OUE
 Mechanism = Unary | jrr.OLH
 
 MECHANISMS: list[Mechanism] = [
-    jrr.SUE(2, epsilon=0.1),
+    jrr.SUE(2, q=0.4875),
     jrr.SUE(8, q=0.1),  # 1 - q is not exact: p is the double next to it
-    jrr.SUE(10, epsilon=1.0),
-    jrr.SUE(64, epsilon=3.0),
-    jrr.OUE(8, epsilon=1.0),
+    jrr.SUE(10, q=0.3775),
+    jrr.SUE(64, q=0.18),
+    jrr.OUE(8, q=0.27),
     jrr.OUE(10, q=0.25),  # every threshold is a whole number of bytes
     jrr.OUE(17, q=1e-5),  # q has digits below 2^-63: they show which way it is rounded
-    jrr.OUE(64, epsilon=0.5),
-    jrr.OUE(100, epsilon=2.0),
+    jrr.OUE(64, q=0.3775),
+    jrr.OUE(100, q=0.12),
     jrr.SUE(8, q=0.3, s=0.1, coupling="joint", n=10),
     jrr.SUE(10, q=0.25, s=0.25, coupling="joint", n=11),  # the most lean: certain bits
     jrr.OUE(10, q=0.3, s=0.1, coupling="joint", n=10),
@@ -46,7 +46,7 @@ MECHANISMS: list[Mechanism] = [
     jrr.SUE(64, q=0.25, s=0.25, coupling="dealt", n=10),
     jrr.OUE(8, q=0.2, s=0.2, coupling="dealt", n=10),
     jrr.OUE(10, q=1e-5, s=3e-6, coupling="dealt", n=7),
-    jrr.OLH(10, epsilon=1.0),
+    jrr.OLH(10, g=4, p=0.475),
     jrr.OLH(64, g=3, p=0.4),
     jrr.OLH(2**32, g=2, p=0.75),
     jrr.OLH(2**32, g=2**31, p=0.5),
@@ -98,14 +98,8 @@ def unary(mechanism: Unary, random: RandomSource) -> Iterator[dict[str, Any]]:
     """For every kind of card: bytes near thresholds, at both ends of the range, and random."""
     values = (0, mechanism.k - 1, mechanism.k // 2)
     for card in unary_cards(mechanism, random):
-        tapes = [
-            *(lambda v, c, turn=turn: near(mechanism, v, c, turn, random) for turn in range(7)),
-            lambda v, c: itertools.chain([0] * mechanism.width, draws(random)),
-            lambda v, c: itertools.chain([LAST] * mechanism.width, draws(random)),
-            lambda v, c: draws(random),
-        ]
-        for tape, value in zip(tapes, itertools.cycle(values), strict=False):
-            source = Recorder(tape(value, card))
+        for turn, value in zip(range(10), itertools.cycle(values), strict=False):
+            source = Recorder(tape(mechanism, value, card, turn, random))
             report = mechanism.respond_one(value, card, source)
             yield {
                 "words": source.drawn,
@@ -113,6 +107,16 @@ def unary(mechanism: Unary, random: RandomSource) -> Iterator[dict[str, Any]]:
                 "card": None if card is None else card.hex(),
                 "report": report.hex(),
             }
+
+
+def tape(
+    mechanism: Unary, value: int, card: bytes | None, turn: int, random: RandomSource
+) -> Iterator[int]:
+    """Words for one report: seven turns near thresholds, two of extreme bytes, then random."""
+    if turn < 7:
+        return near(mechanism, value, card, turn, random)
+    extreme = {7: [0] * mechanism.width, 8: [LAST] * mechanism.width}
+    return itertools.chain(extreme.get(turn, []), draws(random))
 
 
 def unary_cards(mechanism: Unary, random: RandomSource) -> list[bytes | None]:

@@ -72,11 +72,14 @@ class Mechanism(ABC):
     def _support(self, reports: Reports) -> tuple[int, ...]:
         """How many checked reports support each value."""
 
-    def tally(self, reports: ArrayLike, carded: ArrayLike | bool | None = None) -> Tally:
+    def tally(
+        self, reports: ArrayLike, carded: ArrayLike | bool | None = None, deck: str = ""
+    ) -> Tally:
         """Count reports; `carded` says whose were made with a card.
 
         None means everybody, for a mechanism that deals cards: say False, or an array of flags,
-        for those who answered without one, or their noise is understated.
+        for those who answered without one, or their noise is understated. deck: a name for the
+        deck the cards came from, where there are several.
         """
         checked = self._check_reports(reports)
         if len(checked) == 0:
@@ -97,13 +100,15 @@ class Mechanism(ABC):
             self._support(without),
             len(with_card),
             len(without),
+            (deck,),
         )
 
     def estimate(self, reports: ArrayLike | Tally, decks: int | None = None) -> Estimate:
         """Unbiased counts with error bars.
 
-        `decks` is how many decks the carded contributors were dealt from; by default the
-        fewest that they could have been.
+        `decks` is how many decks the carded contributors were dealt from. By default as many as
+        the tally names, or the fewest that could hold them: say more where people of more decks
+        dropped out, or the error bars are too short.
         """
         tally = reports if isinstance(reports, Tally) else self.tally(reports)
         if tally.mechanism != self.to_dict():
@@ -113,7 +118,9 @@ class Mechanism(ABC):
         self._check_tally(tally)
         moments = self.moments
         fewest = 1 if moments.deck is None else max(1, math.ceil(tally.n_carded / moments.deck))
-        decks = fewest if decks is None else checks.integer("decks", decks, fewest)
+        if decks is None:
+            decks = max(fewest, len(tally.decks))
+        decks = checks.integer("decks", decks, fewest)
         groups = (
             (moments, tally.n_carded, tally.carded, decks),
             (moments.without_cards(), tally.n_cardless, tally.cardless, 1),

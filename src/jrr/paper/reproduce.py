@@ -176,7 +176,7 @@ FIGURES: tuple[Figure, ...] = (
         "two-phase",
         "Two-phase estimation",
         "A first phase decides between RR and one JRR. It protects JRR near 1/2, costs error "
-        "elsewhere, and never reaches DRR.",
+        "elsewhere, and never reaches DRR. Splitting the budget also biases a little.",
         extras.two_phases,
         draw.two_phases,
         20,

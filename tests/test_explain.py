@@ -1,0 +1,102 @@
+"""Plans in plain words: every number shown is an upper bound and names its view."""
+
+import math
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jrr
+from jrr.explain import (
+    CAVEAT,
+    adversaries,
+    belief,
+    consent,
+    contributor_text,
+    instructions,
+    show_epsilon,
+)
+
+
+@given(epsilon=st.floats(1e-6, 30), prior=st.floats(0.001, 0.999))
+def test_belief_is_bayes_rule(epsilon: float, prior: float) -> None:
+    """Odds grow by e^ε; with ε of a real report, no posterior exceeds it."""
+    mechanism = jrr.RR(epsilon=epsilon)
+    seen = prior * mechanism.p / (prior * mechanism.p + (1 - prior) * mechanism.q)
+    assert belief(epsilon, prior) >= seen - 1e-12
+    assert belief(epsilon, prior) == pytest.approx(seen, rel=1e-6)
+    assert belief(math.inf, prior) == 1
+
+
+@given(epsilon=st.floats(1e-9, 1e3))
+def test_a_shown_epsilon_is_never_below_the_real_one(epsilon: float) -> None:
+    shown = Decimal(show_epsilon(epsilon))
+    assert shown >= Decimal(repr(epsilon))
+    assert float(shown) <= epsilon * 1.0011
+
+
+def test_short_numbers_are_shown_as_they_are() -> None:
+    assert show_epsilon(0.1) == "0.1"
+    assert show_epsilon(2.0) == "2"
+    assert show_epsilon(math.inf) == "unbounded"
+    assert show_epsilon(0.10001) == "0.1001"
+
+
+@pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
+def test_consent_states_the_margin_of_the_plan(mechanism: str) -> None:
+    plan = jrr.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism=mechanism)
+    (margin,) = re.findall(r"±([\d.]+) percentage points", consent(plan))
+    exact = 100 * 1.959964 * plan.stderr()
+    assert exact * 0.9999 <= float(margin) <= 1.1 * exact
+
+
+@pytest.mark.parametrize("cap", [None, 3.0])
+@pytest.mark.parametrize("mechanism", ["jrr", "drr"])
+def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float | None) -> None:
+    plan = jrr.plan(10_000, 1.0, 5, dealer_epsilon=cap, mechanism=mechanism)
+    text = consent(plan)
+    assert ("kept by a cap" in text) == (cap is not None)
+    assert ("No cap on the dealer" in text) == (cap is None)
+    assert CAVEAT in text
+    assert CAVEAT in contributor_text(plan)
+
+
+def test_every_adversary_has_its_views_epsilon() -> None:
+    plan = jrr.plan(1_000, 0.5, 3, dealer_epsilon=2.5)
+    for row in adversaries(plan):
+        assert row.epsilon == plan.mechanism.epsilon(row.view, 3)
+        assert show_epsilon(row.epsilon) in row.sentence
+    nobody = [row.view for row in adversaries(jrr.plan(1_000, 0.5, 0))]
+    assert nobody == ["report", "dealer"]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        jrr.RR(epsilon=1.0),
+        jrr.JRR(100, 0.6, s=0.2),
+        jrr.DRR(100, 0.3, 0.1),
+        jrr.DRR(100, 0.3),
+        jrr.SUE(5, 1.0),
+        jrr.OUE(5, 1.0, coupling="dealt", n=100),
+        jrr.OUE(5, 1.0, coupling="joint", n=100),
+        jrr.OLH(5, 1.0),
+        jrr.OLH(5, 1.0, coupling="joint", n=100),
+    ],
+    ids=repr,
+)
+def test_instructions_give_the_probabilities(mechanism: jrr.Mechanism) -> None:
+    text = instructions(mechanism)
+    first = getattr(mechanism, "truth", None) or getattr(mechanism, "p", 0.0)
+    if isinstance(mechanism, jrr.JRR):
+        first = mechanism.p + mechanism.s
+    assert f"{first:.4g}" in text
+    assert ("card" in text) == (mechanism.moments.deck is not None)
+
+
+def test_nearly_certain_is_not_shown_as_certain() -> None:
+    text = instructions(jrr.JRR(100, 0.6, s=0.3999999))
+    assert "probability 1," not in text
+    assert "0.9999999" in text

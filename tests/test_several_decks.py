@@ -1,0 +1,71 @@
+"""People of several decks, some of whom never answer: error bars must know."""
+
+import numpy as np
+import pytest
+
+import jrr
+from tests.statistics_rules import P_VALUE, mean_test
+
+
+def merged_surveys(mechanism: jrr.DRR, decks: int, surveys: int, named: bool) -> list[jrr.Estimate]:
+    """Each of `decks` decks is dealt in full, and only a share of its holders answers."""
+    rng = np.random.default_rng(decks)
+    answering = mechanism.n // decks
+    found = []
+    for _ in range(surveys):
+        tallies = []
+        for deck in range(decks):
+            values = (rng.random(answering) < 0.1).astype(np.uint8)
+            cards = mechanism.deal(rng)[:answering]
+            reports = mechanism.respond(values, cards, rng)
+            tallies.append(mechanism.tally(reports, deck=str(deck) if named else ""))
+        found.append(mechanism.estimate(sum(tallies[1:], tallies[0])))
+    return found
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("decks", [2, 4])
+def test_named_decks_give_error_bars_that_hold(decks: int) -> None:
+    mechanism = jrr.plan(1000, 0.1, 5, mechanism="drr").mechanism
+    assert isinstance(mechanism, jrr.DRR)
+    named = merged_surveys(mechanism, decks, 600, named=True)
+    spread = float(np.std([estimate.frequencies[1] for estimate in named]))
+    assert float(named[0].stderr[1]) == pytest.approx(spread, rel=0.15)
+    covered = [est.interval()[0][1] <= 0.1 <= est.interval()[1][1] for est in named]
+    assert mean_test(np.array(covered, float), 0.95, np.sqrt(0.95 * 0.05)) > P_VALUE
+    # The negative control: one name for all decks claims a cancellation that did not happen.
+    unnamed = merged_surveys(mechanism, decks, 600, named=False)
+    wrong = [est.interval()[0][1] <= 0.1 <= est.interval()[1][1] for est in unnamed]
+    assert np.mean(wrong) < 0.7
+
+
+def test_decks_are_counted_by_name() -> None:
+    mechanism = jrr.DRR(100, 0.3)
+    a, b = mechanism.tally([0, 1] * 20, deck="a"), mechanism.tally([1, 1] * 20, deck="b")
+    assert (a + b).decks == ("a", "b")
+    assert (a + a).decks == ("a",)
+    assert jrr.Tally.from_json((a + b).to_json()) == a + b
+    wide, narrow = mechanism.estimate(a + b), mechanism.estimate(a + b, decks=1)
+    assert wide.counts == pytest.approx(narrow.counts)
+    assert (wide.stderr > narrow.stderr).all()
+    with pytest.raises(jrr.JrrError, match="decks must be a list of names"):
+        jrr.Tally(mechanism.to_dict(), (1, 1), (0, 0), 2, 0, "ab")  # type: ignore[arg-type]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("n", "epsilon"), [(60, 0.1), (1000, 0.1), (1000, 0.01)])
+def test_differences_within_a_deck_hold_their_level_at_small_epsilon(
+    n: int, epsilon: float
+) -> None:
+    """JRR with the largest lean, two halves of one deck, nobody holding the value."""
+    p = jrr.RR(epsilon=epsilon).p
+    mechanism = jrr.JRR(n, p, s=1 - p)
+    rng = np.random.default_rng(n)
+    half = n // 2
+    covered = []
+    for _ in range(1500):
+        reports = mechanism.respond(np.zeros(n, np.uint8), mechanism.deal(rng), rng)
+        parts = [mechanism.estimate(part) for part in (reports[:half], reports[half:])]
+        low, high = jrr.difference(*parts, same_deck=True).interval()
+        covered.append(low[1] <= 0 <= high[1])
+    assert np.mean(covered) >= 0.94
