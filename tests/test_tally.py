@@ -152,7 +152,8 @@ class TestAsValue:
     def test_json_is_what_it_was(self) -> None:
         assert JOINT.tally([0, 1, 1]).to_json() == (
             '{"carded": [1, 2], "cardless": [0, 0], "decks": [""], '
-            '"mechanism": {"k": 2, "mechanism": "JRR", "n": 10, "p": 0.6, "s": 0.2}, "n_carded": 3, "n_cardless": 0, "tally": 1}'
+            '"mechanism": {"k": 2, "mechanism": "JRR", "n": 10, "p": 0.6, "s": 0.2}, '
+            '"n_carded": 3, "n_cardless": 0, "tally": 1}'
         )
 
     @pytest.mark.parametrize(
