@@ -709,3 +709,11 @@ def test_unreachable_margins_are_refused() -> None:
         jrr.required_n(0.001, 0.1, most=1_000)
     with pytest.raises(jrr.JrrError, match=r"reachable by 10 .*, got margin=1e-06"):
         jrr.required_epsilon(1e-6, 10)
+
+
+def test_a_delta_has_no_place_in_the_cards_view() -> None:
+    assert jrr.plan(100, 1.0, delta=None, view="cards") == jrr.plan(100, 1.0)
+    with pytest.raises(jrr.JrrError, match="delta must be None"):
+        jrr.plan(100, 1.0, delta=1e-6)
+    with pytest.raises(jrr.JrrError, match="view must be one of 'cards'"):
+        jrr.plan(100, 1.0, view="everything")

@@ -122,6 +122,7 @@ def plan(
     colluders: int = 0,
     k: int = 2,
     dealer_epsilon: float | None = None,
+    delta: float | None = None,
     view: str = "cards",
     mechanism: str = "auto",
     frequency: Frequency = None,
@@ -135,6 +136,8 @@ def plan(
     criterion no plan by "auto", "jrr" or "drr" is worse than RR.
     """
     checks.one_of("view", view, ("cards",))
+    if delta is not None:
+        raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
     kind = checks.one_of("mechanism", mechanism, MECHANISMS)
     request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
     known = {**_FAMILIES, **_ENCODED}
@@ -164,7 +167,15 @@ def required_n(
     z = quantile(level)
 
     def enough(pairs: int) -> bool:
-        made = plan(2 * pairs, epsilon, colluders, k, dealer_epsilon, "cards", mechanism, frequency)
+        made = plan(
+            2 * pairs,
+            epsilon,
+            colluders,
+            k,
+            dealer_epsilon,
+            mechanism=mechanism,
+            frequency=frequency,
+        )
         return z * made.stderr() <= margin
 
     fewest = max(1, colluders // 2 + 1)
@@ -197,7 +208,7 @@ def required_epsilon(
 
     def enough(epsilon: float) -> bool:
         cap = None if dealer_above is None else epsilon + dealer_above
-        made = plan(n, epsilon, colluders, k, cap, "cards", mechanism, frequency)
+        made = plan(n, epsilon, colluders, k, cap, mechanism=mechanism, frequency=frequency)
         return z * made.stderr() <= margin
 
     low, high = 1e-6, 20.0
