@@ -8,6 +8,7 @@ import hashlib
 import os
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, Protocol
 
@@ -34,7 +35,7 @@ class RandomSource(Protocol):
         """The next word as a plain integer."""
 
 
-class _Stream:
+class _Stream(ABC):
     """Words served from blocks that a subclass makes."""
 
     def __init__(self) -> None:
@@ -44,8 +45,9 @@ class _Stream:
         self._pool: Words = np.empty(0, np.uint64)
         self._at = 0
 
+    @abstractmethod
     def _block(self, count: int) -> Words:
-        raise NotImplementedError
+        """The next so many words, however they are made."""
 
     def _refill(self) -> None:
         self._pool = self._block(self._size)
