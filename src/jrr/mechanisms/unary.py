@@ -226,10 +226,11 @@ class Unary(Mechanism):
         ones[held], ties[held] = _compare(
             coarse[held], None if plus is None else plus[held], self.law.holder
         )
-        undecided = np.nonzero(ties)  # about one bit in 256: only they need more than a byte
-        if undecided[0].size:
-            fine = self._fine(undecided, values, plus)
-            ones[undecided] = (source.words(fine.size) >> np.uint64(64 - _FINE)) < fine
+        undecided = np.flatnonzero(ties)  # about one bit in 256: only they need more than a byte
+        if undecided.size:
+            fine = self._fine(np.divmod(undecided, self.k), values, plus)
+            drawn = source.words(undecided.size) >> np.uint64(64 - _FINE)
+            ones.reshape(-1)[undecided] = drawn < fine
         return np.packbits(ones, axis=1, bitorder="little")
 
     def _fine(

@@ -30,6 +30,10 @@ _NAMED = {
     "oue-dealt": "#b3a6e8",
     "olh": COLOURS["olh"],
     "olh-joint": "#a6761d",
+    "two phases, people 0.1": "#66a61e",
+    "two phases, people 0.3": "#1b9e77",
+    "two phases, budget 0.1": "#e7298a",
+    "two phases, budget 0.3": "#7570b3",
 }
 _SHARE_STYLE = {0.01: "-", 0.1: "--", 1.0: ":"}
 # DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
