@@ -4,6 +4,7 @@ The optimum is compared with a search over everything that privacy allows. The s
 formulas of variance and privacy directly from the theory, not from the library.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -717,3 +718,16 @@ def test_a_delta_has_no_place_in_the_cards_view() -> None:
         jrr.plan(100, 1.0, delta=1e-6)
     with pytest.raises(jrr.JrrError, match="view must be one of 'cards'"):
         jrr.plan(100, 1.0, view="everything")
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("mechanism", ["jrr", "drr", "oue-dealt", "oue-joint", "olh-joint"])
+def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
+    """Up to caps so loose that they round to certainty, and none at all."""
+    caps = (0.5, 1.0, 5.0, 10.0, 20.0, 22.0, 25.0, 30.0, 36.0, 40.0, 100.0, 700.0, None)
+    errors = [
+        jrr.plan(10_000, 0.1, 5, k, cap, mechanism=mechanism, frequency=1.0).stderr()
+        for cap in caps
+    ]
+    for tighter, looser in itertools.pairwise(errors):
+        assert looser <= tighter * (1 + 1e-6)

@@ -228,10 +228,12 @@ def _upper_count(parts: Sequence[Part], z: float) -> Floats:
     spread = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0.0))
     root = centre + (spread - linear) / (2 * square)
     inside = np.where((root >= anchor) & (root <= n), root, -math.inf)
-    return np.maximum(
+    largest = np.maximum(
         np.maximum(np.where(below <= anchor, below, -math.inf), inside),
         np.where(above >= n, above, -math.inf),
     )
+    # A root exactly at an end may round past it from both sides: then it is that end.
+    return np.where(np.isfinite(largest), largest, np.clip(root, anchor, n))
 
 
 def _towards_all(parts: Sequence[Part], anchor: Floats, n: float) -> Quadratic:

@@ -174,7 +174,9 @@ def _worth(request: Request, p: float, s: float) -> float:
 def _private_joint(request: Request, best: JRR) -> list[Mechanism]:
     """The JRR nearest to the best one, towards guessing, that rounding leaves private."""
     guess = 1 / request.k
-    at_limit = best.s > min(best.p, 1 - best.p) * (1 - 1e-9)  # the corner, but for rounding
+    # Without a cap the corner, but for rounding, is the largest lean there is.
+    free = request.dealer_epsilon is None
+    at_limit = free and best.s > min(best.p, 1 - best.p) * (1 - 1e-9)
 
     def shrunk(p: float) -> JRR:
         limit = min(p, 1 - p)
