@@ -69,3 +69,15 @@ def test_differences_within_a_deck_hold_their_level_at_small_epsilon(
         low, high = jrr.difference(*parts, same_deck=True).interval()
         covered.append(low[1] <= 0 <= high[1])
     assert np.mean(covered) >= 0.94
+
+
+def test_people_without_a_card_come_from_no_deck() -> None:
+    mechanism = jrr.DRR(100, 0.3)
+    carded = mechanism.tally([0, 1] * 40, deck="a")
+    late = mechanism.tally([1, 0, 1], carded=False)
+    assert late.decks == ()
+    assert (carded + late).decks == ("a",)
+    assert jrr.Tally.from_json(late.to_json()) == late
+    together, alone = mechanism.estimate(carded + late), mechanism.estimate(carded)
+    added = mechanism.estimate(late).count_stderr ** 2
+    assert together.count_stderr**2 == pytest.approx(alone.count_stderr**2 + added)

@@ -24,7 +24,7 @@ class Tally:
     cardless: tuple[int, ...]  # support counts of reports made without one
     n_carded: int  # contributors with a card
     n_cardless: int  # contributors without one
-    decks: tuple[str, ...] = ("",)  # names of the decks that cards came from
+    decks: tuple[str, ...] = ("",)  # names of the decks that cards came from, if there are any
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
@@ -34,7 +34,8 @@ class Tally:
         names: object = self.decks
         if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
             raise checks.refusal("decks", names, "a list of names")
-        object.__setattr__(self, "decks", tuple(sorted(set(names))))
+        # Whoever holds no card comes from no deck.
+        object.__setattr__(self, "decks", tuple(sorted(set(names))) if self.n_carded else ())
         if len(self.carded) != len(self.cardless):
             raise JrrError(
                 "carded and cardless must have one count per value each, "

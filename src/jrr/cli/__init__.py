@@ -16,7 +16,3 @@ def main() -> int:
         )
         return 1
     return run(sys.argv[1:])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -39,7 +39,7 @@ class Categorical(Mechanism):
         checked = checks.symbols("values", values, self.k)
         dealt = None if cards is None else self._check_cards(cards, len(checked))
         source = randomness.source(rng)
-        out = np.empty(len(checked), _smallest(self.k))
+        out = np.empty(len(checked), np.min_scalar_type(self.k - 1))
         for start in range(0, len(checked), randomness.BLOCK):
             block = slice(start, start + randomness.BLOCK)
             u = source.words(len(out[block])) >> np.uint64(1)
@@ -70,11 +70,3 @@ class Categorical(Mechanism):
         check_countable(self.k)
         counts = np.bincount(reports.astype(np.intp, copy=False), minlength=self.k)
         return tuple(counts.tolist())
-
-
-def _smallest(k: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest unsigned type that holds 0..k-1."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if k - 1 <= np.iinfo(kind).max:
-            return kind
-    return np.uint64

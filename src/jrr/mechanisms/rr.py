@@ -132,7 +132,7 @@ def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
     return (value + part + 1) % k if part < k - 1 else value
 
 
-def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[np.uint64]:
+def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[Any]:
     """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
     if k == 2:
         return (u < np.uint64(lie_words)).view(np.uint8)
@@ -140,8 +140,7 @@ def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[np.uint64]:
     if step == 0:
         return np.zeros_like(u)
     part = u // np.uint64(step)
-    moved: NDArray[np.uint64] = (part + np.uint64(1)) * (part < np.uint64(k - 1))
-    return moved
+    return (part + np.uint64(1)) * (part < np.uint64(k - 1))
 
 
 def shift_block(k: int, values: NDArray[Any], moved: NDArray[Any], out: Reports) -> None:
