@@ -328,6 +328,7 @@ class TestEstimate:
         low, high = estimate.interval(0.9)
         assert document == {
             "n": 4,
+            "weight": 4.0,
             "counts": [2.0, 2.0],
             "count_stderr": estimate.count_stderr.tolist(),
             "frequencies": [0.5, 0.5],

@@ -16,27 +16,51 @@ import numpy as np
 
 from jrr import checks
 from jrr.errors import JrrError
-from jrr.variance import Floats, Moments, Quadratic
+from jrr.variance import Floats, Moments, Quadratic, Spread
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Contributors who are estimated on their own: those with a card, those without."""
+    """Contributors who are estimated on their own: those with a card, those without.
+
+    Counts may be weighted: then holders of v have weight counts[v], whose squares add up to
+    squares[v]. Everybody weighs 1 by default.
+    """
 
     moments: Moments
     n: int
     counts: Floats  # estimated, unbiased
     decks: int
+    weight: float = math.nan  # of everybody together; set to n where there are no weights
+    weight_squares: float = math.nan
+    squares: Floats | None = None  # estimated, unbiased
+
+    def __post_init__(self) -> None:
+        if self.squares is None:
+            object.__setattr__(self, "weight", float(self.n))
+            object.__setattr__(self, "weight_squares", float(self.n))
 
     @property
     def plausible(self) -> Floats:
-        """The estimated counts brought into 0..n, for plugging into a variance."""
-        within: Floats = np.clip(self.counts, 0.0, float(self.n))
+        """The estimated counts brought into what is possible, for plugging into a variance."""
+        within: Floats = np.clip(self.counts, 0.0, self.weight)
         return within
 
-    def quadratic(self) -> Quadratic:
-        """Variance of the estimated count as a quadratic in the true count."""
-        return self.moments.quadratic(self.n, self.decks)
+    @property
+    def plausible_squares(self) -> Floats:
+        """The same for the squares of the weights."""
+        squares = self.counts if self.squares is None else self.squares
+        within: Floats = np.clip(squares, 0.0, self.weight_squares)
+        return within
+
+    def spread(self) -> Spread:
+        """Variance of the estimated count as a function of the true one."""
+        return self.moments.spread(self.weight, self.weight_squares, self.decks)
+
+    def variance(self) -> Floats:
+        """Variance of the estimated count, taken at the estimate."""
+        quadratic = self.spread().along(self.plausible_squares, np.zeros(1))
+        return quadratic.at_least_0(self.plausible)
 
 
 class Estimate:
@@ -53,48 +77,54 @@ class Estimate:
         return sum(part.n for part in self._parts)
 
     @property
+    def weight(self) -> float:
+        """What all contributors weigh together; n where no weights were given."""
+        return sum(part.weight for part in self._parts)
+
+    @property
     def counts(self) -> Floats:
-        """How many hold each value; those with and without a card are added."""
+        """How many hold each value, or what they weigh; with and without a card are added."""
         total: Floats = np.sum([part.counts for part in self._parts], axis=0)
         return total
 
     @property
     def frequencies(self) -> Floats:
         """The share that holds each value."""
-        return self.counts / self.n
+        return self.counts / self.weight
 
     @property
     def count_stderr(self) -> Floats:
         """Standard errors of the counts, the variance taken at the estimate."""
-        variances = [part.quadratic().at_least_0(part.plausible) for part in self._parts]
+        variances = [part.variance() for part in self._parts]
         error: Floats = np.sqrt(np.sum(variances, axis=0))
         return error
 
     @property
     def stderr(self) -> Floats:
         """Standard errors of the frequencies."""
-        return self.count_stderr / self.n
+        return self.count_stderr / self.weight
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends, one per value, of confidence intervals of the frequencies."""
         z = quantile(level)
         high = _upper_count(self._parts, z)
         # Everything is symmetric under "count those who do not hold v": reuse the upper end.
-        low = self.n - _upper_count([_complement(part) for part in self._parts], z)
-        return low / self.n, high / self.n
+        low = self.weight - _upper_count([_complement(part) for part in self._parts], z)
+        return low / self.weight, high / self.weight
 
     def _leans(self, part: Part, level: float) -> tuple[Floats, Floats]:
         """Σd of a part at both ends of what its counts may be; with several parts, of all."""
-        low, high = np.zeros_like(self.counts), np.full_like(self.counts, part.n)
+        low, high = np.zeros_like(self.counts), np.full_like(self.counts, part.weight)
         if len(self._parts) == 1:
-            low, high = (np.clip(end * part.n, 0.0, part.n) for end in self.interval(level))
-        return part.moments.lean(low, part.n), part.moments.lean(high, part.n)
+            low, high = (np.clip(end * part.weight, 0, part.weight) for end in self.interval(level))
+        return part.moments.lean(low, part.weight), part.moments.lean(high, part.weight)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain numbers, for JSON."""
         low, high = self.interval(level)
         return {
             "n": self.n,
+            "weight": self.weight,
             "counts": self.counts.tolist(),
             "count_stderr": self.count_stderr.tolist(),
             "frequencies": self.frequencies.tolist(),
@@ -148,7 +178,7 @@ class Difference:
                     leans_a, leans_b = self._first._leans(a, level), self._second._leans(b, level)
                     products = [x * y for x in leans_a for y in leans_b]
                     worst = worst + _tie(a, b) * np.maximum(np.max(products, axis=0), 0.0)
-        share: Floats = worst / (self._first.n * self._second.n)
+        share: Floats = worst / (self._first.weight * self._second.weight)
         return share
 
 
@@ -174,7 +204,7 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         for a in first._parts:
             for b in second._parts:
                 covariance = covariance + _covariance(a, b)
-        covariance = covariance / (first.n * second.n)
+        covariance = covariance / (first.weight * second.weight)
     variance = first.stderr**2 + second.stderr**2 - 2 * covariance
     return Difference(
         first.frequencies - second.frequencies, np.sqrt(variance), first, second, same_deck
@@ -188,8 +218,8 @@ def quantile(level: float) -> float:
 
 def _covariance(a: Part, b: Part) -> Floats:
     """Covariance of two estimated counts whose contributors share a deck."""
-    lean_a = a.moments.lean(a.plausible, a.n)
-    lean_b = b.moments.lean(b.plausible, b.n)
+    lean_a = a.moments.lean(a.plausible, a.weight)
+    lean_b = b.moments.lean(b.plausible, b.weight)
     return -_tie(a, b) * lean_a * lean_b
 
 
@@ -208,14 +238,16 @@ def _complement(part: Part) -> Part:
     """The same contributors, counted by not holding each value."""
     m = part.moments
     flipped = Moments(1 - m.q, 1 - m.p, m.gain, -m.lean_other, -m.lean_holder, m.deck, m.signed)
-    return Part(flipped, part.n, part.n - part.counts, part.decks)
+    squares = None if part.squares is None else part.weight_squares - part.squares
+    counts = part.weight - part.counts
+    return Part(flipped, part.n, counts, part.decks, part.weight, part.weight_squares, squares)
 
 
 def _upper_count(parts: Sequence[Part], z: float) -> Floats:
     """The largest count that the score test does not reject."""
-    n = float(sum(part.n for part in parts))
+    n = sum(part.weight for part in parts)
     estimate = np.sum([part.counts for part in parts], axis=0)
-    half = 0.5 / parts[0].moments.gain
+    half = 0.5 / parts[0].moments.gain * sum(part.weight_squares for part in parts) / n
     anchor = np.sum([part.plausible for part in parts], axis=0)
     variance = _towards_all(parts, anchor, n)
     below = estimate + half + z * np.sqrt(variance.at_least_0(anchor))
@@ -245,10 +277,13 @@ def _towards_all(parts: Sequence[Part], anchor: Floats, n: float) -> Quadratic:
     constant, linear, square = (np.zeros_like(anchor) for _ in range(3))
     room = np.where(n > anchor, n - anchor, 1.0)
     for part in parts:
-        a, b, c = part.quadratic()
-        slope = np.where(n > anchor, (part.n - part.plausible) / room, 0.0)
+        slope = np.where(n > anchor, (part.weight - part.plausible) / room, 0.0)
         start = part.plausible - slope * anchor
-        constant = constant + a + start * (b + c * start)
-        linear = linear + slope * (b + 2 * c * start)
+        # The squares of the holders' weights grow along: y = y_start + y_slope X, X the total.
+        y_slope = np.where(n > anchor, (part.weight_squares - part.plausible_squares) / room, 0.0)
+        y_start = part.plausible_squares - y_slope * anchor
+        a, b, c, held = part.spread()
+        constant = constant + a + start * (b + c * start) + held * y_start
+        linear = linear + slope * (b + 2 * c * start) + held * y_slope
         square = square + c * slope**2
     return Quadratic(constant, linear, square)

@@ -8,6 +8,7 @@ import numpy as np
 
 from jrr.demo import Survey
 from jrr.errors import JrrError, MissingExtraError
+from jrr.estimate import Estimate
 from jrr.files import replace_whole
 from jrr.plan import Plan
 
@@ -24,6 +25,7 @@ COLOURS = {
     "oue": "#7570b3",
     "olh": "#e7298a",
 }
+_MOST_GROUPS = 10  # marks in one row of a picture
 LABELS = {
     "rr": "RR: everybody lies alone",
     "jrr": "JRR: lies cancel in the deck",
@@ -124,6 +126,46 @@ def _draw_errors(axes: "Axes", errors: Mapping[str, float]) -> None:
     axes.set_ylim(len(names) - 0.5, -0.6)
     axes.set_xlim(0, 1.2 * max(errors.values()))
     axes.set_xlabel("standard error (points)")
+
+
+def draw_estimate(
+    names: Sequence[str],
+    estimates: Mapping[str, Estimate],
+    path: str | Path,
+    level: float = 0.95,
+    top: int = 20,
+) -> Path:
+    """Shares with their intervals, one row per answer, one mark per group."""
+    first = next(iter(estimates.values()))
+    order = sorted(range(len(names)), key=lambda v: -first.frequencies[v])[:top]
+    if len(names) <= top:
+        order = list(range(len(names)))
+    shown = dict(list(estimates.items())[:_MOST_GROUPS])
+    step = 0.8 / len(shown)
+    figure = new_figure(7.2, 1.2 + (0.25 + 0.12 * len(shown)) * len(order))
+    axes = figure.subplots()
+    for number, (name, estimate) in enumerate(shown.items()):
+        low, high = (100 * end[order] for end in estimate.interval(level))
+        middle = 100 * estimate.frequencies[order]
+        rows = np.arange(len(order)) + step * (number - (len(shown) - 1) / 2)
+        axes.errorbar(
+            middle,
+            rows,
+            xerr=[middle - low, high - middle],
+            fmt="o",
+            color=f"C{number}",
+            markersize=4,
+            capsize=3,
+            label=f"{name} ({estimate.n:,})",
+        )
+    axes.set_yticks(range(len(order)), [names[v][:30] for v in order], fontsize=8)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel(f"estimated share (%), {level:.4g} interval")
+    if len(shown) > 1:
+        axes.legend(frameon=False, fontsize=8)
+    if len(shown) < len(estimates):
+        axes.set_title(f"the first {len(shown)} of {len(estimates)} groups", fontsize=9)
+    return save(figure, path)
 
 
 def new_figure(width: float, height: float) -> "Figure":

@@ -99,14 +99,24 @@ class Moments:
 
     def quadratic(self, n: float, decks: int) -> "Quadratic":
         """Variance of the estimated count of v as a quadratic in the true count n_v."""
+        spread = self.spread(n, n, decks)
+        return spread.along(np.zeros(1), np.ones(1))  # a weight of 1 is its own square
+
+    def spread(self, total: float, squares: float, decks: int) -> "Spread":
+        """Variance of an estimated weighted count; all weights add up to `total`.
+
+        The formula above with weights: Var = Σ w² p(1-p) - pair_weight [(Σ w d)² - Σ w² d²],
+        where the squares of all weights add up to `squares`.
+        """
         p, q, d1, d0 = self.p, self.q, self.lean_holder, self.lean_other
         holder, other = p * (1 - p), q * (1 - q)
         tied = self.pair_weight(decks)
         scale = 1 / self.gain**2
-        return Quadratic(
-            scale * n * (other - tied * (n - 1) * d0**2),
-            scale * (holder - other - tied * (2 * n * d0 * (d1 - d0) - (d1**2 - d0**2))),
+        return Spread(
+            scale * (other * squares - tied * d0**2 * (total**2 - squares)),
+            -2 * scale * tied * total * d0 * (d1 - d0),
             -scale * tied * (d1 - d0) ** 2,
+            scale * (holder - other + tied * (d1**2 - d0**2)),
         )
 
     def check_total(self, argument: str, n: float, decks: int) -> None:
@@ -117,6 +127,21 @@ class Moments:
                 f"{argument} must add up to at most n*decks = {self.deck * decks}, "
                 f"got a sum of {n:g}"
             )
+
+
+class Spread(NamedTuple):
+    """constant + linear x + square x² + held y: x weight of the holders of v, y its squares."""
+
+    constant: Floats
+    linear: Floats
+    square: Floats
+    held: Floats
+
+    def along(self, start: Floats, slope: Floats) -> "Quadratic":
+        """The same where y = start + slope x."""
+        return Quadratic(
+            self.constant + self.held * start, self.linear + self.held * slope, self.square
+        )
 
 
 class Quadratic(NamedTuple):

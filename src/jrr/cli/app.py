@@ -9,7 +9,9 @@ import click
 
 from jrr import __version__
 from jrr.cli.demo import demo
+from jrr.cli.estimate import estimate
 from jrr.cli.explain import explain
+from jrr.cli.files import deal, keys, perturb, shuffle
 from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce
 from jrr.cli.simulate import command as simulate
@@ -27,7 +29,18 @@ def cli() -> None:
     """
 
 
-for command in (plan, explain, simulate, reproduce, demo):
+for command in (
+    plan,
+    explain,
+    deal,
+    perturb,
+    shuffle,
+    estimate,
+    keys,
+    simulate,
+    reproduce,
+    demo,
+):
     cli.add_command(command)
 
 

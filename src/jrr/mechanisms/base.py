@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from jrr.estimate import Estimate, Part
 from jrr.randomness import RandomSource
 from jrr.tally import Tally
 from jrr.variance import Floats, Moments
+from jrr.weights import Weighed, WeightedTally, check_weights
 
 Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
@@ -72,14 +73,35 @@ class Mechanism(ABC):
     def _support(self, reports: Reports) -> tuple[int, ...]:
         """How many checked reports support each value."""
 
+    @overload
     def tally(
         self, reports: ArrayLike, carded: ArrayLike | bool | None = None, deck: str = ""
-    ) -> Tally:
+    ) -> Tally: ...
+
+    @overload
+    def tally(
+        self,
+        reports: ArrayLike,
+        carded: ArrayLike | bool | None = None,
+        deck: str = "",
+        *,
+        weights: ArrayLike,
+    ) -> WeightedTally: ...
+
+    def tally(
+        self,
+        reports: ArrayLike,
+        carded: ArrayLike | bool | None = None,
+        deck: str = "",
+        *,
+        weights: ArrayLike | None = None,
+    ) -> Tally | WeightedTally:
         """Count reports; `carded` says whose were made with a card.
 
         None means everybody, for a mechanism that deals cards: say False, or an array of flags,
         for those who answered without one, or their noise is understated. deck: a name for the
-        deck the cards came from, where there are several.
+        deck the cards came from, where there are several. weights: survey weights, one per
+        report.
         """
         checked = self._check_reports(reports)
         if len(checked) == 0:
@@ -88,47 +110,79 @@ class Mechanism(ABC):
         if carded is None:
             carded = deals
         if isinstance(carded, bool | np.bool_):
-            with_card, without = (checked, checked[:0]) if carded else (checked[:0], checked)
+            flags = np.broadcast_to(np.bool_(carded), len(checked))
         else:
             flags = checks.flags("carded", carded, len(checked))
-            with_card, without = checked[flags], checked[~flags]
-        if len(with_card) and not deals:
+        held = int(np.count_nonzero(flags))
+        if held and not deals:
             raise JrrError(f"carded must be False for {self.name}, which deals no cards")
-        return Tally(
-            self.to_dict(),
-            self._support(with_card),
-            self._support(without),
-            len(with_card),
-            len(without),
-            (deck,),
+        if weights is not None:
+            w = check_weights(weights, len(checked))
+            carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
+            return WeightedTally(self.to_dict(), carding, others, (deck,))
+        with_card, without = self._supports(checked, flags, held)
+        return Tally(self.to_dict(), with_card, without, held, len(checked) - held, (deck,))
+
+    def _supports(
+        self, reports: Reports, flags: NDArray[np.bool_], held: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Support with and without a card."""
+        fewer = min(held, len(reports) - held)
+        if fewer > len(reports) // 16:
+            return self._support(reports[flags]), self._support(reports[~flags])
+        # Almost everybody is alike: count all where they lie, and copy only the few.
+        few = self._support(reports[flags if fewer == held else ~flags] if fewer else reports[:0])
+        many = tuple(a - b for a, b in zip(self._support(reports), few, strict=True))
+        return (few, many) if fewer == held else (many, few)
+
+    def _weigh(self, reports: Reports, weights: Floats) -> Weighed:
+        squares = weights**2
+        return Weighed(
+            len(reports),
+            self._weighted_support(reports, weights),
+            self._weighted_support(reports, squares),
+            float(weights.sum()),
+            float(squares.sum()),
         )
 
-    def estimate(self, reports: ArrayLike | Tally, decks: int | None = None) -> Estimate:
+    @abstractmethod
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        """What the checked reports that support each value weigh together."""
+
+    def estimate(
+        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None
+    ) -> Estimate:
         """Unbiased counts with error bars.
 
         `decks` is how many decks the carded contributors were dealt from. By default as many as
         the tally names, or the fewest that could hold them: say more where people of more decks
         dropped out, or the error bars are too short.
         """
-        tally = reports if isinstance(reports, Tally) else self.tally(reports)
+        tally: Tally | WeightedTally
+        tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
         if tally.mechanism != self.to_dict():
             raise JrrError(
                 f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
             )
-        self._check_tally(tally)
         moments = self.moments
         fewest = 1 if moments.deck is None else max(1, math.ceil(tally.n_carded / moments.deck))
         if decks is None:
             decks = max(fewest, len(tally.decks))
         decks = checks.integer("decks", decks, fewest)
-        groups = (
+        if isinstance(tally, WeightedTally):
+            if not tally.carded.weight + tally.cardless.weight > 0:
+                raise JrrError("weights must not all be 0")
+            groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
+            return Estimate([_weighted_part(*group) for group in groups])
+        self._check_tally(tally)
+        counts = (
             (moments, tally.n_carded, tally.carded, decks),
             (moments.without_cards(), tally.n_cardless, tally.cardless, 1),
         )
         return Estimate(
             [
                 Part(m, n, m.estimate(np.asarray(support, np.float64), n), used)
-                for m, n, support, used in groups
+                for m, n, support, used in counts
             ]
         )
 
@@ -150,6 +204,18 @@ class Mechanism(ABC):
         n = float(true.sum())
         self.moments.check_total("counts", n, decks)
         return self.moments.variance(true, n, decks)
+
+
+def _weighted_part(moments: Moments, group: Weighed, decks: int) -> Part:
+    return Part(
+        moments,
+        group.n,
+        moments.estimate(group.support, group.weight),
+        decks,
+        group.weight,
+        group.weight_squares,
+        moments.estimate(group.support_squares, group.weight_squares),
+    )
 
 
 def check_countable(k: int) -> None:

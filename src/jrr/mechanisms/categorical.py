@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr import checks, randomness
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
 from jrr.tally import Tally
+from jrr.variance import Floats
 
 
 class Categorical(Mechanism):
@@ -70,3 +71,8 @@ class Categorical(Mechanism):
         check_countable(self.k)
         counts = np.bincount(reports.astype(np.intp, copy=False), minlength=self.k)
         return tuple(counts.tolist())
+
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        check_countable(self.k)
+        at = reports.astype(np.intp, copy=False)
+        return np.bincount(at, weights, minlength=self.k).astype(np.float64, copy=False)

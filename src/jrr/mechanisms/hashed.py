@@ -28,7 +28,7 @@ from jrr.mechanisms.base import (
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
-from jrr.variance import Moments
+from jrr.variance import Floats, Moments
 
 REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
 _BLOCK = 1 << 14  # reports whose support is counted at a time
@@ -190,6 +190,19 @@ class OLH(Mechanism):
     def _support(self, reports: Reports) -> tuple[int, ...]:
         check_countable(self.k)
         return tuple(support(reports, self.k, self.g).tolist())
+
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        check_countable(self.k)
+        weighed = np.zeros(self.k)
+        at = 0
+        for state, start, width in _prepared(reports, self.g):
+            block = weights[at : at + len(state)]
+            weighed += [
+                block[hashing.finish(state, np.uint32(v)) - start < width].sum()
+                for v in range(self.k)
+            ]
+            at += len(state)
+        return weighed
 
 
 def support(reports: Reports, k: int, g: int) -> NDArray[np.int64]:

@@ -30,7 +30,7 @@ from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.privacy import Bit, UnaryLaw
 from jrr.randomness import RandomSource
-from jrr.variance import Moments
+from jrr.variance import Floats, Moments
 
 _FINE = BITS - 8  # bits of a threshold below the byte that nearly always decides
 _ROWS = 1 << 12  # contributors perturbed at a time
@@ -313,6 +313,10 @@ class Unary(Mechanism):
         # How often each byte occurs in a column says how often each of its bits is set.
         columns = [np.bincount(column, minlength=256) @ _PLANES for column in reports.T]
         return tuple(np.concatenate(columns)[: self.k].tolist())
+
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        columns = [np.bincount(column, weights, minlength=256) @ _PLANES for column in reports.T]
+        return np.concatenate(columns)[: self.k].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, init=False)

@@ -1,0 +1,235 @@
+"""`jrr deal`, `perturb`, `shuffle`, `keys`: from a column of labels to a file of reports."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.progress import bar
+from jrr.errors import JrrError
+from jrr.explain import show_epsilon
+from jrr.randomness import SeededRandom
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")
+seed_option = click.option(
+    "--seed", type=int, help="For tests: reproducible, and so not private. Default: secure."
+)
+
+
+@click.command()
+@survey_options
+@click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
+@click.option("--decks", type=int, default=1, show_default=True, help="Decks of n cards each.")
+@seed_option
+@force_option
+@json_option
+def deal(
+    out: Path, decks: int, seed: int | None, force: bool, as_json: bool, **survey: Any
+) -> None:
+    """Deal secret cards into a file, one row per contributor.
+
+    The dealer keeps the file from the collector: whoever holds both sees through the reports
+    as far as the view "dealer" says. Takes the options of `jrr plan`.
+
+    \b
+    jrr deal -n 10000 -e 1 -o cards.parquet
+    """  # noqa: D301 - click reads the \b
+    made = make_plan(**survey)
+    if made.mechanism.moments.deck is None:
+        raise JrrError(
+            f"mechanism must deal cards, but the best plan here is {made.mechanism!r}: "
+            "perturb without cards"
+        )
+    from jrr import tables
+
+    with bar("dealing", as_json) as progress:
+        header = tables.deal(
+            made.mechanism,
+            out,
+            decks=decks,
+            colluders=made.request.colluders,
+            rng=_seeded(seed),
+            force=force,
+            progress=progress,
+        )
+    document = {
+        "cards": str(out),
+        "mechanism": header.mechanism.to_dict(),
+        "decks": list(header.decks),
+        "guarantees": dict(made.guarantees),
+        "dealer_capped": made.request.dealer_epsilon is not None,
+    }
+    if as_json:
+        print_json(document)
+        return
+    console().print(
+        f"{decks * made.request.n:,} cards in {out}: {made.mechanism!r}\n"
+        f"ε {show_epsilon(made.guarantees['cards'])} against the collector and "
+        f"{made.request.colluders} colluders, {show_epsilon(made.guarantees['dealer'])} against "
+        "dealer and collector together. Keep the file from the collector."
+    )
+
+
+@click.command()
+@click.argument("data", type=FILE)
+@click.option("--column", required=True, help="The column with the true answers.")
+@click.option(
+    "-e",
+    "--epsilon",
+    type=float,
+    help="ε of each report; with cards, the most their mechanism may lose (view: cards).",
+)
+@click.option("--cards", type=FILE, help="Cards that `jrr deal` wrote; used once.")
+@click.option("--cardless", is_flag=True, help="Rows beyond the last card answer without one.")
+@click.option("--labels", help="The possible answers, separated by commas.")
+@click.option("--labels-file", type=FILE, help="The possible answers, one per line.")
+@click.option("--other", help="The label that stands for everything not listed.")
+@click.option("--missing", help='The label of empty cells, as "prefer not to say".')
+@click.option("--skip-missing", is_flag=True, help="Leave rows with empty cells out.")
+@click.option(
+    "--mechanism",
+    type=click.Choice(("auto", "rr", "sue", "oue", "olh")),
+    default="auto",
+    show_default=True,
+    help="Without cards; auto takes the most accurate.",
+)
+@click.option("--keep", multiple=True, help="A public column to copy, for --by and --weight.")
+@click.option("--seal", type=FILE, help="Seal each report to this public key (`jrr keys`).")
+@click.option("-o", "--out", type=FILE, help="Default: DATA with .reports.parquet at its end.")
+@seed_option
+@force_option
+@json_option
+def perturb(
+    data: Path,
+    labels: str | None,
+    labels_file: Path | None,
+    other: str | None,
+    missing: str | None,
+    skip_missing: bool,
+    out: Path | None,
+    seed: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Perturb a column of labels into a file of reports.
+
+    Reads CSV (also .csv.gz), Parquet and Arrow. Reports keep the order of the rows.
+
+    \b
+    jrr perturb data.csv --column smokes --epsilon 1
+    jrr perturb data.csv --column smokes --epsilon 1 --cards cards.parquet --keep region
+    """  # noqa: D301 - click reads the \b
+    from jrr import tables
+
+    listed = _listed(labels, labels_file)
+    answers = None
+    if listed is not None:
+        answers = tables.Labels(listed, other, missing, skip_missing)
+    elif other or missing or skip_missing:
+        raise JrrError(
+            "labels must be given together with --other, --missing and --skip-missing "
+            "(--labels or --labels-file)"
+        )
+    target = out or data.with_name(data.name.split(".")[0] + ".reports.parquet")
+    with bar("perturbing", as_json) as progress:
+        header = tables.perturb(
+            data,
+            out=target,
+            labels=answers,
+            rng=_seeded(seed),
+            progress=progress,
+            **options,
+        )
+    m = header.mechanism
+    guarantees = {
+        view: m.epsilon(view, header.colluders if m.moments.deck else 0)
+        for view in ("report", "truths", "cards", "dealer")
+    }
+    if as_json:
+        print_json(
+            {
+                "reports": str(target),
+                "mechanism": m.to_dict(),
+                "labels": list(header.labels),
+                "labels_from_data": answers is None,
+                "guarantees": guarantees,
+            }
+        )
+        return
+    screen = console()
+    screen.print(f"{target}: {m!r}")
+    screen.print(
+        f"ε {show_epsilon(guarantees['report'])} of one report alone, "
+        f"{show_epsilon(guarantees['cards'])} against the collector and {header.colluders} "
+        f"colluders, {show_epsilon(guarantees['dealer'])} against dealer and collector together."
+        if header.decks
+        else f"ε {show_epsilon(guarantees['report'])} against everybody who sees the report."
+    )
+    if answers is None:
+        screen.print(
+            "The labels were taken from the data and are not protected: give --labels to avoid it."
+        )
+
+
+@click.command()
+@click.argument("reports", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
+@seed_option
+@force_option
+@json_option
+def shuffle(
+    reports: tuple[Path, ...], out: Path, seed: int | None, force: bool, as_json: bool
+) -> None:
+    """Put reports of one or several files into one file in uniformly random order.
+
+    Every column but the report itself, and whether a card was held, is dropped. Sealed reports
+    stay sealed: the shuffler cannot read them.
+
+    \b
+    jrr shuffle monday.parquet tuesday.parquet -o shuffled.parquet
+    """  # noqa: D301 - click reads the \b
+    from jrr import tables
+
+    with bar("shuffling", as_json) as progress:
+        header, rows = tables.shuffle(
+            list(reports), out, rng=_seeded(seed), force=force, progress=progress
+        )
+    if as_json:
+        print_json({"out": str(out), "reports": rows, "mechanism": header.mechanism.to_dict()})
+        return
+    console().print(f"{rows:,} reports in random order in {out}")
+
+
+@click.command()
+@click.argument("name", type=click.Path(path_type=Path))
+@force_option
+@json_option
+def keys(name: Path, force: bool, as_json: bool) -> None:
+    """Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports."""
+    from jrr.tables import seal
+
+    private, public = seal.make_keys(name, force)
+    if as_json:
+        print_json({"private": str(private), "public": str(public)})
+        return
+    console().print(f"{public}: give it to contributors. {private}: keep it secret.")
+
+
+def _listed(labels: str | None, file: Path | None) -> tuple[str, ...] | None:
+    if labels is not None and file is not None:
+        raise JrrError("--labels and --labels-file must not be given together")
+    if labels is not None:
+        return tuple(label.strip() for label in labels.split(","))
+    if file is not None:
+        try:
+            lines = file.read_text("utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise JrrError(f"labels_file must be a text in UTF-8, got {file}") from None
+        return tuple(line.strip() for line in lines if line.strip())
+    return None
+
+
+def _seeded(seed: int | None) -> SeededRandom | None:
+    return None if seed is None else SeededRandom(seed)

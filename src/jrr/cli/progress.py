@@ -1,0 +1,25 @@
+"""A bar for long work: on standard error, and only where somebody watches."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int | None], None]]:
+    """A function that is told how much is done, and of how much where that is known."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    shown = Console(stderr=True, highlight=False, markup=False)
+    with Progress(
+        *columns, console=shown, transient=True, disable=quiet or not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

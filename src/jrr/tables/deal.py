@@ -1,0 +1,63 @@
+"""A file of secret cards."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.mechanisms.base import Mechanism, Rng
+from jrr.randomness import source
+from jrr.tables.columns import card_field, cards_to_arrow
+from jrr.tables.formats import BATCH, check_output, format_of, write
+from jrr.tables.header import Header
+from jrr.tables.reports import Progress, silent
+
+
+def deal(
+    mechanism: Mechanism,
+    out: str | Path,
+    *,
+    decks: int = 1,
+    colluders: int = 0,
+    rng: Rng = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Header:
+    """Deal whole decks, one card per row in uniformly random order.
+
+    The file is the dealer's secret: whoever has it and the reports has the view "dealer".
+    """
+    path = check_output(out, force)
+    if spent_mark(path).exists() and not force:
+        raise checks.refusal("out", str(out), f"free of the mark {spent_mark(path).name}")
+    decks = checks.integer("decks", decks, 1, 100_000)
+    if mechanism.moments.deck is None:
+        raise JrrError(f"mechanism must deal cards, got {mechanism.to_dict()}")
+    name = secrets.token_hex(6)
+    names = (name,) if decks == 1 else tuple(f"{name}.{number}" for number in range(decks))
+    header = Header("cards", mechanism, names, colluders)
+    text = format_of(path) == "csv"
+    words = source(rng)
+    schema = pa.schema([card_field(mechanism, text)])
+
+    def batches() -> Iterator[Any]:
+        for number in range(decks):
+            cards = mechanism.deal(words)
+            assert cards is not None  # there is a deck
+            for start in range(0, len(cards), BATCH):
+                column = cards_to_arrow(mechanism, cards[start : start + BATCH], text)
+                yield pa.record_batch([column], schema=schema)
+            progress(number + 1, decks)
+
+    write(path, schema, header.to_json(), batches())
+    spent_mark(path).unlink(missing_ok=True)  # these are fresh cards
+    return header
+
+
+def spent_mark(cards: Path) -> Path:
+    """The file that says that a file of cards has been used."""
+    return cards.with_name(cards.name + ".spent")

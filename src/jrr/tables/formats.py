@@ -1,0 +1,183 @@
+"""Batches from and to CSV, Parquet and Arrow files; whole files or none."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.files import replace_whole, write_whole
+
+BATCH = 1 << 20  # rows at a time
+META = b"jrr"  # the key of our header in a schema's metadata
+_SUFFIXES = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+Batches = Iterator[Any]  # of pyarrow.RecordBatch
+
+
+def format_of(path: Path, argument: str = "path") -> str:
+    """csv, parquet or arrow, by the name."""
+    for suffix, name in _SUFFIXES.items():
+        if path.name.lower().endswith(suffix):
+            return name
+    raise checks.refusal(argument, str(path), f"a name that ends in one of {[*_SUFFIXES]}")
+
+
+def sidecar(path: Path) -> Path:
+    """The JSON file beside a CSV file of reports."""
+    return path.with_name(path.name + ".json")
+
+
+class Table:
+    """A file of rows, opened for reading; columns of CSV files are all texts."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.format = format_of(self.path)
+        if not self.path.is_file():
+            raise checks.refusal("path", str(path), "a file that exists")
+        with _readable(self.path):
+            if self.format == "parquet":
+                self._file: Any = pq.ParquetFile(self.path)
+                schema, rows = self._file.schema_arrow, self._file.metadata.num_rows
+            elif self.format == "arrow":
+                self._file = pa.ipc.open_file(pa.memory_map(str(self.path)))
+                schema, rows = self._file.schema, None
+            else:
+                with self._csv() as reader:
+                    schema, rows = reader.schema, None
+        self.columns: list[str] = schema.names
+        self.types: dict[str, Any] = {field.name: field.type for field in schema}
+        self.rows: int | None = rows  # where the file says so
+        self._metadata = schema.metadata or {}
+
+    @property
+    def header_text(self) -> str | None:
+        """Our header as JSON, where there is one."""
+        if self.format == "csv":
+            beside = sidecar(self.path)
+            try:
+                return beside.read_text("utf-8") if beside.is_file() else None
+            except UnicodeDecodeError:
+                raise JrrError(f"{beside} must be JSON in UTF-8") from None
+        text = self._metadata.get(META)
+        return None if text is None else text.decode("utf-8", "replace")
+
+    def require(self, argument: str, column: str) -> str:
+        """A column that exists, once."""
+        if self.columns.count(column) != 1:
+            where = f"a column of {self.path.name}, which has {self.columns}"
+            if column in self.columns:
+                where = f"a column that {self.path.name} has only once"
+            raise JrrError(f"{argument} must be {where}; got {argument}={column!r}")
+        return column
+
+    def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
+        """The columns asked for, some rows at a time."""
+        with _readable(self.path):
+            if self.format == "parquet":
+                yield from self._file.iter_batches(batch_size=rows, columns=list(columns))
+            elif self.format == "arrow":
+                for index in range(self._file.num_record_batches):
+                    whole = self._file.get_batch(index).select(list(columns))
+                    for start in range(0, whole.num_rows, rows):
+                        yield whole.slice(start, rows)
+            else:
+                with self._csv(columns) as reader:
+                    yield from reader
+
+    def _csv(self, columns: Sequence[str] | None = None) -> Any:
+        convert = pa.csv.ConvertOptions()
+        if columns is not None:
+            convert = pa.csv.ConvertOptions(
+                include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+            )
+        return pa.csv.open_csv(
+            pa.input_stream(str(self.path), compression="detect"),
+            read_options=pa.csv.ReadOptions(block_size=1 << 24),
+            convert_options=convert,
+        )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Whatever is wrong with a file's bytes is one refusal that names the file."""
+    try:
+        yield
+    except JrrError:
+        raise
+    except (pa.ArrowException, ValueError, EOFError) as error:
+        raise JrrError(f"{path} cannot be read, it may be cut off or damaged: {error}") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk, not the bytes
+            raise
+        raise JrrError(f"{path} cannot be read, it may be cut off or damaged: {error}") from None
+
+
+def check_output(path: str | Path, force: bool, *inputs: str | Path) -> Path:
+    """Where to write; an existing file is kept unless `force` says otherwise."""
+    out = Path(path)
+    format_of(out, "out")
+    for source in inputs:
+        if out.exists() and Path(source).exists() and out.samefile(source):
+            raise checks.refusal("out", str(path), "another file than the input")
+    if out.exists() and not out.is_file():
+        raise checks.refusal("out", str(path), "a file, not a directory")
+    if out.exists() and not force:
+        raise checks.refusal("out", str(path), "a file that does not exist yet (or give --force)")
+    return out
+
+
+def write(path: Path, schema: Any, header: str, batches: Iterable[Any]) -> int:
+    """Write all batches under another name and rename it; the number of rows.
+
+    `header` is JSON with "rows": null, which is filled in where a CSV file's sidecar needs it.
+    """
+    rows = 0
+
+    def pour(partial: Path) -> None:
+        nonlocal rows
+        with _writer(partial, format_of(path), schema, header) as writer:
+            for batch in batches:
+                rows += batch.num_rows
+                writer.write_batch(batch)
+        descriptor = os.open(partial, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if format_of(path) == "csv":
+            write_whole(sidecar(path), header.replace('"rows": null', f'"rows": {rows}') + "\n")
+
+    replace_whole(path, pour)
+    return rows
+
+
+@contextmanager
+def _writer(partial: Path, form: str, schema: Any, header: str) -> Iterator[Any]:
+    schema = schema.with_metadata({META: header.encode()})
+    with contextlib.ExitStack() as stack:
+        if form == "parquet":
+            yield stack.enter_context(pq.ParquetWriter(partial, schema, compression="zstd"))
+        elif form == "arrow":
+            yield stack.enter_context(pa.ipc.new_file(str(partial), schema))
+        else:
+            stream = stack.enter_context(pa.output_stream(str(partial), compression="detect"))
+            yield stack.enter_context(
+                pa.csv.CSVWriter(
+                    stream, schema, write_options=pa.csv.WriteOptions(quoting_style="needed")
+                )
+            )

@@ -1,0 +1,117 @@
+"""From texts to the values 0..k-1: labels, an "other" bucket, and "prefer not to say"."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.tables.columns import texts
+
+MOST_FOUND = 1000  # labels that are taken from the data without being asked for
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The possible answers in order; they are public, so they should not come from the data."""
+
+    names: tuple[str, ...]
+    other: str | None = None  # stands for every text that is not listed
+    declined: str | None = None  # stands for an empty cell: "prefer not to say"
+    skip_missing: bool = False  # leave empty cells out: then it shows who left them empty
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        for name in (self.other, self.declined):
+            if name is not None and name not in names:
+                names += (name,)
+        object.__setattr__(self, "names", names)
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise checks.refusal("labels", list(names), f"all different, but {twice[0]!r} is not")
+        if "" in names:
+            raise checks.refusal("labels", list(names), "texts that are not empty")
+        if len(names) < 2:
+            raise checks.refusal("labels", list(names), "at least 2")
+        if self.declined is not None and self.skip_missing:
+            raise JrrError("missing values must be either declined or skipped, got both")
+
+    @property
+    def k(self) -> int:
+        """How many values there are."""
+        return len(self.names)
+
+    def encode(self, array: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """Values of the rows, and which rows have one (all, unless missing ones are skipped)."""
+        codes = pc.index_in(texts(array), pa.array(self.names, pa.string()))
+        missing = missing_in(array)
+        if self.other is not None:
+            codes = pc.fill_null(codes, self.names.index(self.other))
+        if self.declined is not None:
+            codes = pc.if_else(missing, self.names.index(self.declined), codes)
+        kept = np.ones(len(array), np.bool_)
+        if self.skip_missing:
+            kept = ~missing.to_numpy(zero_copy_only=False)
+        values = pc.cast(codes, pa.uint32()).to_numpy(zero_copy_only=False)
+        return values[kept].astype(np.uint32, copy=False), kept
+
+    def check(self, found: "Found", column: str) -> None:
+        """Refuse a column with cells that mean nothing, naming how many."""
+        if found.missing and self.declined is None and not self.skip_missing:
+            raise JrrError(
+                f"column {column} must have no missing values, got {found.missing} in "
+                f'{found.rows} rows: give them a label of their own, as "prefer not to say" '
+                "(--missing LABEL), or leave those rows out (--skip-missing)"
+            )
+        if found.strange_rows and self.other is None:
+            shown = ", ".join(repr(text) for text in sorted(found.strange)[:5])
+            raise JrrError(
+                f"column {column} must hold only the labels {list(self.names)!r:.200}, got others "
+                f"in {found.strange_rows} rows, such as {shown:.200} (--other LABEL puts them "
+                "together)"
+            )
+
+
+@dataclass
+class Found:
+    """What a first pass over a column finds, before anything is written."""
+
+    known: Sequence[str] = ()
+    rows: int = 0
+    missing: int = 0
+    strange_rows: int = 0  # rows with texts that are not known labels
+    strange: set[str] = field(default_factory=set)  # some of those texts
+
+    def add(self, array: Any) -> None:
+        """Count one batch."""
+        missing = missing_in(array)
+        self.rows += len(array)
+        self.missing += missing.true_count
+        others = texts(array).filter(pc.invert(missing))
+        others = others.filter(pc.invert(pc.is_in(others, pa.array(self.known, pa.string()))))
+        self.strange_rows += len(others)
+        if len(self.strange) <= MOST_FOUND:
+            self.strange.update(pc.unique(others).to_pylist())
+
+    def labels(self, column: str) -> tuple[str, ...]:
+        """All texts found, in an order that people expect: numbers by size, texts by letter."""
+        if len(self.strange) > MOST_FOUND:
+            raise JrrError(
+                f"labels must be given for column {column}, which has more than {MOST_FOUND} "
+                "different texts (--labels or --labels-file, and --other for the rest)"
+            )
+        names = list(self.strange)
+        if all(name.lstrip("-").isdecimal() for name in names):
+            return tuple(sorted(names, key=int))
+        return tuple(sorted(names))
+
+
+def missing_in(array: Any) -> Any:
+    """Which cells are empty."""
+    return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts(array)), ""), True)

@@ -1,0 +1,154 @@
+"""Reports sealed one by one to the collector, so that a shuffler cannot read them.
+
+HPKE (RFC 9180) with X25519, HKDF-SHA256 and ChaCha20-Poly1305. Every sealed report of a file
+has the same length, and the flag "carded" is inside, so that the shuffler sees nothing that
+tells reports apart. What the reports are (mechanism, decks, labels) is bound to each of them.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+from numpy.typing import NDArray
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.files import write_whole
+from jrr.mechanisms import OLH, Mechanism
+from jrr.mechanisms.hashed import REPORT
+from jrr.mechanisms.unary import Unary
+from jrr.tables.columns import SEALED
+from jrr.tables.header import Header
+
+OVERHEAD = 32 + 16  # the encapsulated key and the tag
+Opened = tuple[NDArray[Any], NDArray[np.bool_]]
+
+
+def make_keys(stem: str | Path, force: bool = False) -> tuple[Path, Path]:
+    """Write STEM.key (private, readable by its owner only) and STEM.pub."""
+    private_path, public_path = Path(f"{stem}.key"), Path(f"{stem}.pub")
+    for path in (private_path, public_path):
+        if path.exists() and not force:
+            raise checks.refusal("name", str(path), "a file that does not exist yet (or --force)")
+    private = X25519PrivateKey.generate()
+    secret = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    before = os.umask(0o077)
+    try:
+        write_whole(private_path, secret.decode())
+    finally:
+        os.umask(before)
+    write_whole(public_path, public.decode())
+    return private_path, public_path
+
+
+def width(mechanism: Mechanism) -> int:
+    """Bytes of a report inside its seal."""
+    if isinstance(mechanism, Unary):
+        return mechanism.width
+    return 12 if isinstance(mechanism, OLH) else 4
+
+
+def sealer(
+    public_key: str | Path, header: Header
+) -> Callable[[NDArray[Any], NDArray[np.bool_]], Any]:
+    """A function from reports and flags to the sealed column."""
+    key, suite, info = _public(public_key), _suite(), _info(header)
+    length = 1 + width(header.mechanism) + OVERHEAD
+
+    def seal(reports: NDArray[Any], carded: NDArray[np.bool_]) -> Any:
+        rows = np.empty((len(reports), length - OVERHEAD), np.uint8)
+        rows[:, 0] = carded
+        rows[:, 1:] = _packed(header.mechanism, reports)
+        sealed = [suite.encrypt(row.tobytes(), key, info) for row in rows]
+        return pa.array(sealed, pa.binary(length))
+
+    return seal
+
+
+def opener(private_key: str | Path | None, header: Header) -> Callable[[Any, int], Opened]:
+    """A function from the sealed column to reports and flags."""
+    if private_key is None:
+        raise JrrError("key must be the collector's private key for sealed reports, got none")
+    key, suite, info = _private(private_key), _suite(), _info(header)
+
+    def open_rows(column: Any, first: int) -> Opened:
+        rows = []
+        for at, sealed in enumerate(column.to_pylist()):
+            try:
+                rows.append(suite.decrypt(sealed, key, info))
+            except (InvalidTag, ValueError, TypeError):
+                raise JrrError(
+                    f"column {SEALED} must hold reports sealed to this key and for this survey, "
+                    f"got another at row {first + at}"
+                ) from None
+        flat = np.frombuffer(b"".join(rows), np.uint8)
+        table = flat.reshape(len(rows), 1 + width(header.mechanism))
+        return _unpacked(header.mechanism, table[:, 1:]), table[:, 0].astype(np.bool_)
+
+    return open_rows
+
+
+def sealed_field(mechanism: Mechanism) -> Any:
+    """The one column of a file of sealed reports."""
+    return pa.field(SEALED, pa.binary(1 + width(mechanism) + OVERHEAD), nullable=False)
+
+
+def _packed(mechanism: Mechanism, reports: NDArray[Any]) -> NDArray[np.uint8]:
+    if isinstance(mechanism, Unary):
+        return reports
+    exact = reports if isinstance(mechanism, OLH) else reports.astype("<u4")
+    return np.frombuffer(exact.tobytes(), np.uint8).reshape(len(reports), -1)
+
+
+def _unpacked(mechanism: Mechanism, rows: NDArray[np.uint8]) -> NDArray[Any]:
+    whole = np.ascontiguousarray(rows)
+    if isinstance(mechanism, Unary):
+        return whole
+    return whole.view(REPORT if isinstance(mechanism, OLH) else "<u4").reshape(-1)
+
+
+def _suite() -> Suite:
+    return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
+
+
+def _info(header: Header) -> bytes:
+    """What a sealed report is bound to: everything but what shuffling and merging change."""
+    bound = replace(header, holds="sealed reports", decks=(), shuffled=False, rows=None)
+    return b"jrr sealed report 1:" + hashlib.sha256(bound.to_json().encode()).digest()
+
+
+def _public(path: str | Path) -> X25519PublicKey:
+    try:
+        key = load_pem_public_key(Path(path).read_bytes())
+    except ValueError:
+        key = None
+    if not isinstance(key, X25519PublicKey):
+        raise checks.refusal("seal", str(path), "a public key that jrr keys wrote")
+    return key
+
+
+def _private(path: str | Path) -> X25519PrivateKey:
+    try:
+        key = load_pem_private_key(Path(path).read_bytes(), None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, X25519PrivateKey):
+        raise checks.refusal("key", str(path), "a private key that jrr keys wrote")
+    return key
