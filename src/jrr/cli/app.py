@@ -2,7 +2,9 @@
 
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 import click
@@ -49,6 +51,9 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without ε shows a question mark
             stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():
+        # Asked to stop is asked to stop: partial files are removed on the way out.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cli.main(args=list(arguments), prog_name="jrr", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -61,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     except JrrError as error:
         return _say(str(error), REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted; the same command goes on with what is not finished", INTERRUPTED)
+        return _say("interrupted; nothing is half-written, and the same command goes on", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read us has gone; without this the interpreter complains once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -27,12 +27,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from numpy.typing import NDArray
 
-from jrr import checks
+from jrr import checks, wire
 from jrr.errors import JrrError
 from jrr.files import write_whole
-from jrr.mechanisms import OLH, Mechanism
-from jrr.mechanisms.hashed import REPORT
-from jrr.mechanisms.unary import Unary
+from jrr.mechanisms import Mechanism
 from jrr.tables.columns import SEALED
 from jrr.tables.header import Header
 
@@ -58,24 +56,17 @@ def make_keys(stem: str | Path, force: bool = False) -> tuple[Path, Path]:
     return private_path, public_path
 
 
-def width(mechanism: Mechanism) -> int:
-    """Bytes of a report inside its seal."""
-    if isinstance(mechanism, Unary):
-        return mechanism.width
-    return 12 if isinstance(mechanism, OLH) else 4
-
-
 def sealer(
     public_key: str | Path, header: Header
 ) -> Callable[[NDArray[Any], NDArray[np.bool_]], Any]:
     """A function from reports and flags to the sealed column."""
     key, suite, info = _public(public_key), _suite(), _info(header)
-    length = 1 + width(header.mechanism) + OVERHEAD
+    length = 1 + wire.width(header.mechanism) + OVERHEAD
 
     def seal(reports: NDArray[Any], carded: NDArray[np.bool_]) -> Any:
         rows = np.empty((len(reports), length - OVERHEAD), np.uint8)
         rows[:, 0] = carded
-        rows[:, 1:] = _packed(header.mechanism, reports)
+        rows[:, 1:] = wire.pack(header.mechanism, reports)
         sealed = [suite.encrypt(row.tobytes(), key, info) for row in rows]
         return pa.array(sealed, pa.binary(length))
 
@@ -99,29 +90,15 @@ def opener(private_key: str | Path | None, header: Header) -> Callable[[Any, int
                     f"got another at row {first + at}"
                 ) from None
         flat = np.frombuffer(b"".join(rows), np.uint8)
-        table = flat.reshape(len(rows), 1 + width(header.mechanism))
-        return _unpacked(header.mechanism, table[:, 1:]), table[:, 0].astype(np.bool_)
+        table = flat.reshape(len(rows), 1 + wire.width(header.mechanism))
+        return wire.unpack(header.mechanism, table[:, 1:]), table[:, 0].astype(np.bool_)
 
     return open_rows
 
 
 def sealed_field(mechanism: Mechanism) -> Any:
     """The one column of a file of sealed reports."""
-    return pa.field(SEALED, pa.binary(1 + width(mechanism) + OVERHEAD), nullable=False)
-
-
-def _packed(mechanism: Mechanism, reports: NDArray[Any]) -> NDArray[np.uint8]:
-    if isinstance(mechanism, Unary):
-        return reports
-    exact = reports if isinstance(mechanism, OLH) else reports.astype("<u4")
-    return np.frombuffer(exact.tobytes(), np.uint8).reshape(len(reports), -1)
-
-
-def _unpacked(mechanism: Mechanism, rows: NDArray[np.uint8]) -> NDArray[Any]:
-    whole = np.ascontiguousarray(rows)
-    if isinstance(mechanism, Unary):
-        return whole
-    return whole.view(REPORT if isinstance(mechanism, OLH) else "<u4").reshape(-1)
+    return pa.field(SEALED, pa.binary(1 + wire.width(mechanism) + OVERHEAD), nullable=False)
 
 
 def _suite() -> Suite:

@@ -1,0 +1,1 @@
+"""What the roles exchange when they are not in one process."""

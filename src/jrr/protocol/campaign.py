@@ -1,0 +1,304 @@
+"""A campaign: one document that dealer, collector and every contributor hold alike.
+
+Its bytes are canonical JSON (sorted keys, no blanks, UTF-8) and its name is their SHA-256. A
+contributor compares the bytes that dealer and collector serve, so neither can promise one
+thing to contributors and do another.
+"""
+
+import hashlib
+import json
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.mechanisms import Mechanism, from_dict
+from jrr.plan import guarantees
+
+VERSION = 1
+ENROL, ARRIVAL = "enrol", "arrival"
+MOST = 1 << 20  # bytes of a document
+_FIELDS = {
+    "jrr_campaign",
+    "capacity",
+    "closes",
+    "collector",
+    "colluders",
+    "consent",
+    "covariates",
+    "dealer",
+    "dealing",
+    "guarantees",
+    "invitations",
+    "labels",
+    "mechanism",
+    "min_cell",
+    "nonce",
+    "opens",
+    "question",
+    "rounds",
+}
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is asked, how answers are perturbed, and what that promises."""
+
+    question: str
+    labels: tuple[str, ...]
+    mechanism: Mechanism  # enrol: for the fewest people it may be dealt to
+    dealer: Mapping[str, Any]  # {"kind": "server", "url": ...}, or {"kind": "none"} without cards
+    collector: str  # its address
+    colluders: int = 0
+    dealing: str = ARRIVAL  # "enrol", or "arrival": decks of mechanism.n cards, one after another
+    capacity: int = 1_000_000  # contributors at most
+    consent: str = ""
+    consent_version: str = "1"
+    opens: str | None = None  # UTC, as 2026-01-31T12:00:00Z
+    closes: str | None = None
+    invitations: bool = True  # False: anybody may answer, as often as they like
+    covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # public, by choice
+    min_cell: int = 20
+    rounds: int = 1
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
+
+    def __post_init__(self) -> None:
+        _text("question", self.question, 2_000)
+        _text("consent", self.consent, 100_000, empty=True)
+        _text("consent_version", self.consent_version, 100)
+        _text("nonce", self.nonce, 100)
+        _labels("labels", self.labels, self.mechanism.k)
+        checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
+        checks.integer("capacity", self.capacity, 1, 10**12)
+        checks.integer("min_cell", self.min_cell, 1)
+        checks.integer("rounds", self.rounds, 1, 1_000)
+        if not isinstance(self.invitations, bool):
+            raise checks.refusal("invitations", self.invitations, "true or false")
+        check_address("collector", self.collector)
+        _check_dealer(self.dealer, self.deals)
+        for name, values in self.covariates.items():
+            _text("covariates", name, 100)
+            _labels(f"covariates {name}", values, None)
+        opens, closes = self.times
+        if opens is not None and closes is not None and closes <= opens:
+            raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
+        found = guarantees(self.mechanism, self.colluders)
+        if self.promised is None:
+            object.__setattr__(self, "promised", found)
+        elif set(self.promised) != set(found):
+            raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(found)}")
+        for view, loss in found.items():
+            if loss > self.guarantee(view):
+                raise JrrError(
+                    f"guarantees must not be less than what holds: {view} is ε = {loss}, got "
+                    f"{self.guarantee(view)}"
+                )
+
+    @property
+    def deals(self) -> bool:
+        """Whether contributors are dealt cards."""
+        return self.mechanism.moments.deck is not None
+
+    @property
+    def times(self) -> tuple[datetime | None, datetime | None]:
+        """When it opens and closes."""
+        return _time("opens", self.opens), _time("closes", self.closes)
+
+    def guarantee(self, view: str) -> float:
+        """The ε of one round that is promised against an adversary with this view."""
+        assert self.promised is not None  # set above
+        return self.promised[view]
+
+    def for_people(self, n: int) -> Mechanism:
+        """The mechanism dealt to n people; refused where it would break the promise."""
+        if self.dealing == ARRIVAL or not self.deals:
+            return self.mechanism
+        document = self.mechanism.to_dict()
+        least = checks.integer("n", document["n"], 2)
+        checks.integer("n", n, least, self.capacity)
+        if n == least:
+            return self.mechanism
+        document["n"] = n
+        resized = _even(document, n) if "deck" in document else from_dict(document)
+        for view, loss in guarantees(resized, self.colluders).items():
+            if loss > self.guarantee(view):
+                raise JrrError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
+        return resized
+
+    def to_bytes(self) -> bytes:
+        """The canonical document."""
+        document = {
+            "jrr_campaign": VERSION,
+            "question": self.question,
+            "labels": list(self.labels),
+            "mechanism": self.mechanism.to_dict(),
+            "colluders": self.colluders,
+            "guarantees": {
+                view: "unbounded" if math.isinf(loss) else loss
+                for view, loss in (self.promised or {}).items()
+            },
+            "dealer": dict(self.dealer),
+            "collector": self.collector,
+            "dealing": self.dealing,
+            "capacity": self.capacity,
+            "consent": {"text": self.consent, "version": self.consent_version},
+            "opens": self.opens,
+            "closes": self.closes,
+            "invitations": self.invitations,
+            "covariates": {name: list(values) for name, values in self.covariates.items()},
+            "min_cell": self.min_cell,
+            "rounds": self.rounds,
+            "nonce": self.nonce,
+        }
+        return json.dumps(
+            document, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+
+    @property
+    def hash(self) -> str:
+        """The name of the campaign: hexadecimal SHA-256 of its bytes."""
+        return hash_of(self.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Campaign":
+        """The campaign in these bytes; they must be canonical."""
+        if len(data) > MOST:
+            raise JrrError(f"campaign must be at most {MOST} bytes, got {len(data)}")
+        try:
+            document = json.loads(data.decode("utf-8"))
+        except RecursionError:
+            raise JrrError("campaign must be JSON, got too many brackets") from None
+        except ValueError as error:
+            raise JrrError(f"campaign must be JSON in UTF-8: {error}") from None
+        if not isinstance(document, dict):
+            raise checks.refusal("campaign", type(document).__name__, "a JSON object")
+        version = checks.integer("jrr_campaign", document.get("jrr_campaign"), 1)
+        if version > VERSION:
+            raise JrrError(f"campaign must be of version {VERSION} or older, got {version}")
+        if set(document) != _FIELDS:
+            raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(_FIELDS)}")
+        made = cls._from_document(document)
+        if made.to_bytes() != data:
+            raise JrrError("campaign must be in canonical form: sorted keys, no blanks")
+        return made
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> "Campaign":
+        for name in ("dealer", "guarantees", "consent", "covariates"):
+            if not isinstance(document[name], dict):
+                raise checks.refusal(name, document[name], "an object")
+        if set(document["consent"]) != {"text", "version"}:
+            raise checks.refusal("consent", sorted(document["consent"]), "of text and version")
+        covariates = document["covariates"]
+        return cls(
+            document["question"],
+            _listed("labels", document["labels"]),
+            from_dict(document["mechanism"]),
+            document["dealer"],
+            document["collector"],
+            checks.integer("colluders", document["colluders"], 0),
+            document["dealing"],
+            document["capacity"],
+            document["consent"]["text"],
+            document["consent"]["version"],
+            document["opens"],
+            document["closes"],
+            document["invitations"],
+            {name: _listed(f"covariates {name}", covariates[name]) for name in covariates},
+            document["min_cell"],
+            document["rounds"],
+            document["nonce"],
+            {view: _loss(view, loss) for view, loss in document["guarantees"].items()},
+        )
+
+
+def hash_of(data: bytes) -> str:
+    """The name of a campaign with these bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_address(argument: str, value: object) -> str:
+    """An http or https address without a path's end, as https://survey.example."""
+    allowed = "an address as https://survey.example"
+    if not isinstance(value, str) or len(value) > 1_000:
+        raise checks.refusal(argument, value, allowed)
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError:
+        raise checks.refusal(argument, value, allowed) from None
+    strange = parts.query or parts.fragment or parts.username or value.endswith("/")
+    plain = value.isascii() and value.isprintable() and " " not in value
+    if parts.scheme not in ("http", "https") or not parts.hostname or strange or not plain:
+        raise checks.refusal(argument, value, allowed)
+    return value
+
+
+def _check_dealer(dealer: object, deals: bool) -> None:
+    if not isinstance(dealer, Mapping):
+        raise checks.refusal("dealer", dealer, "an object")
+    kind = checks.one_of("dealer kind", dealer.get("kind"), ("server", "none"))
+    if (kind == "none") == deals:
+        raise checks.refusal("dealer", dict(dealer), "one exactly where there are cards")
+    if set(dealer) != ({"kind"} if kind == "none" else {"kind", "url"}):
+        raise checks.refusal("dealer", dict(dealer), "a kind and, for a server, its url")
+    if kind == "server":
+        check_address("dealer", dealer["url"])
+
+
+def _even(document: dict[str, Any], n: int) -> Mechanism:
+    """DRR for another n: its deck must have been even, and stays so."""
+    from jrr.mechanisms.dealt import even_deck
+
+    k = document["k"]
+    if list(document["deck"]) != list(even_deck(sum(document["deck"]), k)):
+        raise checks.refusal("deck", document["deck"], "even where n is fixed by enrolment")
+    return from_dict(document | {"n": n, "deck": list(even_deck(n, k))})
+
+
+def _time(argument: str, value: object) -> datetime | None:
+    if value is None:
+        return None
+    allowed = "a time in UTC as 2026-01-31T12:00:00Z"
+    if not isinstance(value, str):
+        raise checks.refusal(argument, value, allowed)
+    try:
+        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise checks.refusal(argument, value, allowed) from None
+
+
+def _text(argument: str, value: object, most: int, empty: bool = False) -> None:
+    if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
+        raise checks.refusal(argument, value, f"a text of at most {most} characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise checks.refusal(argument, value, "a text that UTF-8 can say") from None
+
+
+def _listed(argument: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise checks.refusal(argument, value, "a list of texts")
+    return tuple(value)
+
+
+def _labels(argument: str, labels: object, count: int | None) -> None:
+    if not isinstance(labels, tuple) or (count is not None and len(labels) != count):
+        raise checks.refusal(argument, labels, f"{count or 'some'} labels")
+    for label in labels:
+        _text(argument, label, 1_000)
+    if len(set(labels)) != len(labels) or not labels:
+        raise checks.refusal(argument, labels, "labels that are all different")
+
+
+def _loss(view: str, value: object) -> float:
+    if value == "unbounded":
+        return math.inf
+    return checks.real(f"guarantees {view}", value, "a number >= 0 or unbounded", 0.0)

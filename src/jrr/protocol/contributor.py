@@ -1,0 +1,296 @@
+"""A contributor's side of the conversation, without sockets, clock or files.
+
+`contribute` is a generator: it yields what should be done next (a Call, a Wait, a Save) and is
+sent the outcome. The same lines so drive one person's client and ten thousand at once.
+The true value is used once, to make the report, and is in nothing that is yielded.
+"""
+
+import json
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.mechanisms import Mechanism
+from jrr.mechanisms.base import Rng
+from jrr.protocol import messages
+from jrr.protocol.campaign import ENROL, Campaign, hash_of
+from jrr.protocol.deck import card_from_json
+from jrr.protocol.identity import DEALER, collector_role, pseudonym
+
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to make."""
+
+    address: str
+    body: bytes | None = None  # None: GET
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back; status 0 where nothing did."""
+
+    status: int
+    body: bytes = b""
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether trying again later may help: nothing came, or the server had trouble."""
+        return self.status == 0 or self.status == 429 or self.status >= 500
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Time to let pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Save:
+    """A perturbed report to keep before it is sent: only this one may ever be sent."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The collector has committed the report."""
+
+    campaign: str
+    round: int
+    carded: bool
+
+
+class ProtocolError(JrrError):
+    """A server answered, and its answer is not acceptable; nothing was sent after it."""
+
+
+class UnreachableError(JrrError):
+    """A server did not answer in time; what was saved can be sent later."""
+
+
+Step = Call | Wait | Save
+Conversation = Generator[Step, Reply | None, Receipt]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a contributor accepts, whatever the campaign says."""
+
+    cards: float  # most ε against the collector and colluders, per round
+    dealer: float | None = None  # most ε against dealer and collector together
+    patience: float = 30.0  # seconds to wait for a card, and for the collector
+
+
+def fetch(link: str, limits: Limits) -> Generator[Step, Reply | None, Campaign]:
+    """The campaign, from the collector and from the dealer; both must serve the same bytes."""
+    collector, name = split_link(link)
+    data = (yield from _get(collector, campaign_path(name), limits.patience)).body
+    if hash_of(data) != name:
+        raise ProtocolError("the collector serves another campaign than the link names")
+    campaign = Campaign.from_bytes(data)
+    if campaign.collector != collector:
+        raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
+    check_limits(campaign, limits)
+    return campaign
+
+
+def check_limits(campaign: Campaign, limits: Limits) -> None:
+    """Refuse a campaign whose guarantee is weaker than the contributor's own limits."""
+    loss = campaign.guarantee("cards")
+    if loss > limits.cards:
+        raise ProtocolError(
+            f"the campaign costs ε = {loss:.6g} against the collector and {campaign.colluders} "
+            f"colluders (view: cards), more than your limit {limits.cards:.6g}"
+        )
+    most = campaign.guarantee("dealer")
+    if limits.dealer is not None and most > limits.dealer:
+        raise ProtocolError(
+            f"the campaign costs ε = {most:.6g} against dealer and collector together (view: "
+            f"dealer), more than your limit {limits.dealer:.6g}"
+        )
+
+
+def enrol(campaign: Campaign, secret: bytes, limits: Limits) -> Generator[Step, Reply | None, None]:
+    """Take a place in the next deal."""
+    if campaign.dealing != ENROL or not campaign.deals:
+        raise JrrError("the campaign deals on arrival: there is nothing to enrol for")
+    yield from _same_at_dealer(campaign, limits.patience)
+    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER))
+    address = f"{campaign.dealer['url']}{campaign_path(campaign.hash)}/seats"
+    reply = yield from _insist(Call(address, body), limits.patience)
+    if reply.status not in (200, 201):
+        raise _refused("the dealer", reply)
+
+
+def contribute(
+    campaign: Campaign,
+    secret: bytes,
+    value: int,
+    limits: Limits,
+    covariates: Mapping[str, str] | None = None,
+    round_number: int = 0,
+    rng: Rng = None,
+) -> Conversation:
+    """Get a card if there is one, respond, save the report, send it until it is received."""
+    checks.integer("value", value, 0, campaign.mechanism.k - 1)
+    checks.integer("round", round_number, 0, campaign.rounds - 1)
+    attributes = dict(covariates or {})
+    messages.check_covariates(campaign, attributes)
+    check_limits(campaign, limits)
+    mechanism, card = campaign.mechanism, None
+    if campaign.deals:
+        card, mechanism = yield from _card(campaign, secret, round_number, limits.patience)
+    report = mechanism.respond_one(value, card, rng)
+    body = messages.report_request(
+        pseudonym(secret, campaign.hash, collector_role(round_number)),
+        round_number,
+        card is not None,
+        mechanism,
+        report,
+        attributes,
+    )
+    yield Save(body)
+    return (yield from send(campaign, body, limits.patience))
+
+
+def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
+    """Send a saved report until the collector says that it has committed it."""
+    document = json.loads(body)
+    address = f"{campaign.collector}{campaign_path(campaign.hash)}/reports"
+    reply = yield from _insist(Call(address, body), patience)
+    if reply.status not in (200, 201):
+        raise _refused("the collector", reply)
+    return Receipt(campaign.hash, document["round"], document["carded"])
+
+
+def split_link(link: object) -> tuple[str, str]:
+    """Collector and campaign of a link as https://survey.example/v1/campaigns/0123…."""
+    allowed = "a link as https://survey.example/v1/campaigns/ and 64 hexadecimal digits"
+    if not isinstance(link, str) or len(link) > 2_000:
+        raise checks.refusal("link", link, allowed)
+    collector, found, name = link.strip().partition("/v1/campaigns/")
+    if not found or len(name) != 64 or not set(name) <= set("0123456789abcdef"):
+        raise checks.refusal("link", link, allowed)
+    return collector, name
+
+
+def campaign_path(name: str) -> str:
+    """Where servers keep a campaign."""
+    return f"/v1/campaigns/{name}"
+
+
+def _card(
+    campaign: Campaign, secret: bytes, round_number: int, patience: float
+) -> Generator[Step, Reply | None, tuple[Any, Mechanism]]:
+    """One's card and the mechanism that was dealt; no card where none is to be had in time."""
+    # Without agreement on the campaign there is no answer, with or without a card.
+    if not (yield from _same_at_dealer(campaign, patience, silence_is_fine=True)):
+        return None, (yield from _cardless(campaign, patience))
+    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER))
+    call = Call(f"{campaign.dealer['url']}{campaign_path(campaign.hash)}/cards", body)
+    reply = yield from _insist(call, patience, silence_is_fine=True, also=(425,))
+    if reply.gave_up or reply.status in (404, 410, 425):
+        # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+        return None, (yield from _cardless(campaign, patience))
+    if reply.status != 200:
+        raise _refused("the dealer", reply)
+    document = _object(reply.body, "the dealer")
+    mechanism = _mechanism(campaign, document.get("n"), "the dealer")
+    if campaign.dealing == ENROL:
+        announced = yield from _announced(campaign, patience)
+        if announced != mechanism:
+            raise ProtocolError("dealer and collector name different numbers of people")
+    cards = document.get("cards")
+    if not isinstance(cards, list) or len(cards) != campaign.rounds:
+        raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
+    return card_from_json(mechanism, cards[round_number]), mechanism
+
+
+def _cardless(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, Mechanism]:
+    """The mechanism whose chances somebody without a card must use."""
+    if campaign.dealing != ENROL:
+        return campaign.mechanism
+    return (yield from _announced(campaign, patience))
+
+
+def _announced(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, Mechanism]:
+    """The mechanism for as many people as the collector says were dealt cards."""
+    path = f"{campaign_path(campaign.hash)}/status"
+    document = _object((yield from _get(campaign.collector, path, patience)).body, "the collector")
+    return _mechanism(campaign, document.get("n"), "the collector")
+
+
+def _mechanism(campaign: Campaign, n: object, who: str) -> Mechanism:
+    if campaign.dealing != ENROL:
+        return campaign.mechanism
+    if type(n) is not int:
+        raise ProtocolError(f"{who} has not said how many people are dealt cards")
+    return campaign.for_people(n)
+
+
+def _same_at_dealer(
+    campaign: Campaign, patience: float, silence_is_fine: bool = False
+) -> Generator[Step, Reply | None, bool]:
+    """Whether the dealer serves the very same bytes; False where it serves nothing."""
+    call = Call(f"{campaign.dealer['url']}{campaign_path(campaign.hash)}")
+    reply = yield from _insist(call, patience, silence_is_fine)
+    if reply.gave_up:
+        return False
+    if reply.status != 200:
+        raise _refused("the dealer", reply)
+    if reply.body != campaign.to_bytes():
+        raise ProtocolError("dealer and collector serve different campaigns")
+    return True
+
+
+def _get(address: str, path: str, patience: float) -> Generator[Step, Reply | None, Reply]:
+    reply = yield from _insist(Call(address + path), patience)
+    if reply.status != 200:
+        raise _refused("the collector", reply)
+    return reply
+
+
+def _insist(
+    call: Call, patience: float, silence_is_fine: bool = False, also: tuple[int, ...] = ()
+) -> Generator[Step, Reply | None, Reply]:
+    """Ask again, ever more slowly, while nothing comes and patience lasts."""
+    pause, waited = FIRST_WAIT, 0.0
+    while True:
+        reply = cast(Reply, (yield call))
+        if not reply.gave_up and reply.status not in also:
+            return reply
+        if waited >= patience:
+            break
+        yield Wait(min(pause, patience - waited))
+        waited += pause
+        pause = min(2 * pause, LONGEST_WAIT)
+    if silence_is_fine:
+        return reply
+    said = f"said {reply.status}" if reply.status else "did not answer"
+    raise UnreachableError(f"{call.address} {said} for {patience:g} seconds")
+
+
+def _object(body: bytes, who: str) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise ProtocolError(f"{who} must reply with a JSON object")
+    return document
+
+
+def _refused(who: str, reply: Reply) -> ProtocolError:
+    """The reason that a server gives, in one line of printable text."""
+    try:
+        detail = str(_object(reply.body, who).get("detail", ""))
+    except ProtocolError:
+        detail = ""
+    shown = "".join(letter for letter in detail if letter.isprintable())[:300]
+    return ProtocolError(f"{who} refused ({reply.status}): {shown or 'no reason given'}")

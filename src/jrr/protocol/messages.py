@@ -1,0 +1,113 @@
+"""What travels: requests and replies in JSON, each checked when it is read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jrr import checks, wire
+from jrr.errors import JrrError
+from jrr.mechanisms import Mechanism
+from jrr.protocol.campaign import Campaign
+from jrr.protocol.identity import collector_role, hashed
+
+
+@dataclass(frozen=True)
+class StoredReport:
+    """A report as the collector keeps it: no time, no address, no order."""
+
+    name: bytes  # hash of the pseudonym
+    round: int
+    carded: bool
+    report: bytes
+    covariates: str  # canonical JSON
+
+
+def parse(body: bytes, *fields: str) -> dict[str, Any]:
+    """A JSON object of exactly these fields."""
+    try:
+        document = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except RecursionError:
+        raise JrrError("body must be JSON, got too many brackets") from None
+    except ValueError:  # says nothing of the body: it may be a report
+        raise JrrError("body must be JSON in UTF-8") from None
+    if not isinstance(document, dict) or set(document) != set(fields):
+        raise JrrError(f"body must be an object of exactly {sorted(fields)}")
+    return document
+
+
+def named(document: Mapping[str, Any]) -> bytes:
+    """The hash of the pseudonym in a request."""
+    value = document["pseudonym"]
+    if isinstance(value, str) and len(value) == 64:
+        try:
+            name = bytes.fromhex(value)
+        except ValueError:
+            name = b""
+        if name.hex() == value:
+            return hashed(name)
+    raise JrrError("pseudonym must be 64 hexadecimal digits")
+
+
+def card_request(pseudonym: bytes) -> bytes:
+    """Ask the dealer for one's cards, or for a place in the next deal."""
+    return _json({"pseudonym": pseudonym.hex()})
+
+
+def report_request(
+    pseudonym: bytes,
+    round_number: int,
+    carded: bool,
+    mechanism: Mechanism,
+    report: Any,
+    covariates: Mapping[str, str],
+) -> bytes:
+    """One perturbed answer, exactly as it is stored and sent, again and again until received."""
+    return _json(
+        {
+            "pseudonym": pseudonym.hex(),
+            "round": round_number,
+            "carded": carded,
+            "report": wire.to_json(mechanism, report),
+            "covariates": dict(covariates),
+        }
+    )
+
+
+def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
+    """A report that fits the campaign, or a refusal."""
+    document = parse(body, "pseudonym", "round", "carded", "report", "covariates")
+    carded = document["carded"]
+    if not isinstance(carded, bool) or (carded and not campaign.deals):
+        raise JrrError("carded must be true or false, and false where no cards are dealt")
+    return StoredReport(
+        named(document),
+        checks.integer("round", document["round"], 0, campaign.rounds - 1),
+        carded,
+        wire.bytes_from_json(mechanism, document["report"]),
+        check_covariates(campaign, document["covariates"]),
+    )
+
+
+def check_covariates(campaign: Campaign, given: object) -> str:
+    """Exactly the covariates that the campaign declares, each with a declared value."""
+    if not isinstance(given, Mapping) or set(given) != set(campaign.covariates):
+        raise JrrError(f"covariates must be exactly {sorted(campaign.covariates)}")
+    for name, value in given.items():
+        if value not in campaign.covariates[name]:
+            allowed = f"one of {list(campaign.covariates[name])!r:.200}"
+            raise JrrError(f"covariate {name} must be {allowed}")
+    return _json(dict(given)).decode()
+
+
+def roles(campaign: Campaign) -> list[str]:
+    """The names by which the collector knows people, one per round."""
+    return [collector_role(number) for number in range(campaign.rounds)]
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
