@@ -7,6 +7,7 @@ from jrr.estimate import Difference, Estimate, difference
 from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism, from_dict
 from jrr.plan import Plan, plan, required_epsilon, required_n
 from jrr.randomness import SecureRandom, SeededRandom
+from jrr.shuffling import amplified_epsilon, shuffled_delta, shuffled_epsilon, shuffled_rr
 from jrr.simulate import simulate
 from jrr.tally import Tally
 
@@ -26,12 +27,16 @@ __all__ = [
     "SeededRandom",
     "Tally",
     "algorithm1",
+    "amplified_epsilon",
     "difference",
     "from_dict",
     "plan",
     "postprocess",
     "required_epsilon",
     "required_n",
+    "shuffled_delta",
+    "shuffled_epsilon",
+    "shuffled_rr",
     "simulate",
 ]
 __version__ = "0.1.0"

@@ -18,6 +18,7 @@ from jrr.optimum import Request, best_drr, best_jrr, best_rr
 from jrr.shuffling import Progress, amplified_epsilon, shuffled_epsilon, shuffled_rr
 
 FREQUENCIES = (0.0, 0.1, 0.5)
+MOST_COMPARED = 50_000  # people; all they may hold is looked at in about half a minute
 _NOBODY = "nobody"
 _DEALER = "the dealer, not to show the collector the cards"
 _SHUFFLER = "the shuffler, not to tell whose report is whose"
@@ -53,8 +54,9 @@ def alternatives(
     """Every way to keep ε, or (ε, δ) behind a shuffler, for n people and a yes-or-no question.
 
     dealer_epsilon: the cap on a corrupt dealer in the row that has one (None: ε + 2).
-    compositions: JRR and DRR behind a shuffler are computed for "all" values that others may
-    hold, or, sooner, only for those "listed": the shares 0, 0.1 and 0.5 of yes.
+    compositions: what a shuffler leaves is computed for "all" values that others may hold, or,
+    sooner, only for those "listed": the shares 0, 0.1 and 0.5 of yes. RR is quick, and takes all
+    of them up to MOST_COMPARED people in either case.
     """
     if k != 2:
         raise checks.refusal("k", k, "2: the alternatives are known here for yes or no only")
@@ -62,7 +64,7 @@ def alternatives(
     request = Request(n, epsilon, colluders)
     cap = request.epsilon + 2 if dealer_epsilon is None else dealer_epsilon
     capped = Request(n, epsilon, colluders, dealer_epsilon=cap)
-    asked = _Question(request, delta, compositions == "all", progress)
+    asked = _Question(request, delta, compositions == "all", progress, {})
     # JRR gains most where all agree; elsewhere the best JRR may be another one, or plain RR.
     joint = [best_jrr(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
     dealt, held = best_drr(request), best_drr(capped)
@@ -86,6 +88,7 @@ class _Question:
     delta: float
     scan: bool
     progress: Progress | None
+    found: dict[Mechanism, float]  # ε behind a shuffler, which two rows of a mechanism share
 
     def unshuffled(
         self, name: str, mechanism: Mechanism, by_frequency: list[Mechanism] | None = None
@@ -111,22 +114,26 @@ class _Question:
         n, request = self.request.n, self.request
         made = shuffled_rr(n, request.epsilon, self.delta, bound="closed form")
         reached = amplified_epsilon(made.epsilon(), n, self.delta)
-        return self._shuffled_row("shuffled RR, by a closed form", made, reached)
+        return self._shuffled_row("shuffled RR, by a closed form", made, reached, "all")
 
     def shuffled_exactly(self) -> Alternative:
         request = self.request
-        made = shuffled_rr(request.n, request.epsilon, self.delta, progress=self.progress)
-        return self._shuffled_row("shuffled RR, by the law of the count", made, request.epsilon)
+        made = self._shuffled_rr(request.epsilon)
+        name = "shuffled RR, by the law of the count"
+        return self._shuffled_row(name, made, request.epsilon, self._compositions(made))
 
     def shuffled(self, name: str, mechanism: Mechanism) -> Alternative:
         """Cards and a shuffler: the estimate is the same, the collector sees less."""
-        return self._shuffled_row(name, mechanism, self._shuffled_epsilon(mechanism))
+        epsilon = self._shuffled_epsilon(mechanism)
+        return self._shuffled_row(name, mechanism, epsilon, self._compositions(mechanism))
 
-    def _shuffled_row(self, name: str, mechanism: Mechanism, epsilon: float) -> Alternative:
+    def _shuffled_row(
+        self, name: str, mechanism: Mechanism, epsilon: float, compositions: str
+    ) -> Alternative:
         dealt = isinstance(mechanism, JRR | DRR)
         rr = None
         if dealt and math.isfinite(epsilon):
-            rr = shuffled_rr(self.request.n, epsilon, self.delta, progress=self.progress)
+            rr = self._shuffled_rr(epsilon)
         return Alternative(
             name,
             mechanism,
@@ -138,7 +145,7 @@ class _Question:
             mechanism.epsilon("dealer"),
             epsilon,
             None if rr is None else self._variance([rr] * len(FREQUENCIES))[0.0],
-            self._compositions(mechanism),
+            compositions,
         )
 
     def added_up(self) -> Alternative:
@@ -165,15 +172,30 @@ class _Question:
         return found
 
     def _shuffled_epsilon(self, mechanism: Mechanism) -> float:
+        if mechanism not in self.found:
+            self.found[mechanism] = self._new_shuffled_epsilon(mechanism)
+        return self.found[mechanism]
+
+    def _new_shuffled_epsilon(self, mechanism: Mechanism) -> float:
         n = self.request.n
-        if self.scan or isinstance(mechanism, RR):
+        if self._scans(mechanism):
             return shuffled_epsilon(mechanism, self.delta, n, progress=self.progress)
-        return max(shuffled_epsilon(mechanism, self.delta, ones=ones) for ones in self._listed())
+        return max(shuffled_epsilon(mechanism, self.delta, n, ones) for ones in self._listed())
+
+    def _shuffled_rr(self, epsilon: float) -> RR:
+        n = self.request.n
+        if self.scan or n <= MOST_COMPARED:
+            return shuffled_rr(n, epsilon, self.delta, progress=self.progress)
+        made = (shuffled_rr(n, epsilon, self.delta, ones=ones) for ones in self._listed())
+        return min(made, key=lambda rr: rr.epsilon())
+
+    def _scans(self, mechanism: Mechanism) -> bool:
+        return self.scan or (isinstance(mechanism, RR) and self.request.n <= MOST_COMPARED)
 
     def _listed(self) -> list[int]:
         return [round(frequency * (self.request.n - 1)) for frequency in FREQUENCIES]
 
     def _compositions(self, mechanism: Mechanism) -> str:
-        if self.scan or isinstance(mechanism, RR):
+        if self._scans(mechanism):
             return "all"
         return "only " + ", ".join(map(str, self._listed())) + " of the others hold 1"

@@ -9,14 +9,25 @@ from pathlib import Path
 from jrr.errors import JrrError
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text under another name and rename it."""
+def write_whole(path: Path, text: str, private: bool = False) -> None:
+    """Write text under another name and rename it; private: only its owner may read it."""
 
     def write(partial: Path) -> None:
-        with partial.open("w", encoding="utf-8", newline="") as file:
+        mode = 0o600 if private else 0o666  # less what the user's umask takes away
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+
+    replace_whole(path, write)
+
+
+def write_whole_bytes(path: Path, data: bytes) -> None:
+    """The same for bytes."""
+
+    def write(partial: Path) -> None:
+        partial.write_bytes(data)
 
     replace_whole(path, write)
 

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 import click
 
 from jrr import __version__
+from jrr.cli.campaign import campaign, invite
+from jrr.cli.contribute import contribute
 from jrr.cli.demo import demo
 from jrr.cli.estimate import estimate
 from jrr.cli.explain import explain
 from jrr.cli.files import deal, keys, perturb, shuffle
 from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce
+from jrr.cli.serve import serve
 from jrr.cli.simulate import command as simulate
 from jrr.errors import JrrError, MissingExtraError
 
@@ -39,6 +42,10 @@ for command in (
     shuffle,
     estimate,
     keys,
+    serve,
+    campaign,
+    invite,
+    contribute,
     simulate,
     reproduce,
     demo,
@@ -66,7 +73,9 @@ def run(arguments: Sequence[str]) -> int:
     except JrrError as error:
         return _say(str(error), REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        return _say("interrupted; nothing is half-written, and the same command goes on", INTERRUPTED)
+        return _say(
+            "interrupted; nothing is half-written, and the same command goes on", INTERRUPTED
+        )
     except BrokenPipeError:
         # Whoever read us has gone; without this the interpreter complains once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

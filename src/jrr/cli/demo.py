@@ -1,15 +1,23 @@
 """`jrr demo`: a whole survey, several ways side by side."""
 
+import tempfile
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.table import Table
 
+from jrr import page
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
+from jrr.cli.progress import steps
 from jrr.demo import Survey, run
-from jrr.errors import MissingExtraError
+from jrr.errors import JrrError, MissingExtraError
+from jrr.explain import adversaries
 from jrr.randomness import SeededRandom
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
@@ -22,51 +30,82 @@ FAMILIES = ("auto", *NAMES)
 @click.option("-e", "--epsilon", type=float, default=0.1, show_default=True, help="ε (cards).")
 @click.option("-M", "--colluders", type=int, default=5, show_default=True, help="Colluders.")
 @click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
-@click.option("--seed", type=int, help="Reproducible run; without it randomness is secure.")
+@click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
+@click.option("--seed", type=int, help="Reproducible, in process; without it randomness is secure.")
+@click.option("--postgres", is_flag=True, help="Servers on PostgreSQL instead of SQLite.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("jrr-demo"),
     show_default=True,
-    help="Directory for the picture.",
+    help="Directory for the report and its picture.",
 )
 @dealer_options
 @json_option
 def demo(
+    in_process: bool,
     seed: int | None,
+    postgres: bool,
     out: Path,
     as_json: bool,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
     **survey: Any,
 ) -> None:
-    """Run a complete survey in this process: plan, deal, respond, tally, estimate.
+    """Run a complete survey: a dealer, a collector, and every contributor over HTTP.
 
-    RR, JRR and DRR answer the same question; prints estimates with error bars beside the
-    truth and draws them.
+    Starts both servers as processes of their own with embedded databases, invites everybody,
+    lets everybody answer, burns the cards, estimates, and stops. RR, JRR and DRR are also run in
+    this process, for comparison beside the truth.
     """
     start = time.perf_counter()
     screen = console()
     rng = None if seed is None else SeededRandom(seed)
     cap = dealer_cap(survey["epsilon"], dealer_epsilon, no_dealer_cap)
-    if as_json:
-        result = run(rng=rng, dealer_epsilon=cap, **survey)
-    else:
-        with screen.status("planning") as status:
-            result = run(rng=rng, dealer_epsilon=cap, progress=status.update, **survey)
-        screen.print(_table(result))
-    picture = _draw(result, out)
+    with steps(quiet=as_json) as step:
+        result = run(
+            rng=rng, dealer_epsilon=cap, progress=lambda doing: step(doing, 0, 1), **survey
+        )
+        over_http = not in_process and seed is None
+        if over_http:
+            result = _over_http(result, postgres, step)
+        elif postgres:
+            raise JrrError("--postgres must not be given together with --in-process or --seed")
     seconds = time.perf_counter() - start
+    facts = summary(result, seconds)
+    written = _write(result, facts, over_http, out)
     if as_json:
-        print_json(summary(result, seconds))
+        print_json(facts)
         return
+    screen.print(_table(result, over_http))
     chosen = result.outcomes[result.chosen]
     low, high = chosen.estimate.interval()
     inside = "inside" if low[1] <= result.truth <= high[1] else "outside"
     screen.print(f"Chosen: {chosen.mechanism!r}; the truth is {inside} its 95% interval.")
     if cap is None:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
-    screen.print(picture)
+    screen.print(f"{written} ({seconds:.1f} seconds)")
+
+
+def _over_http(result: Survey, postgres: bool, step: Callable[[str, int, int], None]) -> Survey:
+    """The chosen mechanism's outcome, replaced by one over the network."""
+    try:
+        from jrr.services import demonstration, embedded
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"servers need {error.name}: pip install 'jrr[serve]', or jrr demo --in-process"
+        ) from None
+    values = (np.arange(result.n) < round(result.truth * result.n)).astype(np.uint8)
+    np.random.default_rng().shuffle(values)  # who says yes has nothing to do with who comes when
+    chosen = result.outcomes[result.chosen]
+    with tempfile.TemporaryDirectory(prefix="jrr-demo-") as name, ExitStack() as stack:
+        folder = Path(name)
+        databases = None
+        if postgres:
+            step("starting PostgreSQL", 0, 1)
+            databases = stack.enter_context(embedded.postgres(folder, "dealer", "collector"))
+        ran = demonstration.run(chosen.plan, values, folder, databases, step)
+    return replace(result, outcomes=result.outcomes | {result.chosen: ran.outcome})
 
 
 def summary(result: Survey, seconds: float) -> dict[str, Any]:
@@ -85,17 +124,45 @@ def summary(result: Survey, seconds: float) -> dict[str, Any]:
     }
 
 
-def _draw(result: Survey, out: Path) -> str:
+def _write(result: Survey, facts: dict[str, Any], over_http: bool, out: Path) -> str:
+    """The report; without matplotlib it has no picture."""
+    out.mkdir(parents=True, exist_ok=True)
+    parts = [
+        page.paragraph(
+            f"{result.n:,} people were asked, {100 * result.truth:g}% would truthfully say yes. "
+            + ("They answered over HTTP." if over_http else "They answered in one process.")
+        )
+    ]
+    said = f"Report: {out / 'report.html'}"
     try:
         from jrr.plots import draw_survey
 
-        out.mkdir(parents=True, exist_ok=True)
-        return f"Picture: {draw_survey(result, out / 'survey.png')}"
+        drawn = draw_survey(result, out / "survey.png")
+        parts.append(page.picture(drawn, "Estimates beside the truth"))
     except MissingExtraError as error:
-        return f"No picture: {error}"
+        said += f"; no picture: {error}"
+    rows = [
+        {
+            "": NAMES[family],
+            "estimate": float(outcome.estimate.frequencies[1]),
+            "standard error": float(outcome.estimate.stderr[1]),
+            "95% from": float(outcome.estimate.interval()[0][1]),
+            "to": float(outcome.estimate.interval()[1][1]),
+        }
+        for family, outcome in result.outcomes.items()
+    ]
+    parts += [page.table(rows), "<h2>What each adversary can learn</h2>"]
+    parts += [
+        page.paragraph(adversary.sentence)
+        for adversary in adversaries(result.outcomes[result.chosen].plan)
+    ]
+    parts.append("<h2>Numbers</h2>")
+    parts.append(page.table([{key: value for key, value in facts.items() if key != "interval"}]))
+    page.write_page(out / "report.html", "A survey that learns nobody's secret", parts)
+    return said
 
 
-def _table(result: Survey) -> Table:
+def _table(result: Survey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
     table = Table(
         title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} against "
@@ -109,8 +176,9 @@ def _table(result: Survey) -> Table:
         estimate = result.outcomes[family].estimate
         low, high = estimate.interval()
         error = float(estimate.stderr[1])
+        here = " (over HTTP)" if over_http and family == result.chosen else ""
         table.add_row(
-            name,
+            name + here,
             f"{100 * estimate.frequencies[1]:.2f}%",
             f"±{100 * error:.2f}",
             f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",

@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.errors import JrrError
 from jrr.explain import CAVEAT, adversaries, deals, show_epsilon
@@ -18,26 +19,47 @@ SHOWN = ("report", "truths", "cards", "dealer")
 @click.command()
 @survey_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
+@click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
+@click.option(
+    "--delta",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="δ of shuffled reports (--compare).",
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
 @json_option
-def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -> None:
+def plan(
+    margin: float | None,
+    others: bool,
+    delta: float,
+    plot: str | None,
+    as_json: bool,
+    **survey: Any,
+) -> None:
     """Choose a mechanism before a survey, and compare it with the others.
 
     Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
-    unless told otherwise.
+    unless told otherwise. --compare sets plans beside other ways to ask yes or no: reports that
+    travel through a shuffler, and answers that are added up in secret.
 
     \b
     jrr plan -n 10000 -e 0.1 -M 5
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
+    jrr plan -n 10000 -e 0.1 --compare
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey)
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
+    found = compare(made.request, delta, quiet=as_json) if others else []
     if plot:
         from jrr.plots import draw_plan
 
         draw_plan(made, plot)
     if as_json:
-        print_json(as_document(made) | ({"reach": reach} if reach else {}))
+        document = as_document(made) | ({"reach": reach} if reach else {})
+        if others:
+            document["alternatives"] = as_documents(found, made.request.n)
+        print_json(document)
         return
     screen = console()
     _print_comparison(screen, made)
@@ -49,6 +71,8 @@ def plan(margin: float | None, plot: str | None, as_json: bool, **survey: Any) -
             f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
+    if others:
+        print_alternatives(screen, found, made.request.n, delta)
     if plot:
         screen.print(f"Picture: {plot}")
 

@@ -11,6 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 @contextmanager
 def bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int | None], None]]:
     """A function that is told how much is done, and of how much where that is known."""
+    with steps(quiet, title) as step:
+        yield lambda done, total: step(title, done, total)
+
+
+@contextmanager
+def steps(quiet: bool = False, title: str = "") -> Iterator[Callable[[str, int, int | None], None]]:
+    """The same for work of several steps: a function that is also told what is being done."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -22,4 +29,6 @@ def bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int | None],
         *columns, console=shown, transient=True, disable=quiet or not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task(title, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        yield lambda step, done, total: progress.update(
+            task, description=step, completed=done, total=total
+        )

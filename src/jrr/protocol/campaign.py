@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -133,6 +134,10 @@ class Campaign:
 
     def to_bytes(self) -> bytes:
         """The canonical document."""
+        return self._bytes
+
+    @cached_property
+    def _bytes(self) -> bytes:
         document = {
             "jrr_campaign": VERSION,
             "question": self.question,
@@ -160,7 +165,7 @@ class Campaign:
             document, sort_keys=True, ensure_ascii=False, separators=(",", ":")
         ).encode()
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """The name of the campaign: hexadecimal SHA-256 of its bytes."""
         return hash_of(self.to_bytes())
@@ -216,6 +221,12 @@ class Campaign:
             document["nonce"],
             {view: _loss(view, loss) for view, loss in document["guarantees"].items()},
         )
+
+
+@lru_cache(64)
+def read_campaign(data: bytes) -> Campaign:
+    """As Campaign.from_bytes; the same bytes are checked once."""
+    return Campaign.from_bytes(data)
 
 
 def hash_of(data: bytes) -> str:

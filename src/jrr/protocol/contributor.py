@@ -15,7 +15,7 @@ from jrr.errors import JrrError
 from jrr.mechanisms import Mechanism
 from jrr.mechanisms.base import Rng
 from jrr.protocol import messages
-from jrr.protocol.campaign import ENROL, Campaign, hash_of
+from jrr.protocol.campaign import ENROL, Campaign, hash_of, read_campaign
 from jrr.protocol.deck import card_from_json
 from jrr.protocol.identity import DEALER, collector_role, pseudonym
 
@@ -93,7 +93,7 @@ def fetch(link: str, limits: Limits) -> Generator[Step, Reply | None, Campaign]:
     data = (yield from _get(collector, campaign_path(name), limits.patience)).body
     if hash_of(data) != name:
         raise ProtocolError("the collector serves another campaign than the link names")
-    campaign = Campaign.from_bytes(data)
+    campaign = read_campaign(data)
     if campaign.collector != collector:
         raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
     check_limits(campaign, limits)

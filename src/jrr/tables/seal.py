@@ -6,7 +6,6 @@ tells reports apart. What the reports are (mechanism, decks, labels) is bound to
 """
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -47,11 +46,7 @@ def make_keys(stem: str | Path, force: bool = False) -> tuple[Path, Path]:
     private = X25519PrivateKey.generate()
     secret = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    before = os.umask(0o077)
-    try:
-        write_whole(private_path, secret.decode())
-    finally:
-        os.umask(before)
+    write_whole(private_path, secret.decode(), private=True)
     write_whole(public_path, public.decode())
     return private_path, public_path
 

@@ -1,0 +1,323 @@
+"""`jrr campaign` and `jrr invite`: what an operator does."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from jrr import checks
+from jrr.cli.options import console, dealer_cap, json_option, print_json, survey_options
+from jrr.errors import JrrError
+from jrr.explain import consent as consent_text
+from jrr.explain import show_epsilon
+from jrr.files import write_whole, write_whole_bytes
+
+if TYPE_CHECKING:
+    from jrr.protocol.campaign import Campaign
+    from jrr.services.operator import Operator
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operator_options(command: F) -> F:
+    """The campaign's file and the tokens of the servers to act on."""
+    for option in (
+        click.option("--ca", type=FILE, help="Certificates to trust, in PEM."),
+        click.option(
+            "--collector-token",
+            envvar="JRR_COLLECTOR_TOKEN",
+            help="Acts on the collector.  [env: JRR_COLLECTOR_TOKEN]",
+        ),
+        click.option(
+            "--dealer-token",
+            envvar="JRR_DEALER_TOKEN",
+            help="Acts on the dealer.  [env: JRR_DEALER_TOKEN]",
+        ),
+        click.argument("file", type=FILE),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def campaign() -> None:
+    """Create, open, close, show and export campaigns.
+
+    A campaign is one JSON document that dealer, collector and contributors hold alike.
+    """
+
+
+@campaign.command()
+@survey_options
+@click.option("--question", required=True, help="What is asked.")
+@click.option("--labels", default="no,yes", show_default=True, help="Answers, by commas.")
+@click.option("--dealer", help="Address of the dealer, as https://dealer.example.")
+@click.option("--collector", required=True, help="Address of the collector.")
+@click.option(
+    "--dealing",
+    type=click.Choice(("arrival", "enrol")),
+    default="arrival",
+    show_default=True,
+    help="Deal on arrival from decks of n cards, or enrol at least n people, then deal.",
+)
+@click.option("--capacity", type=int, help="Contributors at most.")
+@click.option("--rounds", type=int, default=1, show_default=True, help="Rounds dealt ahead.")
+@click.option("--opens", help="UTC, as 2026-01-31T12:00:00Z.")
+@click.option("--closes", help="UTC, as 2026-01-31T12:00:00Z.")
+@click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
+@click.option("--covariate", multiple=True, help="A public attribute, as region=north,south.")
+@click.option("--min-cell", type=int, default=20, show_default=True, help="Smallest group shown.")
+@click.option("--consent-file", type=FILE, help="Consent text; default: that of jrr explain.")
+@click.option("--consent-version", default="1", show_default=True)
+@click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@json_option
+def create(
+    n: int,
+    epsilon: float,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+    question: str,
+    labels: str,
+    dealer: str | None,
+    collector: str,
+    dealing: str,
+    capacity: int | None,
+    public: bool,
+    covariate: tuple[str, ...],
+    consent_file: Path | None,
+    out: Path,
+    force: bool,
+    as_json: bool,
+    rounds: int,
+    opens: str | None,
+    closes: str | None,
+    min_cell: int,
+    consent_version: str,
+    **survey: Any,
+) -> None:
+    """Write a campaign's document from a plan.
+
+    \b
+    jrr campaign create -n 10000 -e 1 --question "Have you taken bribes?" \\
+        --dealer https://dealer.example --collector https://collector.example
+    """  # noqa: D301 - click reads the \b
+    from jrr.protocol import creation
+
+    if out.exists() and not force:
+        raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    answers = [label.strip() for label in labels.split(",")]
+    survey["k"] = len(answers)
+    cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
+    made = creation.plan_for(n, dealing, epsilon, dealer_epsilon=cap, **survey)
+    text = consent_text(made, question) if consent_file is None else _text(consent_file)
+    document = creation.campaign_from(
+        made,
+        question,
+        answers,
+        collector,
+        dealer,
+        dealing,
+        capacity,
+        _covariates(covariate),
+        consent=text,
+        consent_version=consent_version,
+        opens=opens,
+        closes=closes,
+        invitations=not public,
+        min_cell=min_cell,
+        rounds=rounds,
+    )
+    write_whole_bytes(out, document.to_bytes())
+    facts = {
+        "campaign": document.hash,
+        "link": f"{collector}/v1/campaigns/{document.hash}",
+        "file": str(out),
+        "mechanism": document.mechanism.to_dict(),
+        "guarantees": dict(document.promised or {}),
+        "protected_against_repeats": document.invitations,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    screen = console()
+    screen.print(f"Campaign {document.hash} in {out}: {document.mechanism!r}")
+    screen.print(f"Link for contributors: {facts['link']}")
+    for view in ("report", "cards", "dealer"):
+        screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
+    if dealing == "arrival" and document.deals:
+        screen.print(f"Cards come from decks of {n:,}: the guarantee is that of one deck.")
+    if public:
+        screen.print("NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations.", style="bold")
+
+
+@campaign.command("open")
+@operator_options
+@click.option("-n", "n", type=int, help="People dealt to: for a collector after enrolment.")
+@json_option
+def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
+    """Install the document at the servers and open it (or its enrolment)."""
+    operator = operator_of(**options)
+    operator.install()
+    _say(as_json, {"campaign": operator.campaign.hash} | operator.open(n))
+
+
+@campaign.command()
+@operator_options
+@json_option
+def deal(as_json: bool, **options: Any) -> None:
+    """End enrolment and deal to exactly those who enrolled."""
+    operator = operator_of(**options)
+    _say(as_json, {"campaign": operator.campaign.hash, "n": operator.deal()})
+
+
+@campaign.command()
+@operator_options
+@click.option("--decks", type=int, help="Decks dealt: for a collector on its own.")
+@json_option
+def close(decks: int | None, as_json: bool, **options: Any) -> None:
+    """Close for good: the dealer burns the cards, the collector takes no more reports."""
+    operator = operator_of(**options)
+    _say(as_json, {"campaign": operator.campaign.hash} | operator.close(decks))
+
+
+@campaign.command()
+@operator_options
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@click.option("--round", "round_number", type=int, default=0, show_default=True)
+@json_option
+def show(level: float, round_number: int, as_json: bool, **options: Any) -> None:
+    """Counts at the servers and, from the collector, the estimate so far."""
+    operator = operator_of(**options)
+    facts = {"campaign": operator.campaign.hash} | operator.show()
+    if operator.collector is not None and facts["collector"]["reports"]:
+        facts["estimate"] = operator.estimate(round_number, checks.level(level))
+    if as_json:
+        print_json(facts)
+        return
+    screen = console()
+    screen.print(f"Campaign {operator.campaign.hash}: {operator.campaign.question}")
+    for server in ("dealer", "collector"):
+        if server in facts:
+            counts = ", ".join(f"{k} {v}" for k, v in facts[server].items() if k != "campaign")
+            screen.print(f"{server}: {counts}")
+    if "estimate" in facts:
+        found = facts["estimate"]["estimate"]
+        final = "final" if facts["estimate"]["final"] else "so far"
+        for label, share, (low, high) in zip(
+            facts["estimate"]["labels"], found["frequencies"], found["interval"], strict=True
+        ):
+            screen.print(
+                f"{label}: {100 * share:.2f}% ({100 * low:.2f}% to {100 * high:.2f}%, "
+                f"{100 * level:g}%, {final})"
+            )
+
+
+@campaign.command()
+@operator_options
+@click.option("-o", "--out", type=FILE, required=True, help="A .parquet or .csv file.")
+@click.option("--round", "round_number", type=int, default=0, show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@json_option
+def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
+    """Write all reports as a report file, for `jrr estimate`."""
+    if out.suffix not in (".parquet", ".csv"):
+        raise checks.refusal("out", str(out), "a name that ends in .parquet or .csv")
+    if out.exists() and not force:
+        raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    operator = operator_of(**options)
+    kind = out.suffix[1:]
+    if kind == "csv":
+        header = operator.export("csv.json", round_number)
+        write_whole(out.with_name(out.name + ".json"), header.decode())
+    data = operator.export(kind, round_number)
+    write_whole_bytes(out, data)
+    _say(as_json, {"reports": str(out)})
+
+
+@click.command()
+@operator_options
+@click.option("--count", type=int, required=True, help="How many.")
+@click.option("-o", "--out", type=FILE, default=Path("invitations.csv"), show_default=True)
+@json_option
+def invite(count: int, out: Path, as_json: bool, **options: Any) -> None:
+    """Make one-time invitations, and tell the servers whom to accept.
+
+    The file is secret: whoever has an invitation can answer with it, and whoever has the file
+    can link what dealer and collector know of one person. Send the invitations out, then
+    delete it.
+    """
+    from jrr.services.operator import new_invitations
+
+    count = checks.integer("count", count, 1, 10_000_000)
+    if out.exists():
+        raise checks.refusal("out", str(out), "a file that does not exist yet")
+    operator = operator_of(**options)
+    made = new_invitations(count)
+    link = f"{operator.campaign.collector}/v1/campaigns/{operator.campaign.hash}"
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["invitation", "link"])
+    rows.writerows([entry, link] for entry in made)
+    write_whole(out, text.getvalue(), private=True)
+    try:
+        operator.install()
+        operator.invite(made)
+    except BaseException:
+        out.unlink(missing_ok=True)  # no server knows all of them
+        raise
+    _say(as_json, {"invitations": count, "file": str(out)})
+
+
+def operator_of(
+    file: Path, dealer_token: str | None, collector_token: str | None, ca: Path | None
+) -> "Operator":
+    """The operator of a campaign in a file."""
+    from jrr.services.client import Admin
+    from jrr.services.operator import Operator
+
+    document = read_campaign(file)
+    dealer = None
+    if dealer_token is not None and document.deals:
+        dealer = Admin(document.dealer["url"], dealer_token, ca)
+    collector = None
+    if collector_token is not None:
+        collector = Admin(document.collector, collector_token, ca)
+    return Operator(document, dealer, collector)
+
+
+def read_campaign(file: Path) -> "Campaign":
+    """A campaign's document."""
+    from jrr.protocol.campaign import Campaign
+
+    if not file.is_file():
+        raise checks.refusal("file", str(file), "a campaign's document that exists")
+    return Campaign.from_bytes(file.read_bytes())
+
+
+def _covariates(given: tuple[str, ...]) -> dict[str, list[str]]:
+    found = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise checks.refusal("covariate", text, "as region=north,south")
+        found[name.strip()] = [value.strip() for value in values.split(",")]
+    return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise JrrError(f"consent_file must be a text in UTF-8, got {file}") from None
+
+
+def _say(as_json: bool, facts: dict[str, Any]) -> None:
+    if as_json:
+        print_json(facts)
+        return
+    console().print(", ".join(f"{name}: {value}" for name, value in facts.items()))

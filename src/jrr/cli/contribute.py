@@ -1,0 +1,87 @@
+"""`jrr contribute`: one person's answer, perturbed on this device."""
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from jrr.cli.options import console, json_option, print_json
+from jrr.explain import show_epsilon
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("link")
+@click.option("--invitation", help="Your invitation; asked for where it is needed.")
+@click.option("--limit", type=float, required=True, help="Most ε you accept (view: cards).")
+@click.option("--dealer-limit", type=float, help="Most ε you accept (view: dealer).")
+@click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait.")
+@click.option("--round", "round_number", type=int, default=0, show_default=True)
+@click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
+@click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
+@click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
+@click.option("--state", type=FOLDER, help="Directory where reports wait to be received.")
+@click.option("--ca", type=FILE, help="Certificates to trust, in PEM.")
+@json_option
+def contribute(
+    link: str,
+    invitation: str | None,
+    limit: float,
+    dealer_limit: float | None,
+    patience: float,
+    round_number: int,
+    covariate: tuple[str, ...],
+    enrol: bool,
+    answer_from: IO[str] | None,
+    state: Path | None,
+    ca: Path | None,
+    as_json: bool,
+) -> None:
+    """Answer a campaign's question.
+
+    The answer is asked for (or read by --answer-from), never given on the command line, where
+    the shell would remember it. It is perturbed here; only the perturbed report is stored and
+    sent. After an interruption the same command sends the same report.
+    """
+    from jrr.services.client import Contributor
+
+    person = Contributor(
+        link,
+        invitation,
+        limit=limit,
+        dealer_limit=dealer_limit,
+        patience=patience,
+        state=state,
+        ca=ca,
+    )
+    campaign = person.campaign
+    screen = console()
+    if enrol:
+        person.enrol()
+        if as_json:
+            print_json({"campaign": campaign.hash, "enrolled": True})
+        else:
+            screen.print("Enrolled. Come back for your card when the cards are dealt.")
+        return
+    receipt = person.resume(round_number)
+    if receipt is None:
+        if answer_from is None:
+            screen.print(campaign.question)
+            screen.print(campaign.consent)
+            screen.print(
+                f"It costs you ε = {show_epsilon(campaign.guarantee('cards'))} against the "
+                f"collector and {campaign.colluders} colluders, "
+                f"{show_epsilon(campaign.guarantee('dealer'))} against dealer and collector."
+            )
+            answer = click.prompt("Your answer", type=click.Choice(campaign.labels))
+        else:
+            answer = answer_from.read().strip()
+        given = dict(text.partition("=")[::2] for text in covariate)
+        receipt = person.answer(answer, given, round_number)
+    if as_json:
+        print_json({"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded})
+    else:
+        card = "with" if receipt.carded else "without"
+        screen.print(f"Received (answered {card} a card). Thank you.")

@@ -1,0 +1,95 @@
+"""`jrr serve`: a dealer or a collector, and the token that its operator needs."""
+
+import hashlib
+import secrets
+import sys
+from pathlib import Path
+
+import click
+
+from jrr.cli.options import console, json_option, print_json
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group()
+def serve() -> None:
+    """Run a dealer or a collector.
+
+    Settings come from a TOML file (--config), then from the environment (JRR_DEALER_DATABASE,
+    JRR_COLLECTOR_ADMIN_TOKEN_SHA256, …), then from options. The two servers belong to two
+    parties: whoever runs both can put cards and reports together.
+    """
+
+
+def _options(command: click.Command) -> click.Command:
+    for option in (
+        click.Option(["--config"], type=FILE, help="TOML file with settings."),
+        click.Option(["--database"], help="sqlite:///file.db or postgresql://…"),
+        click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
+        click.Option(["--port"], type=int, help="Port; 0 takes a free one.  [default: 8000]"),
+        click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
+    ):
+        command.params.append(option)
+    return command
+
+
+def _run(
+    role: str,
+    config: Path | None,
+    database: str | None,
+    host: str | None,
+    port: int | None,
+    migrate: bool,
+    as_json: bool,
+) -> None:
+    from jrr.errors import MissingExtraError
+
+    try:
+        from jrr.services import server, settings
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    loaded = settings.load(role, config, database=database, host=host, port=port)
+
+    def ready(url: str) -> None:
+        if as_json:
+            print_json({"role": role, "url": url})
+        else:
+            console().print(f"The {role} listens on {url}; Ctrl-C stops it.")
+        sys.stdout.flush()
+
+    try:
+        server.serve(loaded, migrate, ready)
+    except KeyboardInterrupt:
+        return  # it stopped cleanly before it said so
+
+
+@serve.command()
+def dealer(**options: object) -> None:
+    """Deal cards; never sees an answer."""
+    _run("dealer", **options)  # type: ignore[arg-type]
+
+
+@serve.command()
+def collector(**options: object) -> None:
+    """Collect perturbed reports and estimate; never sees a card."""
+    _run("collector", **options)  # type: ignore[arg-type]
+
+
+for server_command in (dealer, collector):
+    _options(server_command)
+
+
+@serve.command()
+@json_option
+def token(as_json: bool) -> None:
+    """Make an admin token: the server is given its hash, the operator keeps it."""
+    made = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(made.encode()).hexdigest()
+    if as_json:
+        print_json({"token": made, "admin_token_sha256": digest})
+        return
+    print(f"token (secret):     {made}")
+    print(f"admin_token_sha256: {digest}")

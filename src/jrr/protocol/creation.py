@@ -1,0 +1,61 @@
+"""From a plan to a campaign."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.plan import Plan, plan
+from jrr.protocol.campaign import ARRIVAL, ENROL, Campaign
+
+
+def planned_for(people: int, dealing: str) -> int:
+    """The n to plan for, so that the guarantee holds for the decks that will be dealt.
+
+    Enrolment fixes n later. Decks of an odd size hide a little less than the even ones around
+    them, and larger decks more than smaller ones: planning for the odd number at or below the
+    fewest people makes the promise hold for every larger n.
+    """
+    people = checks.integer("n", people, 2)
+    if dealing != ENROL:
+        return people
+    return max(3, people - (people + 1) % 2)
+
+
+def campaign_from(
+    made: Plan,
+    question: str,
+    labels: Sequence[str],
+    collector: str,
+    dealer: str | None = None,
+    dealing: str = ARRIVAL,
+    capacity: int | None = None,
+    covariates: Mapping[str, Sequence[str]] | None = None,
+    **more: Any,
+) -> Campaign:
+    """The campaign that asks a question by a plan's mechanism."""
+    deals = made.mechanism.moments.deck is not None
+    if deals and dealer is None:
+        raise JrrError("dealer must be an address: the mechanism deals cards")
+    if len(labels) != made.request.k:
+        raise checks.refusal("labels", list(labels), f"{made.request.k} labels, one per answer")
+    least = made.request.n
+    if capacity is None:
+        capacity = least if dealing == ARRIVAL else 10 * least
+    return Campaign(
+        question,
+        tuple(labels),
+        made.mechanism,
+        {"kind": "server", "url": dealer} if deals else {"kind": "none"},
+        collector,
+        made.request.colluders if deals else 0,
+        dealing,
+        capacity,
+        covariates={name: tuple(values) for name, values in (covariates or {}).items()},
+        **more,
+    )
+
+
+def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:
+    """A plan for a campaign; see `planned_for`."""
+    return plan(planned_for(people, dealing), epsilon, **options)

@@ -1,0 +1,97 @@
+"""One writer for many requests: jobs that wait at the same time share a commit.
+
+A request is answered only after the commit that holds its change. Waiting for the disk once for
+many requests is what makes full synchronisation affordable.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from jrr.services.problems import Problem
+
+T = TypeVar("T")
+Job = Callable[[Connection], T]
+MOST = 512  # jobs per commit
+
+
+class _Waiting(NamedTuple):
+    job: Job[Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+
+
+class Writer:
+    """A thread that runs jobs in transactions, one after another.
+
+    A job checks everything first and writes last: a Problem it raises must leave nothing.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
+        self._thread.start()
+
+    async def run(self, job: Job[T]) -> T:
+        """The job's result, once it is committed."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Waiting(job, loop, future))
+        return await future
+
+    def close(self) -> None:
+        """Finish what waits, then stop."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            first = self._jobs.get()
+            if first is None:
+                return
+            batch, last = [first], False
+            while len(batch) < MOST and not self._jobs.empty():
+                more = self._jobs.get()
+                if more is None:
+                    last = True
+                    break
+                batch.append(more)
+            self._answer(batch, self._together(batch))
+            if last:
+                return
+
+    def _together(self, batch: list[_Waiting]) -> list[Any]:
+        try:
+            with self._engine.begin() as connection:
+                return [_outcome(waiting.job, connection) for waiting in batch]
+        except Exception as error:
+            if len(batch) == 1:
+                return [error]
+        # One of them broke the transaction: let each stand on its own.
+        return [self._together([waiting])[0] for waiting in batch]
+
+    @staticmethod
+    def _answer(batch: list[_Waiting], outcomes: list[Any]) -> None:
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            waiting.loop.call_soon_threadsafe(_settle, waiting.future, outcome)
+
+
+def _outcome(job: Job[Any], connection: Connection) -> Any:
+    try:
+        return job(connection)
+    except Problem as problem:
+        return problem
+
+
+def _settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
+    if future.done():  # the client has gone
+        return
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

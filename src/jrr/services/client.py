@@ -1,0 +1,221 @@
+"""A contributor's own client, and the operator's: standard library only, no redirects."""
+
+import json
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.files import write_whole
+from jrr.mechanisms.base import Rng
+from jrr.protocol import contributor as protocol
+from jrr.protocol.campaign import Campaign
+from jrr.protocol.contributor import Call, Limits, Receipt, Reply, Save, Step, Wait
+from jrr.protocol.identity import invitation_secret, new_invitation
+
+MOST_READ = 4 << 20  # bytes of a reply that are read
+T = TypeVar("T")
+
+
+class Contributor:
+    """One person's part in a campaign, on that person's own device.
+
+    Checks that dealer and collector serve the same campaign and that it costs no more than the
+    limits, gets a card (or answers without one when none is to be had within the patience),
+    perturbs the answer, keeps the perturbed report in the directory `state`, and sends it until
+    the collector has committed it. The true answer is neither stored, logged nor sent.
+    """
+
+    def __init__(
+        self,
+        link: str,
+        invitation: str | None = None,
+        *,
+        limit: float,
+        dealer_limit: float | None = None,
+        patience: float = 30.0,
+        state: str | Path | None = None,
+        ca: str | Path | None = None,
+        rng: Rng = None,
+    ) -> None:
+        self._collector, self.name = protocol.split_link(link)
+        self._link = link.strip()
+        self._limits = Limits(
+            checks.epsilon("limit", limit),
+            None if dealer_limit is None else checks.epsilon("dealer_limit", dealer_limit),
+            checks.real("patience", patience, "seconds >= 0", 0.0),
+        )
+        self._state = Path(state) if state is not None else default_state()
+        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._invitation = None if invitation is None else invitation_secret(invitation)
+        self._http = Http(ca)
+        self._rng = rng
+        self._campaign: Campaign | None = None
+
+    @property
+    def campaign(self) -> Campaign:
+        """What is asked and promised; fetched once and checked."""
+        if self._campaign is None:
+            self._campaign = self._drive(protocol.fetch(self._link, self._limits))
+        return self._campaign
+
+    def enrol(self) -> None:
+        """Take a place in the next deal, where the campaign enrols first."""
+        self._drive(protocol.enrol(self.campaign, self._secret(), self._limits))
+
+    def answer(
+        self,
+        answer: str | int,
+        covariates: Mapping[str, str] | None = None,
+        round_number: int = 0,
+    ) -> Receipt:
+        """Answer once; a report that was made before is sent again instead of a new one."""
+        campaign = self.campaign
+        waiting = self.resume(round_number)
+        if waiting is not None:
+            return waiting
+        value = answer
+        if isinstance(answer, str):
+            checks.one_of("answer", answer, campaign.labels)
+            value = campaign.labels.index(answer)
+        conversation = protocol.contribute(
+            campaign,
+            self._secret(),
+            checks.integer("answer", value, 0, campaign.mechanism.k - 1),
+            self._limits,
+            covariates,
+            round_number,
+            self._rng,
+        )
+        return self._drive(conversation, round_number)
+
+    def resume(self, round_number: int = 0) -> Receipt | None:
+        """Send a report that was saved and perhaps not received; None where there is none."""
+        path = self._path(round_number)
+        if not path.exists():
+            return None
+        body = path.read_bytes()
+        return self._drive(protocol.send(self.campaign, body, self._limits.patience))
+
+    def _path(self, round_number: int) -> Path:
+        return self._state / f"{self.name}-{round_number}.report"
+
+    def _save(self, body: bytes, round_number: int) -> None:
+        write_whole(self._path(round_number), body.decode(), private=True)
+
+    def _secret(self) -> bytes:
+        if self._invitation is not None:
+            return self._invitation
+        if self.campaign.invitations:
+            raise JrrError("invitation must be given: this campaign is by invitation only")
+        # Anybody may answer: a name of one's own, kept so that trying again is the same person.
+        path = self._state / f"{self.name}.secret"
+        if not path.exists():
+            write_whole(path, new_invitation(), private=True)
+        return invitation_secret(path.read_text())
+
+    def _drive(self, steps: Generator[Step, Reply | None, T], round_number: int = 0) -> T:
+        reply: Reply | None = None
+        try:
+            while True:
+                step = steps.send(reply)
+                reply = None
+                if isinstance(step, Call):
+                    reply = self._http.call(step)
+                elif isinstance(step, Wait):
+                    time.sleep(step.seconds)
+                elif isinstance(step, Save):
+                    self._save(step.body, round_number)
+        except StopIteration as finished:
+            result: T = finished.value
+            return result
+
+
+class Admin:
+    """The operator's side of one server."""
+
+    def __init__(self, address: str, token: str, ca: str | Path | None = None) -> None:
+        self.address = address
+        self._http = Http(ca, {"Authorization": f"Bearer {token}"}, timeout=600.0)
+
+    def get(self, path: str) -> Any:
+        """A JSON reply."""
+        return json.loads(self.get_bytes(path))
+
+    def get_bytes(self, path: str) -> bytes:
+        """A reply as it is."""
+        return self._checked("GET", path, None)
+
+    def put(self, path: str, body: bytes) -> Any:
+        """Store something."""
+        return json.loads(self._checked("PUT", path, body))
+
+    def post(self, path: str, document: Any = None) -> Any:
+        """Do something."""
+        return json.loads(self._checked("POST", path, json.dumps(document).encode()))
+
+    def _checked(self, method: str, path: str, body: bytes | None) -> bytes:
+        reply = self._http.request(method, self.address + path, body, most=-1)
+        if reply.status == 0:
+            raise JrrError(f"{self.address} must answer, but cannot be reached")
+        if reply.status >= 400:
+            try:
+                detail = json.loads(reply.body).get("detail", "")
+            except (ValueError, AttributeError):
+                detail = ""
+            raise JrrError(
+                f"{self.address} refused ({reply.status}): {detail or 'no reason given'}"
+            )
+        return reply.body
+
+
+class Http:
+    """Requests that follow no redirect and read no endless reply."""
+
+    def __init__(
+        self,
+        ca: str | Path | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
+        self._opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=trust), _NoRedirect()
+        )
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._timeout = timeout
+
+    def call(self, call: Call) -> Reply:
+        """Make a protocol's call."""
+        method = "GET" if call.body is None else "POST"
+        return self.request(method, call.address, call.body, MOST_READ)
+
+    def request(self, method: str, address: str, body: bytes | None, most: int) -> Reply:
+        """One request; status 0 where nothing came back."""
+        request = urllib.request.Request(address, body, self._headers, method=method)
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                return Reply(response.status, response.read(most))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, error.read(most))
+        except (OSError, ValueError):  # no connection, no time, no HTTP
+            return Reply(0)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Never: a redirected report would go to somebody else."""
+        return
+
+
+def default_state() -> Path:
+    """Where reports wait until they are received."""
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "jrr"

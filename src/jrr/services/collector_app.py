@@ -1,0 +1,322 @@
+"""The collector's server: it takes perturbed reports and never sees a card."""
+
+import asyncio
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fastapi import Depends, FastAPI, Request, Response
+from sqlalchemy import Connection, Engine, insert, select, update
+
+from jrr import checks, wire
+from jrr.errors import JrrError
+from jrr.estimate import difference
+from jrr.mechanisms import Mechanism
+from jrr.protocol.campaign import ENROL, Campaign
+from jrr.protocol.messages import StoredReport, parse, read_report
+from jrr.services import holding
+from jrr.services.batch import Writer
+from jrr.services.database import scrub
+from jrr.services.holding import CLOSED, NEW, OPEN, campaign_of, check_invited, find
+from jrr.services.problems import Problem, gone, too_early
+from jrr.services.settings import Settings
+from jrr.services.tables import collector_campaigns as campaigns
+from jrr.services.tables import collector_invited as invited
+from jrr.services.tables import reports
+from jrr.services.web import Clock, admin_only, body_schema, check_times, make_app, utc_now
+from jrr.tally import Tally
+
+ROWS = 20_000  # reports counted at a time
+REPORT = body_schema(
+    pseudonym={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    round={"type": "integer", "minimum": 0},
+    carded={"type": "boolean"},
+    report={},
+    covariates={"type": "object", "additionalProperties": {"type": "string"}},
+)
+
+
+def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
+    """The application on a database that is up to date."""
+    writer = Writer(engine)
+    app = make_app("jrr collector", settings, engine, writer)
+    admin = [Depends(admin_only(settings))]
+    documents: dict[str, bytes] = {}
+
+    @app.get("/v1/campaigns/{name}")
+    async def document(name: str) -> Response:
+        """The campaign's bytes."""
+        if name not in documents:  # they never change
+            row = await writer.run(lambda connection: find(connection, campaigns, name))
+            documents[name] = bytes(row.document)
+        return Response(documents[name], media_type="application/json")
+
+    @app.get("/v1/campaigns/{name}/status")
+    async def status(name: str) -> dict[str, Any]:
+        """State, and how many people were dealt cards."""
+        row = await writer.run(lambda connection: find(connection, campaigns, name))
+        return {"state": row.state, "n": row.n}
+
+    @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
+    async def receive(name: str, request: Request, response: Response) -> dict[str, Any]:
+        """Take a report once; the same again is fine, another one is a conflict."""
+        body = await request.body()
+        new = await writer.run(lambda connection: _receive(connection, name, body, clock))
+        response.status_code = 201 if new else 200
+        return {"received": True}
+
+    @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
+    async def install(name: str, request: Request, response: Response) -> dict[str, Any]:
+        """Hold a campaign."""
+        body = await request.body()
+        new = await writer.run(
+            holding.install(campaigns, name, body, lambda campaign: {"decks": None})
+        )
+        response.status_code = 201 if new else 200
+        return {"new": new}
+
+    @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
+    async def invite(name: str, request: Request) -> dict[str, Any]:
+        """Accept more pseudonyms."""
+        job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=True)
+        return {"invited": await writer.run(job)}
+
+    @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
+    async def open_campaign(name: str, request: Request) -> dict[str, Any]:
+        """Begin to take reports; after enrolment, n says how many were dealt cards."""
+        n = parse(await request.body(), "n")["n"]
+        return {"state": await writer.run(lambda connection: _open(connection, name, n))}
+
+    @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
+    async def close(name: str, request: Request) -> dict[str, Any]:
+        """Take no more; decks says how many the dealer dealt from."""
+        decks = parse(await request.body(), "decks")["decks"]
+        result = await writer.run(lambda connection: _close(connection, name, decks))
+        await asyncio.to_thread(scrub, engine, "reports", "invited")
+        return result
+
+    @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
+    async def show(name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        return await writer.run(lambda connection: _show(connection, name))
+
+    @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
+    async def estimate(
+        name: str, by: str | None = None, round: str = "0", level: str = "0.95"
+    ) -> dict[str, Any]:
+        """The estimate so far, or the final one."""
+        number, wanted = _number("round", round), checks.level(_real("level", level))
+        return await asyncio.to_thread(_estimate, engine, name, number, by, wanted)
+
+    @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin)
+    async def export(name: str, format: str = "parquet", round: str = "0") -> Response:
+        """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
+        kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
+        data = await asyncio.to_thread(_export, engine, name, _number("round", round), kind)
+        return Response(data, media_type="application/octet-stream")
+
+    return app
+
+
+def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bool:
+    row = find(connection, campaigns, name)
+    campaign = campaign_of(row)
+    if row.state == NEW:
+        raise too_early("the campaign is not open")
+    given = _read(campaign, _mechanism(row, campaign), body)
+    check_invited(connection, invited, campaign, name, given.name)
+    known = connection.execute(
+        select(reports).where(reports.c.campaign == name, reports.c.pseudonym == given.name)
+    ).one_or_none()
+    if known is not None:
+        kept = (known.round, known.carded, bytes(known.report), known.covariates)
+        if kept != (given.round, given.carded, given.report, given.covariates):
+            raise Problem(409, "conflict", "another report was received under this pseudonym")
+        return False
+    # A repeat is answered also after the end: its sender may not have heard the first answer.
+    if row.state == CLOSED:
+        raise gone("the campaign is closed")
+    check_times(campaign, clock())
+    if not campaign.invitations and holding.count(connection, reports, name) >= (
+        campaign.capacity * campaign.rounds
+    ):
+        raise Problem(409, "full", "the campaign has all the reports it can take")
+    connection.execute(
+        insert(reports).values(
+            campaign=name,
+            pseudonym=given.name,
+            round=given.round,
+            carded=given.carded,
+            report=given.report,
+            covariates=given.covariates,
+        )
+    )
+    return True
+
+
+def _read(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
+    try:
+        return read_report(campaign, mechanism, body)
+    except JrrError as error:  # inside a job it must be a problem, or the batch would fail
+        raise Problem(422, "refused", str(error)) from None
+
+
+def _mechanism(row: Any, campaign: Campaign) -> Mechanism:
+    return campaign.mechanism if row.n is None else campaign.for_people(row.n)
+
+
+def _open(connection: Connection, name: str, n: object) -> str:
+    row = find(connection, campaigns, name, lock=True)
+    campaign = campaign_of(row)
+    if row.state == CLOSED:
+        raise gone("the campaign is closed")
+    if row.state == OPEN:
+        if n != row.n:
+            raise Problem(409, "conflict", f"the campaign is open for n={row.n}")
+        return OPEN
+    enrolled = campaign.deals and campaign.dealing == ENROL
+    try:
+        if enrolled:
+            campaign.for_people(checks.integer("n", n, 2))
+        elif n is not None:
+            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+    except JrrError as error:
+        raise Problem(422, "refused", str(error)) from None
+    values = {"state": OPEN, "n": n}
+    connection.execute(update(campaigns).where(campaigns.c.campaign == name).values(**values))
+    return OPEN
+
+
+def _close(connection: Connection, name: str, decks: object) -> dict[str, Any]:
+    row = find(connection, campaigns, name, lock=True)
+    if row.state != CLOSED:
+        try:
+            number = None if decks is None else checks.integer("decks", decks, 1, 10**12)
+        except JrrError as error:
+            raise Problem(422, "refused", str(error)) from None
+        connection.execute(
+            update(campaigns).where(campaigns.c.campaign == name).values(state=CLOSED, decks=number)
+        )
+    return {"state": CLOSED, "reports": holding.count(connection, reports, name)}
+
+
+def _show(connection: Connection, name: str) -> dict[str, Any]:
+    row = find(connection, campaigns, name)
+    return {
+        "campaign": name,
+        "state": row.state,
+        "n": row.n,
+        "invited": holding.count(connection, invited, name),
+        "reports": holding.count(connection, reports, name),
+    }
+
+
+def _estimate(
+    engine: Engine, name: str, round_number: int, by: str | None, level: float
+) -> dict[str, Any]:
+    """Counts in batches; groups below the campaign's smallest cell are left out."""
+    with engine.connect() as connection:
+        row = find(connection, campaigns, name)
+        campaign = campaign_of(row)
+        if by is not None:
+            checks.one_of("by", by, tuple(campaign.covariates))
+        mechanism = _mechanism(row, campaign)
+        tallies: dict[str, Tally] = {}
+        for block, packed, carded, covariates in _blocks(connection, name, round_number, mechanism):
+            groups: dict[str, list[int]] = defaultdict(list)
+            for at, text in enumerate(covariates):
+                groups["" if by is None else json.loads(text)[by]].append(at)
+            for group, rows in groups.items():
+                counted = mechanism.tally(packed[rows], carded[rows])
+                tallies[group] = tallies[group] + counted if group in tallies else counted
+            del block
+        decks = row.decks
+    if not tallies:
+        raise Problem(409, "no-reports", "no report has been received yet")
+    whole = sum(tallies.values())
+    assert isinstance(whole, Tally)  # of at least one
+    size = mechanism.moments.deck
+    fewest = 1 if size is None else max(1, -(-whole.n_carded // size))
+    used = max(fewest, decks or 1)
+    document: dict[str, Any] = {
+        "campaign": name,
+        "state": row.state,
+        "final": row.state == CLOSED,
+        "question": campaign.question,
+        "labels": list(campaign.labels),
+        "mechanism": mechanism.to_dict(),
+        "carded": whole.n_carded,
+        "cardless": whole.n_cardless,
+        "decks": used,
+        "estimate": mechanism.estimate(whole, used).to_dict(level),
+    }
+    if by is not None:
+        shown = {
+            group: mechanism.estimate(tally, used)
+            for group, tally in sorted(tallies.items())
+            if tally.n >= campaign.min_cell
+        }
+        document["groups"] = [{"name": g} | e.to_dict(level) for g, e in shown.items()]
+        document["groups_too_small"] = len(tallies) - len(shown)
+        names = list(shown)
+        document["differences"] = [
+            {"first": a, "second": b} | _gap(difference(shown[a], shown[b], same_deck=True), level)
+            for at, a in enumerate(names)
+            for b in names[at + 1 :]
+        ]
+    return document
+
+
+def _gap(found: Any, level: float) -> dict[str, Any]:
+    low, high = found.interval(level)
+    return {
+        "difference": found.frequencies.tolist(),
+        "interval": [list(ends) for ends in zip(low.tolist(), high.tolist(), strict=True)],
+    }
+
+
+def _blocks(
+    connection: Connection, name: str, round_number: int, mechanism: Mechanism
+) -> Iterator[tuple[int, Any, Any, list[str]]]:
+    """Reports of a round by the order of their hashes, some at a time."""
+    query = (
+        select(reports.c.report, reports.c.carded, reports.c.covariates)
+        .where(reports.c.campaign == name, reports.c.round == round_number)
+        .order_by(reports.c.pseudonym)
+    )
+    result = connection.execution_options(stream_results=True, yield_per=ROWS).execute(query)
+    for number, part in enumerate(result.partitions(ROWS)):
+        joined = b"".join(bytes(report) for report, _, _ in part)
+        rows = np.frombuffer(joined, np.uint8).reshape(len(part), wire.width(mechanism))
+        carded = np.array([flag for _, flag, _ in part], np.bool_)
+        yield number, wire.unpack(mechanism, rows), carded, [text for _, _, text in part]
+
+
+def _export(engine: Engine, name: str, round_number: int, kind: str) -> bytes:
+    from jrr.services.export import write_reports
+
+    with engine.connect() as connection, tempfile.TemporaryDirectory() as folder:
+        row = find(connection, campaigns, name)
+        campaign = campaign_of(row)
+        mechanism = _mechanism(row, campaign)
+        blocks = _blocks(connection, name, round_number, mechanism)
+        path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
+        write_reports(path, campaign, mechanism, row.decks or 1, blocks)
+        return (path.with_name(path.name + ".json") if kind == "csv.json" else path).read_bytes()
+
+
+def _number(argument: str, value: str) -> int:
+    if not value.isascii() or not value.isdecimal() or len(value) > 6:
+        raise checks.refusal(argument, value, "a whole number")
+    return int(value)
+
+
+def _real(argument: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise checks.refusal(argument, value, "a number") from None

@@ -1,0 +1,239 @@
+"""The dealer's server: it gives out cards and never sees an answer."""
+
+import asyncio
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from sqlalchemy import Connection, Engine, func, insert, select, update
+
+from jrr.protocol.campaign import ENROL, Campaign
+from jrr.protocol.dealer import Dealer
+from jrr.protocol.messages import named, parse
+from jrr.services import holding
+from jrr.services.batch import Writer
+from jrr.services.database import scrub
+from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
+from jrr.services.keyfiles import KeyFiles
+from jrr.services.problems import Problem, gone, too_early, unknown_name
+from jrr.services.settings import Settings
+from jrr.services.tables import dealer_campaigns as campaigns
+from jrr.services.tables import dealer_invited as invited
+from jrr.services.tables import seats
+from jrr.services.web import Clock, admin_only, body_schema, check_times, make_app, utc_now
+
+PSEUDONYM = body_schema(pseudonym={"type": "string", "pattern": "^[0-9a-f]{64}$"})
+
+
+def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
+    """The application on a database that is up to date."""
+    writer = Writer(engine)
+    desk = _Desk(KeyFiles(settings.keys), clock)
+    app = make_app("jrr dealer", settings, engine, writer)
+    admin = [Depends(admin_only(settings))]
+    documents: dict[str, bytes] = {}
+
+    @app.get("/v1/campaigns/{name}")
+    async def document(name: str) -> Response:
+        """The campaign's bytes."""
+        if name not in documents:  # they never change
+            row = await writer.run(lambda connection: find(connection, campaigns, name))
+            documents[name] = bytes(row.document)
+        return Response(documents[name], media_type="application/json")
+
+    @app.get("/v1/campaigns/{name}/status")
+    async def status(name: str) -> dict[str, Any]:
+        """State, and how many people were dealt cards."""
+        row = await writer.run(lambda connection: find(connection, campaigns, name))
+        return {"state": row.state, "n": row.n}
+
+    @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
+    async def enrol(name: str, request: Request, response: Response) -> dict[str, Any]:
+        """Enrol for the next deal; again changes nothing."""
+        who = named(parse(await request.body(), "pseudonym"))
+        new = await writer.run(lambda connection: desk.enrol(connection, name, who))
+        response.status_code = 201 if new else 200
+        return {"enrolled": True}
+
+    @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
+    async def cards(name: str, request: Request) -> dict[str, Any]:
+        """One's cards, one per round; the same ones however often one asks."""
+        who = named(parse(await request.body(), "pseudonym"))
+        return await writer.run(lambda connection: desk.cards(connection, name, who))
+
+    @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
+    async def install(name: str, request: Request, response: Response) -> dict[str, Any]:
+        """Hold a campaign; makes its key."""
+        body = await request.body()
+        new = await writer.run(holding.install(campaigns, name, body, desk.secrets))
+        response.status_code = 201 if new else 200
+        return {"new": new}
+
+    @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
+    async def invite(name: str, request: Request) -> dict[str, Any]:
+        """Accept more pseudonyms."""
+        job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=False)
+        return {"invited": await writer.run(job)}
+
+    @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
+    async def open_campaign(name: str) -> dict[str, Any]:
+        """Begin: enrolment, or dealing on arrival."""
+        return {"state": await writer.run(lambda connection: desk.open(connection, name))}
+
+    @app.post("/v1/admin/campaigns/{name}/deal", dependencies=admin)
+    async def deal(name: str) -> dict[str, Any]:
+        """End enrolment and deal to exactly those who enrolled."""
+        return await writer.run(lambda connection: desk.deal(connection, name))
+
+    @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
+    async def close(name: str) -> dict[str, Any]:
+        """Close and burn: nothing that is left can expose anybody."""
+        result = await writer.run(lambda connection: desk.close(connection, name))
+        await asyncio.to_thread(scrub, engine, "seats", "invited")
+        return result
+
+    @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
+    async def show(name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        return await writer.run(lambda connection: desk.show(connection, name))
+
+    return app
+
+
+class _Desk:
+    """Jobs of the dealer; each checks first and writes last."""
+
+    def __init__(self, keys: KeyFiles, clock: Clock) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._dealers: dict[str, Dealer] = {}
+
+    def secrets(self, campaign: Campaign) -> dict[str, Any]:
+        """What a new campaign's row holds besides the document."""
+        if not campaign.deals or campaign.dealer["kind"] != "server":
+            raise Problem(422, "refused", "the campaign must have this kind of dealer")
+        _, wrapped = self._keys.create(campaign.hash)
+        return {"wrapped_key": wrapped, "arrivals": 0}
+
+    def open(self, connection: Connection, name: str) -> str:
+        row = find(connection, campaigns, name, lock=True)
+        if row.state == CLOSED:
+            raise gone("the campaign is closed")
+        if row.state != NEW:
+            return str(row.state)
+        state = ENROLLING if campaign_of(row).dealing == ENROL else OPEN
+        _set(connection, name, state=state)
+        return state
+
+    def enrol(self, connection: Connection, name: str, who: bytes) -> bool:
+        row = find(connection, campaigns, name, lock=True)
+        campaign = campaign_of(row)
+        if campaign.dealing != ENROL:
+            raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
+        if row.state == NEW:
+            raise too_early("enrolment has not begun")
+        if row.state == CLOSED:
+            raise gone("the campaign is closed")
+        check_times(campaign, self._clock())
+        check_invited(connection, invited, campaign, name, who)
+        if _seat(connection, name, who) is not None:
+            return False
+        if row.state != ENROLLING:
+            raise gone("enrolment has ended")
+        if row.arrivals >= campaign.capacity:
+            raise Problem(409, "full", "every place is taken")
+        connection.execute(insert(seats).values(campaign=name, pseudonym=who))
+        _set(connection, name, arrivals=row.arrivals + 1)
+        return True
+
+    def deal(self, connection: Connection, name: str) -> dict[str, Any]:
+        row = find(connection, campaigns, name, lock=True)
+        campaign = campaign_of(row)
+        if row.state == OPEN:
+            return {"n": row.n}
+        if row.state != ENROLLING:
+            raise Problem(409, "wrong-state", f"the campaign must be enrolling, it is {row.state}")
+        n = holding.count(connection, seats, name)
+        campaign.for_people(n)  # too few people would break the guarantee: refused
+        # By the order of the hashes, which has nothing to do with who came when.
+        ranked = select(
+            seats.c.pseudonym,
+            (func.row_number().over(order_by=seats.c.pseudonym) - 1).label("rank"),
+        ).where(seats.c.campaign == name)
+        ranks = ranked.subquery()
+        connection.execute(
+            update(seats)
+            .values(block=0, seat=ranks.c.rank)
+            .where(seats.c.campaign == name, seats.c.pseudonym == ranks.c.pseudonym)
+        )
+        _set(connection, name, state=OPEN, n=n)
+        return {"n": n}
+
+    def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
+        row = find(connection, campaigns, name, lock=True)
+        campaign = campaign_of(row)
+        if row.state in (NEW, ENROLLING):
+            raise too_early("the cards are not dealt yet")
+        if row.state == CLOSED:
+            raise gone("the cards are burned")
+        check_times(campaign, self._clock())
+        dealer = self._dealer(row, campaign)
+        held = _seat(connection, name, who)
+        if held is None:
+            if campaign.dealing == ENROL:
+                raise unknown_name()
+            check_invited(connection, invited, campaign, name, who)
+            if row.arrivals >= campaign.capacity:
+                raise Problem(404, "no-card-left", "every card is dealt: answer without one")
+            held = dealer.place(row.arrivals)
+            connection.execute(
+                insert(seats).values(campaign=name, pseudonym=who, block=held[0], seat=held[1])
+            )
+            _set(connection, name, arrivals=row.arrivals + 1)
+        return {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*held)}
+
+    def close(self, connection: Connection, name: str) -> dict[str, Any]:
+        row = find(connection, campaigns, name, lock=True)
+        campaign = campaign_of(row)
+        size = campaign.mechanism.moments.deck
+        blocks = 1 if campaign.dealing == ENROL or size is None else -(-row.arrivals // size)
+        self._dealers.pop(name, None)
+        self._keys.burn(name)  # first: from here on nothing below matters for privacy
+        _set(connection, name, state=CLOSED, wrapped_key=None)
+        return {"state": CLOSED, "n": row.n, "decks": max(1, blocks)}
+
+    def show(self, connection: Connection, name: str) -> dict[str, Any]:
+        row = find(connection, campaigns, name)
+        return {
+            "campaign": name,
+            "state": row.state,
+            "n": row.n,
+            "invited": holding.count(connection, invited, name),
+            "seats": holding.count(connection, seats, name),
+        }
+
+    def _dealer(self, row: Any, campaign: Campaign) -> Dealer:
+        known = self._dealers.get(row.campaign)
+        if known is not None:
+            return known
+        key = None
+        if row.wrapped_key is not None:
+            key = self._keys.unwrap(row.campaign, bytes(row.wrapped_key))
+        if key is None:
+            raise gone("the cards are burned")
+        mechanism = campaign.mechanism if row.n is None else campaign.for_people(row.n)
+        made = Dealer(mechanism, key, campaign.rounds)
+        self._dealers[row.campaign] = made
+        return made
+
+
+def _seat(connection: Connection, name: str, who: bytes) -> tuple[int, int] | None:
+    row = connection.execute(
+        select(seats.c.block, seats.c.seat).where(
+            seats.c.campaign == name, seats.c.pseudonym == who
+        )
+    ).one_or_none()
+    return None if row is None else (row.block, row.seat)
+
+
+def _set(connection: Connection, name: str, **values: Any) -> None:
+    connection.execute(update(campaigns).where(campaigns.c.campaign == name).values(**values))

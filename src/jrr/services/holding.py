@@ -1,0 +1,118 @@
+"""Campaigns that a server holds: installing, inviting, looking up. Alike for both roles."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+
+from jrr import checks
+from jrr.errors import JrrError
+from jrr.protocol.campaign import Campaign, hash_of, read_campaign
+from jrr.protocol.messages import parse
+from jrr.services.problems import Problem, gone, unknown_campaign, unknown_name
+
+NEW, ENROLLING, OPEN, CLOSED = "new", "enrolling", "open", "closed"
+
+
+def campaign_of(row: Any) -> Campaign:
+    """The campaign in a row; parsed once."""
+    return read_campaign(bytes(row.document))
+
+
+def find(connection: Connection, campaigns: Table, name: str, lock: bool = False) -> Any:
+    """The row of a campaign, or a problem."""
+    query = select(campaigns).where(campaigns.c.campaign == name)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise unknown_campaign()
+    return row
+
+
+def install(
+    campaigns: Table, name: str, body: bytes, more: Callable[[Campaign], dict[str, Any]]
+) -> Callable[[Connection], bool]:
+    """A job that stores a document; True where it is new. The same again changes nothing."""
+    if hash_of(body) != name:
+        raise JrrError("campaign must have the hash that its address names")
+    campaign = read_campaign(body)
+
+    def job(connection: Connection) -> bool:
+        known = connection.execute(
+            select(campaigns.c.campaign).where(campaigns.c.campaign == name)
+        ).one_or_none()
+        if known is not None:
+            return False
+        connection.execute(
+            insert(campaigns).values(
+                campaign=name, document=body, state=NEW, n=None, **more(campaign)
+            )
+        )
+        return True
+
+    return job
+
+
+def invite(
+    campaigns: Table, invited: Table, name: str, body: bytes, rounds_each: bool
+) -> Callable[[Connection], int]:
+    """A job that adds hashes of pseudonyms; how many there are in all."""
+    listed = parse(body, "names")["names"]
+    if not isinstance(listed, list) or len(listed) > 100_000:
+        raise JrrError("names must be a list of at most 100000 hashes")
+    hashes = sorted({_hash(entry) for entry in listed})
+
+    def job(connection: Connection) -> int:
+        row = find(connection, campaigns, name, lock=True)
+        campaign = campaign_of(row)
+        if row.state == CLOSED:
+            raise gone("the campaign is closed")
+        if not campaign.invitations:
+            raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
+        if hashes:
+            upsert = insert_sqlite if connection.dialect.name == "sqlite" else insert_postgresql
+            connection.execute(
+                upsert(invited).on_conflict_do_nothing(),
+                [{"campaign": name, "pseudonym": entry} for entry in hashes],
+            )
+        total = count(connection, invited, name)
+        if total > campaign.capacity * (campaign.rounds if rounds_each else 1):
+            connection.rollback()
+            raise Problem(409, "full", f"more invitations than the capacity {campaign.capacity}")
+        return total
+
+    return job
+
+
+def check_invited(
+    connection: Connection, invited: Table, campaign: Campaign, name: str, pseudonym: bytes
+) -> None:
+    """Refuse a pseudonym that nobody was invited by."""
+    if not campaign.invitations:
+        return
+    query = select(invited.c.campaign).where(
+        invited.c.campaign == name, invited.c.pseudonym == pseudonym
+    )
+    if connection.execute(query).one_or_none() is None:
+        raise unknown_name()
+
+
+def count(connection: Connection, table: Table, name: str) -> int:
+    """Rows of a campaign."""
+    query = select(func.count()).select_from(table).where(table.c.campaign == name)
+    return int(connection.execute(query).scalar_one())
+
+
+def _hash(entry: object) -> bytes:
+    if isinstance(entry, str) and len(entry) == 64:
+        try:
+            return bytes.fromhex(entry)
+        except ValueError:
+            pass
+    raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")
+
+
+def states(names: Sequence[str]) -> str:
+    """States in words."""
+    return " or ".join(names)

@@ -1,0 +1,113 @@
+"""What the operators of dealer and collector do to a campaign; each step may be repeated.
+
+Two parties run the two servers. Each step works for one of them alone; whoever holds both
+tokens, as in a demonstration, does both at once.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jrr.errors import JrrError
+from jrr.protocol.campaign import ENROL, Campaign
+from jrr.protocol.identity import DEALER, accepted, new_invitation
+from jrr.protocol.messages import roles
+from jrr.services.client import Admin
+
+HASHES = 20_000  # names sent in one request
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The servers that can be reached: both, or one's own."""
+
+    campaign: Campaign
+    dealer: Admin | None = None
+    collector: Admin | None = None
+
+    def __post_init__(self) -> None:
+        if self.dealer is None and self.collector is None:
+            raise JrrError("tokens must be given for the dealer, the collector or both, got none")
+
+    @property
+    def path(self) -> str:
+        """Where both servers keep the campaign for operators."""
+        return f"/v1/admin/campaigns/{self.campaign.hash}"
+
+    @property
+    def _enrols(self) -> bool:
+        return self.campaign.deals and self.campaign.dealing == ENROL
+
+    def install(self) -> None:
+        """Give the document to the servers."""
+        for server in (self.dealer, self.collector):
+            if server is not None:
+                server.put(self.path, self.campaign.to_bytes())
+
+    def invite(self, invitations: list[str]) -> None:
+        """Let the holders of invitations in; servers get hashes only."""
+        if self.dealer is not None:
+            self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
+        if self.collector is not None:
+            for role in roles(self.campaign):
+                self._accept(self.collector, accepted(invitations, self.campaign.hash, role))
+
+    def _accept(self, server: Admin, hashes: list[bytes]) -> None:
+        for start in range(0, len(hashes), HASHES):
+            names = [entry.hex() for entry in hashes[start : start + HASHES]]
+            server.post(f"{self.path}/invitations", {"names": names})
+
+    def open(self, n: int | None = None) -> dict[str, Any]:
+        """Open enrolment, or the campaign; after enrolment the collector needs n."""
+        states: dict[str, Any] = {}
+        if self.dealer is not None:
+            states["dealer"] = self.dealer.post(f"{self.path}/open")["state"]
+        if self.collector is not None and (not self._enrols or n is not None):
+            states["collector"] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
+        return states
+
+    def deal(self) -> int:
+        """End enrolment: cards for exactly those who enrolled, and reports may come."""
+        if self.dealer is None:
+            raise JrrError("the dealer's token must be given to deal")
+        n = int(self.dealer.post(f"{self.path}/deal")["n"])
+        if self.collector is not None:
+            self.collector.post(f"{self.path}/open", {"n": n})
+        return n
+
+    def close(self, decks: int | None = None) -> dict[str, Any]:
+        """Burn the cards, take no more reports."""
+        closed: dict[str, Any] = {}
+        if self.dealer is not None:
+            closed["dealer"] = self.dealer.post(f"{self.path}/close")
+            decks = closed["dealer"]["decks"]
+        if self.collector is not None:
+            closed["collector"] = self.collector.post(f"{self.path}/close", {"decks": decks})
+        return closed
+
+    def show(self) -> dict[str, Any]:
+        """Counts at each server."""
+        servers = {"dealer": self.dealer, "collector": self.collector}
+        return {name: server.get(self.path) for name, server in servers.items() if server}
+
+    def estimate(self, round_number: int = 0, level: float = 0.95) -> dict[str, Any]:
+        """The estimate, live or final."""
+        document: dict[str, Any] = self._at_collector().get(
+            f"{self.path}/estimate?round={round_number}&level={level!r}"
+        )
+        return document
+
+    def export(self, kind: str, round_number: int = 0) -> bytes:
+        """All reports as a report file."""
+        return self._at_collector().get_bytes(
+            f"{self.path}/export?format={kind}&round={round_number}"
+        )
+
+    def _at_collector(self) -> Admin:
+        if self.collector is None:
+            raise JrrError("the collector's token must be given for this")
+        return self.collector
+
+
+def new_invitations(count: int) -> list[str]:
+    """Fresh one-time invitations."""
+    return [new_invitation() for _ in range(count)]

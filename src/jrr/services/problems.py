@@ -1,0 +1,45 @@
+"""Refusals over HTTP, as problem documents (RFC 9457). They never repeat what was sent."""
+
+from collections.abc import Mapping
+
+
+class Problem(Exception):  # noqa: N818 - the name of RFC 9457
+    """A reply that is not what was asked for."""
+
+    def __init__(
+        self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+    def document(self) -> dict[str, object]:
+        """The body of the reply."""
+        return {
+            "type": f"urn:jrr:problem:{self.kind}",
+            "title": self.kind.replace("-", " "),
+            "status": self.status,
+            "detail": self.detail,
+        }
+
+
+def unknown_campaign() -> Problem:
+    """No such campaign here."""
+    return Problem(404, "unknown-campaign", "this server holds no such campaign")
+
+
+def unknown_name() -> Problem:
+    """Not invited, or not enrolled, or no seat left."""
+    return Problem(404, "unknown-pseudonym", "this pseudonym is not known here")
+
+
+def too_early(what: str) -> Problem:
+    """Try again later."""
+    return Problem(425, "too-early", what, {"Retry-After": "5"})
+
+
+def gone(what: str) -> Problem:
+    """It is over."""
+    return Problem(410, "closed", what)

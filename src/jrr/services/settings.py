@@ -1,0 +1,75 @@
+"""Settings of a server: a TOML file, then the environment; unknown keys are refused."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from jrr import checks
+from jrr.errors import JrrError
+
+ROLES = ("dealer", "collector")
+_NUMBERS = {"port": (0, 65535), "body_limit": (1024, 1 << 30)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server needs to know; the rest is in the campaigns it holds."""
+
+    role: str
+    database: str  # sqlite:///file.db or postgresql://...
+    admin_token_sha256: str  # of the token that `jrr serve token` prints
+    keys: str = ""  # dealer: directory for key files, outside the database and its backups
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tls_certificate: str = ""
+    tls_key: str = ""
+    body_limit: int = 2 << 20  # bytes of a request
+
+    def __post_init__(self) -> None:
+        checks.one_of("role", self.role, ROLES)
+        if not re.fullmatch(r"[0-9a-f]{64}", self.admin_token_sha256):
+            raise JrrError(
+                "admin_token_sha256 must be 64 hexadecimal digits (jrr serve token makes them)"
+            )
+        if not self.database.startswith(("sqlite:///", "postgresql://")):
+            # Not repeated: it may hold a password.
+            raise JrrError("database must begin with sqlite:/// or postgresql://")
+        for name, (low, high) in _NUMBERS.items():
+            checks.integer(name, getattr(self, name), low, high)
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise JrrError("tls_certificate and tls_key must be given together")
+        if self.role == "dealer" and not self.keys:
+            raise JrrError("keys must be a directory for the dealer's key files, got none")
+
+
+def load(
+    role: str, path: Path | None, environment: Mapping[str, str] = os.environ, **given: Any
+) -> Settings:
+    """Settings from a file, overridden by JRR_DEALER_… or JRR_COLLECTOR_…, then by arguments."""
+    known = {field.name: field.type for field in fields(Settings) if field.name != "role"}
+    found: dict[str, Any] = {}
+    if path is not None:
+        try:
+            found = tomllib.loads(path.read_text("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise JrrError(f"config must be a TOML file, {path} is not: {error}") from None
+    prefix = f"JRR_{role.upper()}_"
+    for name, value in environment.items():
+        if name.startswith(prefix):
+            key = name.removeprefix(prefix).lower()
+            found[key] = int(value) if key in _NUMBERS and value.isdecimal() else value
+    found |= {name: value for name, value in given.items() if value is not None}
+    strange = sorted(set(found) - set(known))
+    if strange:
+        raise JrrError(f"settings must be of {sorted(known)}, got {strange}")
+    for name, value in found.items():
+        if not isinstance(value, int if name in _NUMBERS else str):
+            raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a text")
+    missing = [name for name in ("database", "admin_token_sha256") if name not in found]
+    if missing:
+        raise JrrError(f"settings must name {', '.join(missing)} (config, environment or option)")
+    return Settings(role, **found)

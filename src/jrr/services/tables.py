@@ -1,0 +1,72 @@
+"""What the servers store: names are hashes of pseudonyms, and there is no time or order."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+dealer = MetaData()
+collector = MetaData()
+
+
+def _campaigns(metadata: MetaData, *more: Column[object]) -> Table:
+    return Table(
+        "campaigns",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("document", LargeBinary, nullable=False),
+        Column("state", String(16), nullable=False),
+        Column("n", BigInteger),  # people who were dealt cards, once that is fixed
+        *more,
+    )
+
+
+def _invited(metadata: MetaData) -> Table:
+    # Without row numbers, which would keep the order in which rows came.
+    return Table(
+        "invited",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("pseudonym", LargeBinary(32), primary_key=True),
+        sqlite_with_rowid=False,
+    )
+
+
+dealer_campaigns = _campaigns(
+    dealer,
+    Column("wrapped_key", LargeBinary),  # None: burned, or no cards
+    Column("arrivals", BigInteger, nullable=False),
+)
+dealer_invited = _invited(dealer)
+seats = Table(
+    "seats",
+    dealer,
+    Column("campaign", String(64), primary_key=True),
+    Column("pseudonym", LargeBinary(32), primary_key=True),
+    Column("block", BigInteger),
+    Column("seat", BigInteger),
+    UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
+    sqlite_with_rowid=False,
+)
+
+collector_campaigns = _campaigns(collector, Column("decks", BigInteger))
+collector_invited = _invited(collector)
+reports = Table(
+    "reports",
+    collector,
+    Column("campaign", String(64), primary_key=True),
+    Column("pseudonym", LargeBinary(32), primary_key=True),
+    Column("round", Integer, nullable=False),
+    Column("carded", Boolean, nullable=False),
+    Column("report", LargeBinary, nullable=False),
+    Column("covariates", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
