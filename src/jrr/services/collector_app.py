@@ -27,7 +27,7 @@ from jrr.services.settings import Settings
 from jrr.services.tables import collector_campaigns as campaigns
 from jrr.services.tables import collector_invited as invited
 from jrr.services.tables import reports
-from jrr.services.web import Clock, admin_only, body_schema, check_times, make_app, utc_now
+from jrr.services.web import Clock, Name, admin_only, body_schema, check_times, make_app, utc_now
 from jrr.tally import Tally
 
 ROWS = 20_000  # reports counted at a time
@@ -48,7 +48,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     documents: dict[str, bytes] = {}
 
     @app.get("/v1/campaigns/{name}")
-    async def document(name: str) -> Response:
+    async def document(name: Name) -> Response:
         """The campaign's bytes."""
         if name not in documents:  # they never change
             row = await writer.run(lambda connection: find(connection, campaigns, name))
@@ -56,13 +56,13 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return Response(documents[name], media_type="application/json")
 
     @app.get("/v1/campaigns/{name}/status")
-    async def status(name: str) -> dict[str, Any]:
+    async def status(name: Name) -> dict[str, Any]:
         """State, and how many people were dealt cards."""
         row = await writer.run(lambda connection: find(connection, campaigns, name))
         return {"state": row.state, "n": row.n}
 
     @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
-    async def receive(name: str, request: Request, response: Response) -> dict[str, Any]:
+    async def receive(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Take a report once; the same again is fine, another one is a conflict."""
         body = await request.body()
         new = await writer.run(lambda connection: _receive(connection, name, body, clock))
@@ -70,7 +70,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return {"received": True}
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def install(name: str, request: Request, response: Response) -> dict[str, Any]:
+    async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Hold a campaign."""
         body = await request.body()
         new = await writer.run(
@@ -80,19 +80,19 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return {"new": new}
 
     @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
-    async def invite(name: str, request: Request) -> dict[str, Any]:
+    async def invite(name: Name, request: Request) -> dict[str, Any]:
         """Accept more pseudonyms."""
         job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=True)
         return {"invited": await writer.run(job)}
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
-    async def open_campaign(name: str, request: Request) -> dict[str, Any]:
+    async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
         """Begin to take reports; after enrolment, n says how many were dealt cards."""
         n = parse(await request.body(), "n")["n"]
         return {"state": await writer.run(lambda connection: _open(connection, name, n))}
 
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
-    async def close(name: str, request: Request) -> dict[str, Any]:
+    async def close(name: Name, request: Request) -> dict[str, Any]:
         """Take no more; decks says how many the dealer dealt from."""
         decks = parse(await request.body(), "decks")["decks"]
         result = await writer.run(lambda connection: _close(connection, name, decks))
@@ -100,20 +100,20 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def show(name: str) -> dict[str, Any]:
+    async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(lambda connection: _show(connection, name))
 
     @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
     async def estimate(
-        name: str, by: str | None = None, round: str = "0", level: str = "0.95"
+        name: Name, by: str | None = None, round: str = "0", level: str = "0.95"
     ) -> dict[str, Any]:
         """The estimate so far, or the final one."""
         number, wanted = _number("round", round), checks.level(_real("level", level))
         return await asyncio.to_thread(_estimate, engine, name, number, by, wanted)
 
     @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin)
-    async def export(name: str, format: str = "parquet", round: str = "0") -> Response:
+    async def export(name: Name, format: str = "parquet", round: str = "0") -> Response:
         """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
         kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
         data = await asyncio.to_thread(_export, engine, name, _number("round", round), kind)

@@ -23,13 +23,22 @@ def connect(url: str) -> Engine:
     except (SQLAlchemyError, ValueError):
         raise JrrError("database must be an address as sqlite:///file.db") from None
     if parsed.get_backend_name() == "postgresql":
-        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        return create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            hide_parameters=True,  # an error in a log must not show a report
+        )
     if parsed.database:
         path = Path(parsed.database)
         if not path.parent.is_dir():
             raise JrrError(f"database must be in a directory that exists, got {path}")
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
-    engine = create_engine(url, poolclass=NullPool, connect_args={"check_same_thread": False})
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args={"check_same_thread": False},
+        hide_parameters=True,
+    )
 
     @event.listens_for(engine, "connect")
     def _prepare(connection, _record):  # type: ignore[no-untyped-def]

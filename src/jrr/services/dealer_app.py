@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
+from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
 from jrr.protocol.dealer import Dealer
 from jrr.protocol.messages import named, parse
@@ -19,7 +20,16 @@ from jrr.services.settings import Settings
 from jrr.services.tables import dealer_campaigns as campaigns
 from jrr.services.tables import dealer_invited as invited
 from jrr.services.tables import seats
-from jrr.services.web import Clock, admin_only, body_schema, check_times, make_app, utc_now
+from jrr.services.web import (
+    Clock,
+    Name,
+    admin_only,
+    body_schema,
+    check_times,
+    log,
+    make_app,
+    utc_now,
+)
 
 PSEUDONYM = body_schema(pseudonym={"type": "string", "pattern": "^[0-9a-f]{64}$"})
 
@@ -33,7 +43,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     documents: dict[str, bytes] = {}
 
     @app.get("/v1/campaigns/{name}")
-    async def document(name: str) -> Response:
+    async def document(name: Name) -> Response:
         """The campaign's bytes."""
         if name not in documents:  # they never change
             row = await writer.run(lambda connection: find(connection, campaigns, name))
@@ -41,13 +51,13 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return Response(documents[name], media_type="application/json")
 
     @app.get("/v1/campaigns/{name}/status")
-    async def status(name: str) -> dict[str, Any]:
+    async def status(name: Name) -> dict[str, Any]:
         """State, and how many people were dealt cards."""
         row = await writer.run(lambda connection: find(connection, campaigns, name))
         return {"state": row.state, "n": row.n}
 
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
-    async def enrol(name: str, request: Request, response: Response) -> dict[str, Any]:
+    async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the next deal; again changes nothing."""
         who = named(parse(await request.body(), "pseudonym"))
         new = await writer.run(lambda connection: desk.enrol(connection, name, who))
@@ -55,13 +65,13 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return {"enrolled": True}
 
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
-    async def cards(name: str, request: Request) -> dict[str, Any]:
+    async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards, one per round; the same ones however often one asks."""
         who = named(parse(await request.body(), "pseudonym"))
         return await writer.run(lambda connection: desk.cards(connection, name, who))
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def install(name: str, request: Request, response: Response) -> dict[str, Any]:
+    async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Hold a campaign; makes its key."""
         body = await request.body()
         new = await writer.run(holding.install(campaigns, name, body, desk.secrets))
@@ -69,30 +79,30 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return {"new": new}
 
     @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
-    async def invite(name: str, request: Request) -> dict[str, Any]:
+    async def invite(name: Name, request: Request) -> dict[str, Any]:
         """Accept more pseudonyms."""
         job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=False)
         return {"invited": await writer.run(job)}
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
-    async def open_campaign(name: str) -> dict[str, Any]:
+    async def open_campaign(name: Name) -> dict[str, Any]:
         """Begin: enrolment, or dealing on arrival."""
         return {"state": await writer.run(lambda connection: desk.open(connection, name))}
 
     @app.post("/v1/admin/campaigns/{name}/deal", dependencies=admin)
-    async def deal(name: str) -> dict[str, Any]:
+    async def deal(name: Name) -> dict[str, Any]:
         """End enrolment and deal to exactly those who enrolled."""
         return await writer.run(lambda connection: desk.deal(connection, name))
 
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
-    async def close(name: str) -> dict[str, Any]:
+    async def close(name: Name) -> dict[str, Any]:
         """Close and burn: nothing that is left can expose anybody."""
         result = await writer.run(lambda connection: desk.close(connection, name))
         await asyncio.to_thread(scrub, engine, "seats", "invited")
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def show(name: str) -> dict[str, Any]:
+    async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(lambda connection: desk.show(connection, name))
 
@@ -217,7 +227,11 @@ class _Desk:
             return known
         key = None
         if row.wrapped_key is not None:
-            key = self._keys.unwrap(row.campaign, bytes(row.wrapped_key))
+            try:
+                key = self._keys.unwrap(row.campaign, bytes(row.wrapped_key))
+            except JrrError as error:
+                log.error("%s", error)
+                raise Problem(503, "no-key", "the dealer cannot open its deck") from None
         if key is None:
             raise gone("the cards are burned")
         mechanism = campaign.mechanism if row.n is None else campaign.for_people(row.n)

@@ -70,15 +70,18 @@ def invite(
             raise gone("the campaign is closed")
         if not campaign.invitations:
             raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
-        if hashes:
-            upsert = insert_sqlite if connection.dialect.name == "sqlite" else insert_postgresql
-            connection.execute(
-                upsert(invited).on_conflict_do_nothing(),
-                [{"campaign": name, "pseudonym": entry} for entry in hashes],
-            )
-        total = count(connection, invited, name)
-        if total > campaign.capacity * (campaign.rounds if rounds_each else 1):
-            connection.rollback()
+        upsert = insert_sqlite if connection.dialect.name == "sqlite" else insert_postgresql
+        with connection.begin_nested() as attempt:  # other jobs share this transaction
+            if hashes:
+                connection.execute(
+                    upsert(invited).on_conflict_do_nothing(),
+                    [{"campaign": name, "pseudonym": entry} for entry in hashes],
+                )
+            total = count(connection, invited, name)
+            full = total > campaign.capacity * (campaign.rounds if rounds_each else 1)
+            if full:
+                attempt.rollback()
+        if full:
             raise Problem(409, "full", f"more invitations than the capacity {campaign.capacity}")
         return total
 

@@ -6,19 +6,21 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Path, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy import Engine, select
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign
 from jrr.services.batch import Writer
-from jrr.services.problems import Problem, gone, too_early
+from jrr.services.problems import Problem, gone, too_early, unknown_campaign
 from jrr.services.settings import Settings
 
 log = logging.getLogger("jrr.services")
@@ -30,6 +32,9 @@ JSON_BODY: dict[str, Any] = {
         "content": {"application/json": {"schema": {"type": "object"}}},
     }
 }
+
+
+Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
 
 
 def utc_now() -> datetime:
@@ -69,6 +74,8 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(ClientDisconnect, _on_silence)
     app.add_exception_handler(Exception, _on_bug)
 
     @app.get("/healthz")
@@ -163,6 +170,18 @@ async def _on_http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http")
     return _response(Problem(error.status_code, kind, str(error.detail), error.headers))
+
+
+async def _on_invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
+    if "name" in where:
+        return _response(unknown_campaign())
+    return _response(Problem(422, "refused", f"not acceptable: {', '.join(where)}"))
+
+
+async def _on_silence(_: Request, __: Exception) -> JSONResponse:
+    return _response(Problem(400, "cut-off", "the request ended before its body did"))
 
 
 async def _on_bug(request: Request, error: Exception) -> JSONResponse:
