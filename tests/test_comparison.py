@@ -117,6 +117,22 @@ def test_listed_compositions_are_named_and_exact() -> None:
     assert rows["secure aggregation with geometric noise"].compositions == ""
 
 
+def test_for_many_people_rr_is_listed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jrr.comparison.MOST_COMPARED", 399)
+    rows = {row.name: row for row in alternatives(400, 0.5, compositions="listed")}
+    for name in ("RR", "DRR, then shuffled", "shuffled RR, by the law of the count"):
+        assert rows[name].compositions == "only 0, 40, 200 of the others hold 1"
+    assert rows["shuffled RR, by a closed form"].compositions == "all"
+    each = [jrr.shuffled_rr(400, 0.5, DELTA, ones=ones).epsilon() for ones in (0, 40, 200)]
+    made = rows["shuffled RR, by the law of the count"].mechanism
+    assert made is not None
+    assert made.epsilon() == min(each)
+    whole = {row.name: row for row in alternatives(400, 0.5)}
+    assert made.epsilon() == pytest.approx(
+        whole["shuffled RR, by the law of the count"].if_they_collude, rel=1e-3
+    )
+
+
 def test_plain_rr_is_not_shown_twice() -> None:
     """Where cards are not worth dealing there are none to shuffle."""
     names = [row.name for row in alternatives(20, 0.5, 1e-3, colluders=15)]

@@ -441,6 +441,16 @@ def test_the_largest_local_epsilon(epsilon: float) -> None:
     assert amplified_epsilon(closed.epsilon(), 1_000, 1e-6) <= epsilon * (1 + 1e-12)
 
 
+def test_the_largest_local_epsilon_where_the_others_are_known() -> None:
+    at = {ones: shuffled_rr(1_000, 0.1, 1e-6, ones=ones) for ones in (0, 999, 500)}
+    assert at[0].epsilon() == at[999].epsilon()  # both directions count
+    assert at[500].epsilon() > at[0].epsilon() >= shuffled_rr(1_000, 0.1, 1e-6).epsilon()
+    for ones, made in at.items():
+        assert shuffled_delta(made, 0.1, 1_000, ones) <= 1e-6
+        assert shuffled_delta(jrr.RR(epsilon=made.epsilon() * 1.0001), 0.1, 1_000, ones) > 1e-6
+    assert shuffled_rr(MOST_SCANNED + 1, 0.1, 1e-6, ones=0).epsilon() > at[0].epsilon()
+
+
 def test_the_largest_local_epsilon_of_grr() -> None:
     made = shuffled_rr(1_000, 0.5, 1e-6, k=4)
     assert shuffled_delta(made, 0.5, 1_000) <= 1e-6
@@ -491,6 +501,9 @@ def test_progress_is_told(ask: Callable[[Callable[[int, int], None]], float]) ->
         (lambda: shuffled_epsilon(jrr.DRR(6, 0.5), 0.0), "delta must be"),
         (lambda: shuffled_epsilon(jrr.DRR(6, 0.5), 1.0), "delta must be"),
         (lambda: shuffled_rr(10, 0.1, 1e-6, bound="best"), "bound must be"),
+        (lambda: shuffled_rr(10, 0.1, 1e-6, k=3, ones=1), "ones must be None"),
+        (lambda: shuffled_rr(10, 0.1, 1e-6, bound="closed form", ones=1), "ones must be None"),
+        (lambda: shuffled_rr(10, 0.1, 1e-6, ones=10), "ones must be a whole number in 0..9"),
         (lambda: amplified_epsilon(jrr.DRR(6, 0.5), 10, 1e-6), "epsilon0 must be a number"),  # type: ignore[arg-type]
         (lambda: amplified_epsilon(0.0, 10, 1e-6), "epsilon0 must be"),
     ],

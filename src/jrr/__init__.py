@@ -1,5 +1,7 @@
 """Ask sensitive questions, get accurate answers, learn nobody's secret."""
 
+from typing import TYPE_CHECKING, Any
+
 from jrr import postprocess
 from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
@@ -11,6 +13,9 @@ from jrr.shuffling import amplified_epsilon, shuffled_delta, shuffled_epsilon, s
 from jrr.simulate import simulate
 from jrr.tally import Tally
 
+if TYPE_CHECKING:
+    from jrr.services.client import Contributor
+
 __all__ = [
     "DRR",
     "JRR",
@@ -18,6 +23,7 @@ __all__ = [
     "OUE",
     "RR",
     "SUE",
+    "Contributor",
     "Difference",
     "Estimate",
     "JrrError",
@@ -40,3 +46,12 @@ __all__ = [
     "simulate",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The client is loaded when it is asked for: planning needs no network."""
+    if name == "Contributor":
+        from jrr.services.client import Contributor
+
+        return Contributor
+    raise AttributeError(f"module 'jrr' has no attribute {name!r}")

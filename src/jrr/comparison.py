@@ -2,7 +2,7 @@
 
 JRR and DRR need a dealer. Whoever can run a dealer can often run a shuffler, or add answers up,
 instead: what each of these costs in accuracy, against whom it protects and who is trusted.
-Binary answers, one full deck, everybody reports.
+Binary answers, one full deck, everybody reports (docs/which-mechanism.md).
 """
 
 import math
@@ -62,7 +62,7 @@ def alternatives(
         raise checks.refusal("k", k, "2: the alternatives are known here for yes or no only")
     checks.one_of("compositions", compositions, ("all", "listed"))
     request = Request(n, epsilon, colluders)
-    cap = request.epsilon + 2 if dealer_epsilon is None else dealer_epsilon
+    cap = min(request.epsilon + 2, 700.0) if dealer_epsilon is None else dealer_epsilon
     capped = Request(n, epsilon, colluders, dealer_epsilon=cap)
     asked = _Question(request, delta, compositions == "all", progress, {})
     # JRR gains most where all agree; elsewhere the best JRR may be another one, or plain RR.
@@ -132,7 +132,7 @@ class _Question:
     ) -> Alternative:
         dealt = isinstance(mechanism, JRR | DRR)
         rr = None
-        if dealt and math.isfinite(epsilon):
+        if dealt and 0 < epsilon < math.inf:
             rr = self._shuffled_rr(epsilon)
         return Alternative(
             name,

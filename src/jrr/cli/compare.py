@@ -50,9 +50,7 @@ def as_documents(rows: list[Alternative], n: int) -> list[dict[str, Any]]:
 
 def print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: float) -> None:
     """Figures in two tables, then who is protected against whom and who is trusted, in words."""
-    error = _table(
-        "Standard error of the estimated share, in percentage points, at a true share of"
-    )
+    error = _table("Standard error, in percentage points, at a true share of")
     privacy = _table("ε by what the collector sees (rounded up)")
     for frequency in FREQUENCIES:
         error.add_column(f"{100 * frequency:g}%", justify="right")
@@ -71,8 +69,8 @@ def print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: 
     screen.print(error)
     screen.print(privacy)
     screen.print(
-        f"shuffled: ε at δ = {delta:g} against a collector that sees only how many reports say yes, "
-        "and knows everybody else's answer.\n"
+        f"shuffled: ε at δ = {delta:g} against a collector that sees only how many reports say "
+        "yes, and knows everybody else's answer.\n"
         "collusion: ε if the helper (dealer, shuffler, those who add up) and the collector collude."
     )
     _print_remarks(screen, rows, n)

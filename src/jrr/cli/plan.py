@@ -25,7 +25,7 @@ SHOWN = ("report", "truths", "cards", "dealer")
     type=float,
     default=1e-6,
     show_default=True,
-    help="δ of shuffled reports (--compare).",
+    help="With --compare: δ of a shuffler.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
 @json_option

@@ -22,6 +22,7 @@ from jrr.mechanisms import Mechanism, from_dict
 from jrr.plan import guarantees
 
 VERSION = 1
+_DEALERS = {"none": (), "server": ("url",), "committee": ("parties", "threshold")}
 ENROL, ARRIVAL = "enrol", "arrival"
 MOST = 1 << 20  # bytes of a document
 _FIELDS = {
@@ -53,7 +54,7 @@ class Campaign:
     question: str
     labels: tuple[str, ...]
     mechanism: Mechanism  # enrol: for the fewest people it may be dealt to
-    dealer: Mapping[str, Any]  # {"kind": "server", "url": ...}, or {"kind": "none"} without cards
+    dealer: Mapping[str, Any]  # a server, a committee, or {"kind": "none"} without cards
     collector: str  # its address
     colluders: int = 0
     dealing: str = ARRIVAL  # "enrol", or "arrival": decks of mechanism.n cards, one after another
@@ -83,6 +84,8 @@ class Campaign:
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
         _check_dealer(self.dealer, self.deals)
+        if self.dealer["kind"] == "committee" and self.dealing != ENROL:
+            raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
         for name, values in self.covariates.items():
             _text("covariates", name, 100)
             _labels(f"covariates {name}", values, None)
@@ -105,6 +108,13 @@ class Campaign:
     def deals(self) -> bool:
         """Whether contributors are dealt cards."""
         return self.mechanism.moments.deck is not None
+
+    @property
+    def dealers(self) -> list[str]:
+        """Addresses of those who deal: one server, or the parties of a committee."""
+        if self.dealer["kind"] == "committee":
+            return [party["url"] for party in self.dealer["parties"]]
+        return [self.dealer["url"]] if self.deals else []
 
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:
@@ -254,13 +264,37 @@ def check_address(argument: str, value: object) -> str:
 def _check_dealer(dealer: object, deals: bool) -> None:
     if not isinstance(dealer, Mapping):
         raise checks.refusal("dealer", dealer, "an object")
-    kind = checks.one_of("dealer kind", dealer.get("kind"), ("server", "none"))
+    kind = checks.one_of("dealer kind", dealer.get("kind"), tuple(_DEALERS))
     if (kind == "none") == deals:
         raise checks.refusal("dealer", dict(dealer), "one exactly where there are cards")
-    if set(dealer) != ({"kind"} if kind == "none" else {"kind", "url"}):
-        raise checks.refusal("dealer", dict(dealer), "a kind and, for a server, its url")
+    if set(dealer) != {"kind", *_DEALERS[kind]}:
+        raise checks.refusal("dealer", sorted(dealer), f"a kind and {_DEALERS[kind]}")
     if kind == "server":
         check_address("dealer", dealer["url"])
+    if kind == "committee":
+        _check_parties(dealer["parties"], dealer["threshold"])
+
+
+def _check_parties(parties: object, threshold: object) -> None:
+    if not isinstance(parties, list | tuple) or not 2 <= len(parties) <= 16:
+        raise checks.refusal("parties", parties, "a list of 2 to 16 parties")
+    checks.integer("threshold", threshold, 1 if len(parties) > 2 else 0, (len(parties) - 1) // 2)
+    for party in parties:
+        if not isinstance(party, Mapping) or set(party) != {"url", "link", "certificate"}:
+            raise checks.refusal("parties", party, "of url, link and certificate")
+        check_address("party", party["url"])
+        _text("party certificate", party["certificate"], 10_000)
+        check_link(party["link"])
+    if len({party["certificate"] for party in parties}) != len(parties):
+        raise JrrError("parties must have certificates of their own, got one twice")
+
+
+def check_link(value: object) -> tuple[str, int]:
+    """Where a party listens for the others: host:port."""
+    host, colon, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    if not colon or not host or not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise checks.refusal("link", value, "as party.example:7000")
+    return host, int(port)
 
 
 def _even(document: dict[str, Any], n: int) -> Mechanism:

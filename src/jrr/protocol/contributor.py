@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from jrr import checks
+from jrr.committee import cards
+from jrr.committee.dealing import Abort
 from jrr.errors import JrrError
 from jrr.mechanisms import Mechanism
 from jrr.mechanisms.base import Rng
@@ -120,12 +122,17 @@ def enrol(campaign: Campaign, secret: bytes, limits: Limits) -> Generator[Step, 
     """Take a place in the next deal."""
     if campaign.dealing != ENROL or not campaign.deals:
         raise JrrError("the campaign deals on arrival: there is nothing to enrol for")
-    yield from _same_at_dealer(campaign, limits.patience)
-    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER))
-    address = f"{campaign.dealer['url']}{campaign_path(campaign.hash)}/seats"
-    reply = yield from _insist(Call(address, body), limits.patience)
-    if reply.status not in (200, 201):
-        raise _refused("the dealer", reply)
+    key = None
+    if campaign.dealer["kind"] == "committee":
+        key = cards.card_key(secret, campaign.hash).public_key().public_bytes_raw()
+    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER), key)
+    for dealer in campaign.dealers:
+        yield from _same_at_dealer(campaign, dealer, limits.patience)
+    for dealer in campaign.dealers:
+        address = f"{dealer}{campaign_path(campaign.hash)}/seats"
+        reply = yield from _insist(Call(address, body), limits.patience)
+        if reply.status not in (200, 201):
+            raise _refused("the dealer", reply)
 
 
 def contribute(
@@ -189,27 +196,72 @@ def _card(
     campaign: Campaign, secret: bytes, round_number: int, patience: float
 ) -> Generator[Step, Reply | None, tuple[Any, Mechanism]]:
     """One's card and the mechanism that was dealt; no card where none is to be had in time."""
-    # Without agreement on the campaign there is no answer, with or without a card.
-    if not (yield from _same_at_dealer(campaign, patience, silence_is_fine=True)):
-        return None, (yield from _cardless(campaign, patience))
+    found = []
+    for dealer in campaign.dealers:
+        # Without agreement on the campaign there is no answer, with or without a card.
+        if not (yield from _same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):
+            return None, (yield from _cardless(campaign, patience))
     body = messages.card_request(pseudonym(secret, campaign.hash, DEALER))
-    call = Call(f"{campaign.dealer['url']}{campaign_path(campaign.hash)}/cards", body)
-    reply = yield from _insist(call, patience, silence_is_fine=True, also=(425,))
-    if reply.gave_up or reply.status in (404, 410, 425):
-        # Nothing came, this name has no seat, the cards are burned or not dealt yet.
-        return None, (yield from _cardless(campaign, patience))
-    if reply.status != 200:
-        raise _refused("the dealer", reply)
-    document = _object(reply.body, "the dealer")
-    mechanism = _mechanism(campaign, document.get("n"), "the dealer")
+    for dealer in campaign.dealers:
+        call = Call(f"{dealer}{campaign_path(campaign.hash)}/cards", body)
+        reply = yield from _insist(call, patience, silence_is_fine=True, also=(425,))
+        if reply.gave_up or reply.status in (404, 410, 425):
+            # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+            return None, (yield from _cardless(campaign, patience))
+        if reply.status != 200:
+            raise _refused("the dealer", reply)
+        found.append(_object(reply.body, "the dealer"))
+    mechanism = _mechanism(campaign, found[0].get("n"), "the dealer")
     if campaign.dealing == ENROL:
         announced = yield from _announced(campaign, patience)
         if announced != mechanism:
             raise ProtocolError("dealer and collector name different numbers of people")
-    cards = document.get("cards")
-    if not isinstance(cards, list) or len(cards) != campaign.rounds:
+    if campaign.dealer["kind"] == "committee":
+        try:
+            return _combined(campaign, secret, round_number, mechanism, found), mechanism
+        except Abort as abort:
+            yield from _complain(campaign, body, round_number, patience)
+            raise ProtocolError(f"the committee's card is not acceptable: {abort}") from None
+    given = found[0].get("cards")
+    if not isinstance(given, list) or len(given) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
-    return card_from_json(mechanism, cards[round_number]), mechanism
+    return card_from_json(mechanism, given[round_number]), mechanism
+
+
+def _combined(
+    campaign: Campaign,
+    secret: bytes,
+    round_number: int,
+    mechanism: Mechanism,
+    found: list[dict[str, Any]],
+) -> int:
+    """The card from the shares of all parties, who must tell the same story."""
+    records, envelopes = [], []
+    for document in found:
+        try:
+            given = document["rounds"][round_number]
+            records.append(cards.Record.from_document(given["record"]))
+            envelopes.append(cards.Envelope.from_document(given["envelope"]))
+        except (KeyError, IndexError, TypeError):
+            raise Abort("a party must give one record and one envelope per round") from None
+    record = records[0]
+    if any(other != record for other in records[1:]):
+        raise Abort("the parties tell different stories of the round")
+    facts = (record.campaign, record.round, record.n, len(record.roots))
+    if facts != (campaign.hash, round_number, mechanism.moments.deck, len(found)):
+        raise Abort("the record is of another round")
+    return cards.open_card(mechanism, cards.card_key(secret, campaign.hash), record, envelopes)
+
+
+def _complain(
+    campaign: Campaign, body: bytes, round_number: int, patience: float
+) -> Generator[Step, Reply | None, None]:
+    """Tell every party that a card is wrong; the round ends, and no card is shown."""
+    complaint = json.loads(body) | {"round": round_number}
+    for party in campaign.dealers:
+        address = f"{party}{campaign_path(campaign.hash)}/complaints"
+        call = Call(address, json.dumps(complaint).encode())
+        yield from _insist(call, min(patience, 2.0), silence_is_fine=True)
 
 
 def _cardless(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, Mechanism]:
@@ -235,10 +287,10 @@ def _mechanism(campaign: Campaign, n: object, who: str) -> Mechanism:
 
 
 def _same_at_dealer(
-    campaign: Campaign, patience: float, silence_is_fine: bool = False
+    campaign: Campaign, dealer: str, patience: float, silence_is_fine: bool = False
 ) -> Generator[Step, Reply | None, bool]:
     """Whether the dealer serves the very same bytes; False where it serves nothing."""
-    call = Call(f"{campaign.dealer['url']}{campaign_path(campaign.hash)}")
+    call = Call(f"{dealer}{campaign_path(campaign.hash)}")
     reply = yield from _insist(call, patience, silence_is_fine)
     if reply.gave_up:
         return False

@@ -49,9 +49,23 @@ def named(document: Mapping[str, Any]) -> bytes:
     raise JrrError("pseudonym must be 64 hexadecimal digits")
 
 
-def card_request(pseudonym: bytes) -> bytes:
-    """Ask the dealer for one's cards, or for a place in the next deal."""
-    return _json({"pseudonym": pseudonym.hex()})
+def card_request(pseudonym: bytes, key: bytes | None = None) -> bytes:
+    """Ask for one's cards, or for a place in the next deal; key: for a committee's seals."""
+    document = {"pseudonym": pseudonym.hex()}
+    return _json(document if key is None else document | {"key": key.hex()})
+
+
+def key_of(document: Mapping[str, Any]) -> bytes:
+    """The public key in a request to a committee."""
+    value = document["key"]
+    if isinstance(value, str) and len(value) == 64:
+        try:
+            key = bytes.fromhex(value)
+        except ValueError:
+            key = b""
+        if key.hex() == value:
+            return key
+    raise JrrError("key must be 64 hexadecimal digits")
 
 
 def report_request(

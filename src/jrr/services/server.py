@@ -20,6 +20,10 @@ def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None
         from jrr.services.dealer_app import dealer_app
 
         app = dealer_app(settings, engine)
+    elif settings.role == "party":
+        from jrr.services.party_app import party_app
+
+        app = party_app(settings, engine)
     else:
         from jrr.services.collector_app import collector_app
 

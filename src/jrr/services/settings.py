@@ -11,8 +11,8 @@ from typing import Any
 from jrr import checks
 from jrr.errors import JrrError
 
-ROLES = ("dealer", "collector")
-_NUMBERS = {"port": (0, 65535), "body_limit": (1024, 1 << 30)}
+ROLES = ("dealer", "collector", "party")
+_NUMBERS = {"port": (0, 65535), "link_port": (0, 65535), "body_limit": (1024, 1 << 30)}
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class Settings:
     tls_certificate: str = ""
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
+    link_certificate: str = ""  # party: shown to the other parties
+    link_key: str = ""
+    link_host: str = "127.0.0.1"  # party: where it listens for the others
+    link_port: int = 0  # 0: as the campaign says
 
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
@@ -42,6 +46,8 @@ class Settings:
             checks.integer(name, getattr(self, name), low, high)
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise JrrError("tls_certificate and tls_key must be given together")
+        if self.role == "party" and not (self.link_certificate and self.link_key):
+            raise JrrError("link_certificate and link_key must be given for a party")
         if self.role == "dealer" and not self.keys:
             raise JrrError("keys must be a directory for the dealer's key files, got none")
 
@@ -49,7 +55,7 @@ class Settings:
 def load(
     role: str, path: Path | None, environment: Mapping[str, str] = os.environ, **given: Any
 ) -> Settings:
-    """Settings from a file, overridden by JRR_DEALER_… or JRR_COLLECTOR_…, then by arguments."""
+    """Settings from a file, overridden by JRR_DEALER_… and so on, then by arguments."""
     known = {field.name: field.type for field in fields(Settings) if field.name != "role"}
     found: dict[str, Any] = {}
     if path is not None:

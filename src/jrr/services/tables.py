@@ -15,6 +15,7 @@ from sqlalchemy import (
 
 dealer = MetaData()
 collector = MetaData()
+party = MetaData()
 
 
 def _campaigns(metadata: MetaData, *more: Column[object]) -> Table:
@@ -54,6 +55,35 @@ seats = Table(
     Column("block", BigInteger),
     Column("seat", BigInteger),
     UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
+    sqlite_with_rowid=False,
+)
+
+party_campaigns = _campaigns(party)
+party_invited = _invited(party)
+members = Table(
+    "members",
+    party,
+    Column("campaign", String(64), primary_key=True),
+    Column("pseudonym", LargeBinary(32), primary_key=True),
+    Column("key", LargeBinary(32), nullable=False),
+    Column("slot", BigInteger),  # None: not dealt to
+    sqlite_with_rowid=False,
+)
+envelopes = Table(
+    "envelopes",
+    party,
+    Column("campaign", String(64), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("slot", BigInteger, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+records = Table(
+    "records",
+    party,
+    Column("campaign", String(64), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("record", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 
