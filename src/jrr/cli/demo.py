@@ -32,6 +32,7 @@ FAMILIES = ("auto", *NAMES)
 @click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
 @click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
 @click.option("--seed", type=int, help="Reproducible, in process; without it randomness is secure.")
+@click.option("--committee", is_flag=True, help="No dealer: three parties deal together.")
 @click.option("--postgres", is_flag=True, help="Servers on PostgreSQL instead of SQLite.")
 @click.option(
     "--out",
@@ -45,6 +46,7 @@ FAMILIES = ("auto", *NAMES)
 def demo(
     in_process: bool,
     seed: int | None,
+    committee: bool,
     postgres: bool,
     out: Path,
     as_json: bool,
@@ -68,9 +70,11 @@ def demo(
         )
         over_http = not in_process and seed is None
         if over_http:
-            result = _over_http(result, postgres, step)
-        elif postgres:
-            raise JrrError("--postgres must not be given together with --in-process or --seed")
+            result = _over_http(result, committee, postgres, step)
+        elif postgres or committee:
+            raise JrrError(
+                "--postgres and --committee must not be given together with --in-process or --seed"
+            )
     seconds = time.perf_counter() - start
     facts = summary(result, seconds)
     written = _write(result, facts, over_http, out)
@@ -87,9 +91,13 @@ def demo(
     screen.print(f"{written} ({seconds:.1f} seconds)")
 
 
-def _over_http(result: Survey, postgres: bool, step: Callable[[str, int, int], None]) -> Survey:
+def _over_http(
+    result: Survey, committee: bool, postgres: bool, step: Callable[[str, int, int], None]
+) -> Survey:
     """The chosen mechanism's outcome, replaced by one over the network."""
     try:
+        from jrr.protocol.campaign import ENROL
+        from jrr.protocol.creation import plan_for
         from jrr.services import demonstration, embedded
     except ModuleNotFoundError as error:
         raise MissingExtraError(
@@ -103,8 +111,21 @@ def _over_http(result: Survey, postgres: bool, step: Callable[[str, int, int], N
         databases = None
         if postgres:
             step("starting PostgreSQL", 0, 1)
-            databases = stack.enter_context(embedded.postgres(folder, "dealer", "collector"))
-        ran = demonstration.run(chosen.plan, values, folder, databases, step)
+            parties = [f"party {number}" for number in range(demonstration.PARTIES)]
+            names = parties if committee else ["dealer"]
+            databases = stack.enter_context(embedded.postgres(folder, "collector", *names))
+        plan = chosen.plan
+        if committee:  # n is fixed by enrolment: plan for a guarantee that then holds
+            asked = plan.request
+            plan = plan_for(
+                asked.n,
+                ENROL,
+                asked.epsilon,
+                colluders=asked.colluders,
+                dealer_epsilon=asked.dealer_epsilon,
+                mechanism=result.chosen,
+            )
+        ran = demonstration.run(plan, values, folder, databases, step, committee)
     return replace(result, outcomes=result.outcomes | {result.chosen: ran.outcome})
 
 

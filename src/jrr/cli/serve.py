@@ -1,4 +1,4 @@
-"""`jrr serve`: a dealer or a collector, and the token that its operator needs."""
+"""`jrr serve`: a dealer, a collector or a party, and what its operator needs."""
 
 import hashlib
 import secrets
@@ -14,7 +14,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group()
 def serve() -> None:
-    """Run a dealer or a collector.
+    """Run a dealer, a collector or a party of a committee.
 
     Settings come from a TOML file (--config), then from the environment (JRR_DEALER_DATABASE,
     JRR_COLLECTOR_ADMIN_TOKEN_SHA256, …), then from options. The two servers belong to two
@@ -78,8 +78,31 @@ def collector(**options: object) -> None:
     _run("collector", **options)  # type: ignore[arg-type]
 
 
-for server_command in (dealer, collector):
+@serve.command()
+def party(**options: object) -> None:
+    """Deal cards together with other parties; never sees a card or an answer.
+
+    Needs link_certificate and link_key (`jrr serve certificate` makes them).
+    """
+    _run("party", **options)  # type: ignore[arg-type]
+
+
+for server_command in (dealer, collector, party):
     _options(server_command)
+
+
+@serve.command()
+@click.argument("name", type=click.Path(path_type=Path))
+@json_option
+def certificate(name: Path, as_json: bool) -> None:
+    """Make a party's certificate: NAME.pem, for the campaign, and NAME.key (secret)."""
+    from jrr.services.certificates import make_certificate
+
+    public, secret = make_certificate(name)
+    if as_json:
+        print_json({"certificate": str(public), "key": str(secret)})
+        return
+    console().print(f"{public}: goes into the campaign. {secret}: keep it secret.")
 
 
 @serve.command()

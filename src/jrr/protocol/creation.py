@@ -27,7 +27,7 @@ def campaign_from(
     question: str,
     labels: Sequence[str],
     collector: str,
-    dealer: str | None = None,
+    dealer: str | Mapping[str, Any] | None = None,
     dealing: str = ARRIVAL,
     capacity: int | None = None,
     covariates: Mapping[str, Sequence[str]] | None = None,
@@ -36,7 +36,8 @@ def campaign_from(
     """The campaign that asks a question by a plan's mechanism."""
     deals = made.mechanism.moments.deck is not None
     if deals and dealer is None:
-        raise JrrError("dealer must be an address: the mechanism deals cards")
+        raise JrrError("dealer must be an address or a committee: the mechanism deals cards")
+    who = {"kind": "server", "url": dealer} if isinstance(dealer, str) else dealer
     if len(labels) != made.request.k:
         raise checks.refusal("labels", list(labels), f"{made.request.k} labels, one per answer")
     least = made.request.n
@@ -46,7 +47,7 @@ def campaign_from(
         question,
         tuple(labels),
         made.mechanism,
-        {"kind": "server", "url": dealer} if deals else {"kind": "none"},
+        (who or {}) if deals else {"kind": "none"},
         collector,
         made.request.colluders if deals else 0,
         dealing,

@@ -1,11 +1,11 @@
 """A whole survey over HTTP: two servers as processes of their own, and every contributor."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,15 +14,18 @@ from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.plan import Plan
 from jrr.protocol import contributor
-from jrr.protocol.contributor import Limits, Receipt
+from jrr.protocol.campaign import ARRIVAL, ENROL
+from jrr.protocol.contributor import Limits, Reply, Step
 from jrr.protocol.creation import campaign_from
 from jrr.protocol.identity import invitation_secret
 from jrr.services.fleet import drive_all
 from jrr.services.operator import Operator, new_invitations
-from jrr.services.processes import Running, running
+from jrr.services.processes import Running, committee_of, running
 from jrr.tally import Tally
 
+PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"
+T = TypeVar("T")
 Progress = Callable[[str, int, int], None]  # what is being done, how much, of how much
 
 
@@ -42,26 +45,39 @@ def run(
     folder: Path,
     databases: dict[str, str] | None = None,
     progress: Progress = lambda step, done, total: None,
+    committee: bool = False,
 ) -> Demonstration:
-    """Ask everybody over HTTP, by the plan's mechanism; the servers stop whatever happens."""
+    """Ask everybody over HTTP, by the plan's mechanism; the servers stop whatever happens.
+
+    committee: three parties deal the cards together, and there is no dealer.
+    """
     n, databases = len(values), databases or {}
     with ExitStack() as stack:
-        servers: dict[str, Running] = {}
+
+        def start(role: str, name: str) -> Running:
+            progress(f"starting {name}", 0, 1)
+            own = folder / name.replace(" ", "-")
+            return stack.enter_context(running(role, own, databases.get(name)))
+
+        collector = start("collector", "collector")
         deals = plan.mechanism.moments.deck is not None
-        for role in ("dealer", "collector") if deals else ("collector",):
-            progress(f"starting the {role}", 0, 1)
-            servers[role] = stack.enter_context(running(role, folder, databases.get(role)))
-        dealer = servers.get("dealer")
+        parties = [start("party", f"party {at}") for at in range(PARTIES * (committee and deals))]
+        dealer = start("dealer", "dealer") if deals and not committee else None
+        who = dealer.url if dealer is not None else committee_of(parties, 1) if parties else None
         campaign = campaign_from(
             plan,
             QUESTION,
             ("no", "yes"),
-            servers["collector"].url,
-            None if dealer is None else dealer.url,
+            collector.url,
+            who,
+            ENROL if parties else ARRIVAL,
             capacity=n,
         )
         operator = Operator(
-            campaign, None if dealer is None else dealer.admin, servers["collector"].admin
+            campaign,
+            None if dealer is None else dealer.admin,
+            collector.admin,
+            tuple(party.admin for party in parties),
         )
         operator.install()
         progress("inviting", 0, 1)
@@ -70,26 +86,45 @@ def run(
         operator.open()
         link = f"{campaign.collector}{contributor.campaign_path(campaign.hash)}"
         limits = Limits(campaign.guarantee("cards"), patience=30.0)
-        conversations = (
-            _whole(link, invitation_secret(invitation), int(value), limits)
-            for invitation, value in zip(invitations, values, strict=True)
+        secrets = [invitation_secret(invitation) for invitation in invitations]
+        if parties:
+            _all(
+                (contributor.enrol(campaign, secret, limits) for secret in secrets),
+                lambda done: progress("enrolling over HTTP", done, n),
+            )
+            progress("three parties shuffle and seal", 0, 1)
+            operator.deal()
+        received = _all(
+            (
+                _whole(link, secret, int(value), limits)
+                for secret, value in zip(secrets, values, strict=True)
+            ),
+            lambda done: progress("answering over HTTP", done, n),
         )
-        results = asyncio.run(
-            drive_all(conversations, lambda done: progress("answering over HTTP", done, n))
-        )
-        failed = [result for result in results if isinstance(result, Exception)]
-        if failed:
-            raise JrrError(f"{len(failed)} of {n} contributors failed, the first by: {failed[0]}")
         progress("closing and burning the cards", 0, 1)
         operator.close()
         reply = operator.estimate()
         exported = operator.export("parquet")
+    dealt = campaign.for_people(n)
     return Demonstration(
-        Outcome(plan, plan.mechanism.estimate(_tally(plan.mechanism, exported, folder))),
+        Outcome(replace(plan, mechanism=dealt), dealt.estimate(_tally(dealt, exported, folder))),
         campaign.hash,
-        len(results),
+        received,
         reply,
     )
+
+
+def _all(
+    conversations: Iterable[Generator[Step, Reply | None, T]], progress: Callable[[int], None]
+) -> int:
+    """Run them all; how many there were. One that fails is one too many."""
+    results = asyncio.run(drive_all(conversations, progress))
+    failed = [result for result in results if isinstance(result, Exception)]
+    if failed:
+        raise JrrError(
+            f"{len(failed)} of {len(results)} contributors failed, the first by: {failed[0]}"
+        )
+    return len(results)
 
 
 def _whole(link: str, secret: bytes, value: int, limits: Limits) -> contributor.Conversation:
@@ -108,8 +143,3 @@ def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:
     if header.mechanism != mechanism:
         raise JrrError("the collector must export the mechanism that was planned")
     return counted
-
-
-def receipts(results: list[Receipt | Exception]) -> int:
-    """How many were received with a card."""
-    return sum(isinstance(result, Receipt) and result.carded for result in results)

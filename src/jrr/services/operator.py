@@ -4,6 +4,7 @@ Two parties run the two servers. Each step works for one of them alone; whoever 
 tokens, as in a demonstration, does both at once.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,16 @@ class Operator:
     campaign: Campaign
     dealer: Admin | None = None
     collector: Admin | None = None
+    parties: tuple[Admin, ...] = ()  # of a committee
 
     def __post_init__(self) -> None:
-        if self.dealer is None and self.collector is None:
-            raise JrrError("tokens must be given for the dealer, the collector or both, got none")
+        if not self._dealing and self.collector is None:
+            raise JrrError("tokens must be given for the servers to act on, got none")
+
+    @property
+    def _dealing(self) -> tuple[Admin, ...]:
+        """Those who deal, as far as they can be reached."""
+        return self.parties if self.dealer is None else (self.dealer, *self.parties)
 
     @property
     def path(self) -> str:
@@ -39,14 +46,16 @@ class Operator:
 
     def install(self) -> None:
         """Give the document to the servers."""
-        for server in (self.dealer, self.collector):
+        for server in (*self._dealing, self.collector):
             if server is not None:
                 server.put(self.path, self.campaign.to_bytes())
 
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
-        if self.dealer is not None:
-            self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
+        if self._dealing:
+            names = accepted(invitations, self.campaign.hash, DEALER)
+            for server in self._dealing:
+                self._accept(server, names)
         if self.collector is not None:
             for role in roles(self.campaign):
                 self._accept(self.collector, accepted(invitations, self.campaign.hash, role))
@@ -59,17 +68,27 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
-        if self.dealer is not None:
-            states["dealer"] = self.dealer.post(f"{self.path}/open")["state"]
+        for server in self._dealing:
+            states["dealer"] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self._enrols or n is not None):
             states["collector"] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
 
-    def deal(self) -> int:
-        """End enrolment: cards for exactly those who enrolled, and reports may come."""
-        if self.dealer is None:
-            raise JrrError("the dealer's token must be given to deal")
-        n = int(self.dealer.post(f"{self.path}/deal")["n"])
+    def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
+        """End enrolment: cards for exactly those who enrolled, and reports may come.
+
+        Parties of a committee deal together: those that cannot be reached from here must be
+        told to by their own operators, within `join` seconds.
+        """
+        if not self._dealing:
+            raise JrrError("the token of the dealer, or of a party, must be given to deal")
+        wish = {"patience": patience, "join": join, "again": again} if self.parties else None
+        with ThreadPoolExecutor(len(self._dealing)) as pool:
+            replies = pool.map(lambda server: server.post(f"{self.path}/deal", wish), self._dealing)
+            found = {int(reply["n"]) for reply in replies}
+        if len(found) != 1:
+            raise JrrError(f"the parties must deal to the same people, got n of {sorted(found)}")
+        n = found.pop()
         if self.collector is not None:
             self.collector.post(f"{self.path}/open", {"n": n})
         return n
@@ -77,8 +96,8 @@ class Operator:
     def close(self, decks: int | None = None) -> dict[str, Any]:
         """Burn the cards, take no more reports."""
         closed: dict[str, Any] = {}
-        if self.dealer is not None:
-            closed["dealer"] = self.dealer.post(f"{self.path}/close")
+        for server in self._dealing:
+            closed["dealer"] = server.post(f"{self.path}/close")
             decks = closed["dealer"]["decks"]
         if self.collector is not None:
             closed["collector"] = self.collector.post(f"{self.path}/close", {"decks": decks})
@@ -86,7 +105,9 @@ class Operator:
 
     def show(self) -> dict[str, Any]:
         """Counts at each server."""
-        servers = {"dealer": self.dealer, "collector": self.collector}
+        servers: dict[str, Admin | None] = {"dealer": self.dealer, "collector": self.collector}
+        for number, party in enumerate(self.parties):
+            servers[f"party {number}"] = party
         return {name: server.get(self.path) for name, server in servers.items() if server}
 
     def estimate(self, round_number: int = 0, level: float = 0.95) -> dict[str, Any]:

@@ -4,15 +4,41 @@ import hashlib
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jrr.errors import JrrError
+from jrr.services.certificates import make_certificate
 from jrr.services.client import Admin
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def committee_of(parties: Sequence["Running"], threshold: int) -> dict[str, Any]:
+    """The parties as a campaign's document names them."""
+    return {
+        "kind": "committee",
+        "threshold": threshold,
+        "parties": [
+            {
+                "url": party.url,
+                "link": f"127.0.0.1:{free_port()}",
+                "certificate": (party.folder / "party.pem").read_text(),
+            }
+            for party in parties
+        ],
+    }
+
 
 PATIENCE = 15.0  # seconds that a server has to stop
 
@@ -47,6 +73,11 @@ def running(
     }
     if role == "dealer":
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
+    if role == "party":
+        if not (folder / "party.pem").exists():
+            make_certificate(folder / "party")
+        environment["JRR_PARTY_LINK_CERTIFICATE"] = str(folder / "party.pem")
+        environment["JRR_PARTY_LINK_KEY"] = str(folder / "party.key")
     with (folder / f"{role}.log").open("a") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "jrr.cli", "serve", role, "--json", "--port", str(port), *more],

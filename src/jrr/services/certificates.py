@@ -1,0 +1,43 @@
+"""Self-signed certificates for parties: pinned in the campaign, so nobody need vouch for them."""
+
+import datetime
+import secrets
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from jrr import checks
+from jrr.files import write_whole
+
+DAYS = 3650
+
+
+def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, Path]:
+    """Write STEM.pem (public) and STEM.key (secret)."""
+    public, private = Path(f"{stem}.pem"), Path(f"{stem}.key")
+    for path in (public, private):
+        if path.exists():
+            raise checks.refusal("name", str(path), "a file that does not exist yet")
+    key = ec.generate_private_key(ec.SECP256R1())
+    # A name of its own: among several issuers of one name the wrong one may be tried.
+    shown = f"{name} {secrets.token_hex(8)}"
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, shown)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=DAYS))
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    write_whole(private, pem.decode(), private=True)
+    write_whole(public, made.public_bytes(Encoding.PEM).decode())
+    return public, private
