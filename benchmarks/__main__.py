@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core|domains]`: print one JSON document, fail on a broken promise.
+"""`python -m benchmarks [core|domains|files]`: print one JSON document, fail on a broken promise.
 
 The document also goes to build/bench.json, what is going on to standard error, and the
 picture to build/benchmark.png (`make docs` copies it to docs/).
@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy
 
-from benchmarks import core, domains, imports, picture, table
+from benchmarks import core, domains, files, imports, picture, table
 from benchmarks.child import ROOT
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks")
-    parser.add_argument("part", nargs="?", choices=("core", "domains"), help="only this part")
+    parser.add_argument(
+        "part", nargs="?", choices=("core", "domains", "files"), help="only this part"
+    )
     part = parser.parse_args().part
     document: dict[str, Any] = {
         "python": platform.python_version(),
@@ -26,7 +28,7 @@ def main() -> int:
         "machine": platform.machine(),
         "results": [],
     }
-    if part != "domains":
+    if part in (None, "core"):
         document["results"] += [
             *imports.import_time(),
             *core.respond_and_tally(),
@@ -34,7 +36,9 @@ def main() -> int:
             *core.planning(),
             *core.simulation(),
         ]
-    if part != "core":
+    if part in (None, "files"):
+        document["results"] += files.counting()
+    if part in (None, "domains"):
         measured = domains.measure()
         document["results"] += measured.pop("results")
         document |= measured

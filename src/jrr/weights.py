@@ -84,8 +84,9 @@ def check_weights(weights: object, length: int) -> Floats:
         raise JrrError(f"weights must be {length} numbers >= 0, got {weights!r:.80}") from None
     if array.shape != (length,):
         raise JrrError(f"weights must be {length} numbers, got shape {array.shape}")
-    strange = ~(np.isfinite(array) & (array >= 0))
+    # Beyond these, squares and their sums would leave the range of floating point.
+    strange = ~((array == 0) | ((array >= 1e-50) & (array <= 1e50)))
     if strange.any():
         at = int(np.argmax(strange))
-        raise JrrError(f"weights must be finite numbers >= 0, got {array[at]} at place {at}")
+        raise JrrError(f"weights must be 0 or in 1e-50..1e50, got {array[at]} at place {at}")
     return array

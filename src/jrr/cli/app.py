@@ -16,6 +16,7 @@ from jrr.cli.demo import demo
 from jrr.cli.estimate import estimate
 from jrr.cli.explain import explain
 from jrr.cli.files import deal, keys, perturb, shuffle
+from jrr.cli.mpc import mpc
 from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce
 from jrr.cli.serve import serve
@@ -46,6 +47,7 @@ for command in (
     campaign,
     invite,
     contribute,
+    mpc,
     simulate,
     reproduce,
     demo,

@@ -28,6 +28,12 @@ def operator_options(command: F) -> F:
     for option in (
         click.option("--ca", type=FILE, help="Certificates to trust, in PEM."),
         click.option(
+            "--party-token",
+            multiple=True,
+            envvar="JRR_PARTY_TOKEN",
+            help="Acts on a party, as NUMBER:TOKEN, the first is 0.  [env: JRR_PARTY_TOKEN]",
+        ),
+        click.option(
             "--collector-token",
             envvar="JRR_COLLECTOR_TOKEN",
             help="Acts on the collector.  [env: JRR_COLLECTOR_TOKEN]",
@@ -56,6 +62,12 @@ def campaign() -> None:
 @click.option("--question", required=True, help="What is asked.")
 @click.option("--labels", default="no,yes", show_default=True, help="Answers, by commas.")
 @click.option("--dealer", help="Address of the dealer, as https://dealer.example.")
+@click.option(
+    "--party",
+    multiple=True,
+    help="Instead of a dealer, 3 times or more: URL,HOST:PORT,CERTIFICATE.pem of a party.",
+)
+@click.option("--threshold", type=int, help="Parties that may collude.  [default: a minority]")
 @click.option("--collector", required=True, help="Address of the collector.")
 @click.option(
     "--dealing",
@@ -84,6 +96,8 @@ def create(
     question: str,
     labels: str,
     dealer: str | None,
+    party: tuple[str, ...],
+    threshold: int | None,
     collector: str,
     dealing: str,
     capacity: int | None,
@@ -110,6 +124,10 @@ def create(
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    if party and dealer:
+        raise JrrError("--dealer and --party must not be given together")
+    if party:
+        dealing = "enrol"  # a committee deals to those it knows
     answers = [label.strip() for label in labels.split(",")]
     survey["k"] = len(answers)
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
@@ -120,7 +138,7 @@ def create(
         question,
         answers,
         collector,
-        dealer,
+        _committee(party, threshold) if party else dealer,
         dealing,
         capacity,
         _covariates(covariate),
@@ -274,20 +292,31 @@ def invite(count: int, out: Path, as_json: bool, **options: Any) -> None:
 
 
 def operator_of(
-    file: Path, dealer_token: str | None, collector_token: str | None, ca: Path | None
+    file: Path,
+    dealer_token: str | None,
+    collector_token: str | None,
+    party_token: tuple[str, ...],
+    ca: Path | None,
 ) -> "Operator":
     """The operator of a campaign in a file."""
     from jrr.services.client import Admin
     from jrr.services.operator import Operator
 
     document = read_campaign(file)
-    dealer = None
-    if dealer_token is not None and document.deals:
+    dealer, parties = None, []
+    if dealer_token is not None and document.dealer["kind"] == "server":
         dealer = Admin(document.dealer["url"], dealer_token, ca)
+    for text in party_token:
+        number, colon, token = text.partition(":")
+        if not colon or not number.isdecimal():
+            raise JrrError("party_token must be as NUMBER:TOKEN")
+        if document.dealer["kind"] != "committee" or int(number) >= len(document.dealers):
+            raise checks.refusal("party_token", number, "the number of a party of this campaign")
+        parties.append(Admin(document.dealers[int(number)], token, ca))
     collector = None
     if collector_token is not None:
         collector = Admin(document.collector, collector_token, ca)
-    return Operator(document, dealer, collector)
+    return Operator(document, dealer, collector, tuple(parties))
 
 
 def read_campaign(file: Path) -> "Campaign":
@@ -297,6 +326,20 @@ def read_campaign(file: Path) -> "Campaign":
     if not file.is_file():
         raise checks.refusal("file", str(file), "a campaign's document that exists")
     return Campaign.from_bytes(file.read_bytes())
+
+
+def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
+    from jrr.committee.schedule import default_threshold
+
+    parties = []
+    for text in given:
+        parts = text.split(",")
+        if len(parts) != 3 or not Path(parts[2]).is_file():
+            raise checks.refusal("party", text, "URL,HOST:PORT,CERTIFICATE.pem, a file that exists")
+        certificate = Path(parts[2]).read_text("ascii", errors="replace")
+        parties.append({"url": parts[0], "link": parts[1], "certificate": certificate})
+    allowed = default_threshold(len(parties)) if threshold is None else threshold
+    return {"kind": "committee", "threshold": allowed, "parties": parties}
 
 
 def _covariates(given: tuple[str, ...]) -> dict[str, list[str]]:

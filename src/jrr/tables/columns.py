@@ -19,6 +19,7 @@ from jrr.mechanisms.unary import Unary
 
 CARDED = "carded"
 SEALED = "sealed"
+RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's
 
 
 def report_fields(mechanism: Mechanism, text: bool) -> list[Any]:
@@ -118,11 +119,13 @@ def texts(array: Any) -> Any:
     """A column as texts, nulls kept."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if pa.types.is_floating(array.type):  # 1.0 is how a column with gaps says 1
-        whole = pc.all(pc.equal(pc.floor(array), array), skip_nulls=True).as_py()
-        if whole in (True, None):
-            array = pc.cast(array, pa.int64())
-    return pc.cast(array, pa.string())
+    if pa.types.is_floating(array.type):  # a column with gaps may say them as "not a number"
+        array = pc.cast(array, pa.float64())
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)
+    try:
+        return pc.cast(array, pa.string())
+    except pa.ArrowException as error:
+        raise JrrError(f"a column of labels must hold texts or numbers: {error}") from None
 
 
 def _number_type(k: int) -> Any:
@@ -172,6 +175,11 @@ def _numbers(array: Any, name: str, most: Any) -> NDArray[Any]:
             raise JrrError(f"column {name} must hold whole numbers: {error}") from None
     if not pa.types.is_integer(array.type):
         raise JrrError(f"column {name} must hold whole numbers, got {array.type}")
+    if array.type.bit_width > most.bit_width:  # nothing may be cut off unseen
+        try:
+            array = pc.cast(array, most)
+        except pa.ArrowException as error:
+            raise JrrError(f"column {name} must hold whole numbers: {error}") from None
     numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return numbers
 

@@ -5,12 +5,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.compute as pc
 
 from jrr import checks
 from jrr.errors import JrrError
 from jrr.estimate import Difference, Estimate, difference
-from jrr.tables.columns import texts, weights_from_arrow
+from jrr.tables.columns import RESERVED, texts, weights_from_arrow
 from jrr.tables.header import Header
 from jrr.tables.reports import Progress, Rows, known_total, named, open_together, rows_of, silent
 from jrr.tally import Tally
@@ -74,6 +75,8 @@ def estimate(
             raise JrrError("by and weight must not be given for sealed reports, which hide both")
         for argument, name in (("by", by), ("weight", weight)):
             if name is not None:
+                if name in RESERVED:
+                    raise checks.refusal(argument, name, f"another column than {RESERVED}")
                 table.require(argument, name)
     total, done = known_total(opened), 0
     counted: dict[str, Counted] = {}
@@ -118,14 +121,19 @@ def _split(
     counted: dict[str, Counted], min_cell: int
 ) -> tuple[list[tuple[str, Counted]], list[str]]:
     """Groups to show, in order of their names, and the names of those that are too small."""
-    small = sorted(name for name, one in counted.items() if one.n < min_cell)
+    small = sorted(name for name, one in counted.items() if one.n < min_cell or _weightless(one))
     shown = [(name, counted[name]) for name in sorted(set(counted) - set(small))]
     pooled: Counted | None = None
     for name in small:
         pooled = _plus(pooled, counted[name])
-    if pooled is not None and pooled.n >= min_cell:
+    if pooled is not None and pooled.n >= min_cell and not _weightless(pooled):
         shown.append((SMALL, pooled))
     return shown, small
+
+
+def _weightless(one: Counted) -> bool:
+    """Nobody in it counts."""
+    return isinstance(one, WeightedTally) and not one.carded.weight + one.cardless.weight > 0
 
 
 def _by_group(rows: Rows, by: str | None) -> list[tuple[str, Any]]:
@@ -135,7 +143,11 @@ def _by_group(rows: Rows, by: str | None) -> list[tuple[str, Any]]:
     coded = pc.dictionary_encode(pc.fill_null(texts(rows.batch.column(by)), MISSING))
     codes = coded.indices.to_numpy(zero_copy_only=False)
     names = [name or MISSING for name in coded.dictionary.to_pylist()]
-    return [(name, codes == code) for code, name in enumerate(names)]
+    if len(names) > MOST_GROUPS:
+        raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(1, len(names)))
+    return list(zip(names, np.split(order, starts), strict=True))
 
 
 def _count(header: Header, rows: Rows, part: Any, weights: Floats | None) -> Counted:

@@ -59,8 +59,9 @@ class Table:
             else:
                 with self._csv() as reader:
                     schema, rows = reader.schema, None
-        self.columns: list[str] = schema.names
-        self.types: dict[str, Any] = {field.name: field.type for field in schema}
+        with _readable(self.path):
+            self.columns: list[str] = schema.names
+            self.types: dict[str, Any] = {field.name: field.type for field in schema}
         self.rows: int | None = rows  # where the file says so
         self._metadata = schema.metadata or {}
 
@@ -89,10 +90,11 @@ class Table:
         """The columns asked for, some rows at a time."""
         with _readable(self.path):
             if self.format == "parquet":
-                yield from self._file.iter_batches(batch_size=rows, columns=list(columns))
+                for batch in self._file.iter_batches(batch_size=rows, columns=list(columns)):
+                    yield _sound(batch)
             elif self.format == "arrow":
                 for index in range(self._file.num_record_batches):
-                    whole = self._file.get_batch(index).select(list(columns))
+                    whole = _sound(self._file.get_batch(index).select(list(columns)))
                     for start in range(0, whole.num_rows, rows):
                         yield whole.slice(start, rows)
             else:
@@ -108,8 +110,15 @@ class Table:
         return pa.csv.open_csv(
             pa.input_stream(str(self.path), compression="detect"),
             read_options=pa.csv.ReadOptions(block_size=1 << 24),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=convert,
         )
+
+
+def _sound(batch: Any) -> Any:
+    """The batch, if its offsets stay inside it: a damaged file must not end the process."""
+    batch.validate(full=True)
+    return batch
 
 
 @contextmanager
@@ -138,6 +147,9 @@ def check_output(path: str | Path, force: bool, *inputs: str | Path) -> Path:
         raise checks.refusal("out", str(path), "a file, not a directory")
     if out.exists() and not force:
         raise checks.refusal("out", str(path), "a file that does not exist yet (or give --force)")
+    if format_of(out) == "csv" and sidecar(out).exists() and not force:
+        beside = f"without a file {sidecar(out).name} beside it (or give --force)"
+        raise checks.refusal("out", str(path), beside)
     return out
 
 

@@ -35,6 +35,10 @@ class Labels:
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise checks.refusal("labels", list(names), f"all different, but {twice[0]!r} is not")
+        try:
+            "".join(names).encode()
+        except UnicodeEncodeError:
+            raise checks.refusal("labels", list(names), "texts that UTF-8 can say") from None
         if "" in names:
             raise checks.refusal("labels", list(names), "texts that are not empty")
         if len(names) < 2:
@@ -107,7 +111,7 @@ class Found:
                 "different texts (--labels or --labels-file, and --other for the rest)"
             )
         names = list(self.strange)
-        if all(name.lstrip("-").isdecimal() for name in names):
+        if all(name.removeprefix("-").isdecimal() for name in names):
             return tuple(sorted(names, key=int))
         return tuple(sorted(names))
 

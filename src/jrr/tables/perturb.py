@@ -1,6 +1,8 @@
 """From a column of labels to a file of reports."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,6 @@ from numpy.typing import NDArray
 
 from jrr import checks
 from jrr.errors import JrrError
-from jrr.files import write_whole
 from jrr.mechanisms import OLH, OUE, RR, SUE
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.optimum import Request, least
@@ -19,7 +20,7 @@ from jrr.randomness import source
 from jrr.tables import seal as sealing
 from jrr.tables.columns import (
     CARDED,
-    SEALED,
+    RESERVED,
     cards_from_arrow,
     report_fields,
     reports_to_arrow,
@@ -36,7 +37,6 @@ ALONE: dict[str, Callable[[int, float], Mechanism]] = {  # mechanisms that need 
     "oue": OUE,
     "olh": OLH,
 }
-_RESERVED = ("report", "seed", CARDED, SEALED)
 
 
 def perturb(
@@ -62,13 +62,19 @@ def perturb(
     cardless: rows beyond the last card answer without one. keep: columns to copy, for groups
     and weights; they must be public. seal: the collector's public key.
     """
-    path = check_output(out, force, data)
+    path = check_output(out, force, data, *([] if cards is None else [cards]))
+    if len(set(keep)) < len(keep):
+        raise checks.refusal("keep", list(keep), "all different")
+    if cards is not None and mechanism != "auto":
+        raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
+    if seal is not None and not Path(seal).is_file():
+        raise checks.refusal("seal", str(seal), "a public key that exists")
     table = Table(data)
     table.require("column", column)
     for name in keep:
         table.require("keep", name)
-        if name in (column, *_RESERVED):
-            raise checks.refusal("keep", name, f"another column than {(column, *_RESERVED)}")
+        if name in (column, *RESERVED):
+            raise checks.refusal("keep", name, f"another column than {(column, *RESERVED)}")
     if seal is not None and keep:
         raise JrrError("keep must be empty for sealed reports: it would tell them apart")
     answers, rows = _first_pass(table, column, labels)
@@ -82,6 +88,7 @@ def perturb(
         labels=answers.names,
         other=answers.other,
         declined=answers.declined,
+        rows=None,
     )
     text = format_of(path) == "csv"
     if seal is None:
@@ -102,16 +109,30 @@ def perturb(
             done += seen
             yield pa.record_batch(batch, schema=schema)
             progress(done, rows)
-        if cards is not None:  # from here on these cards must not be used again
-            write_whole(spent_mark(Path(cards)), f"used for {path.name}\n")
 
-    try:
+    with _claimed(cards, path):
         write(path, schema, header.to_json(), watched())
-    except BaseException:
-        if cards is not None:  # no report was published: the cards are still fresh
-            spent_mark(Path(cards)).unlink(missing_ok=True)
-        raise
     return header
+
+
+@contextmanager
+def _claimed(cards: str | Path | None, out: Path) -> Iterator[None]:
+    """Mark cards as used before a word is drawn, so that no other run can use them too."""
+    if cards is None:
+        yield
+        return
+    mark = spent_mark(Path(cards))
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        raise JrrError(f"cards must be fresh, but {cards} is being used by another run") from None
+    try:
+        yield
+        with contextlib.suppress(OSError):  # the mark itself is what counts
+            mark.write_text(f"used for {out.name}\n", "utf-8")
+    except BaseException:
+        mark.unlink(missing_ok=True)  # no report was published: the cards are still fresh
+        raise
 
 
 def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
@@ -183,17 +204,19 @@ def _dealt(
     mechanism, deck = header.mechanism, header.mechanism.moments.deck
     mark = spent_mark(table.path)
     if mark.exists():
+        used = mark.read_text("utf-8", errors="replace").strip() or "used"
         raise JrrError(
-            f"cards must be fresh, but {table.path.name} was {mark.read_text().strip()}: the same "
-            "cards twice would expose answers; deal again"
+            f"cards must be fresh, but {table.path.name} was {used}: the same cards twice would "
+            "expose answers; deal again"
         )
     if mechanism.k != labels.k:
         raise checks.refusal(
             "cards", str(path), f"dealt for {labels.k} answers, but they are for {mechanism.k}"
         )
-    if deck is None or table.rows not in (None, deck * len(header.decks)):
+    found = sum(batch.num_rows for batch in table.batches(["card"]))
+    if deck is None or found != deck * len(header.decks):
         raise JrrError(
-            f"cards must be whole decks of {deck}, {len(header.decks)} of them; got {table.rows} "
+            f"cards must be whole decks of {deck}, {len(header.decks)} of them; got {found} "
             f"rows in {path}"
         )
     held = deck * len(header.decks)

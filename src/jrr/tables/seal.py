@@ -79,6 +79,8 @@ def opener(private_key: str | Path | None, header: Header) -> Callable[[Any, int
         for at, sealed in enumerate(column.to_pylist()):
             try:
                 rows.append(suite.decrypt(sealed, key, info))
+                if len(rows[-1]) != 1 + wire.width(header.mechanism):
+                    raise ValueError("another length")
             except (InvalidTag, ValueError, TypeError):
                 raise JrrError(
                     f"column {SEALED} must hold reports sealed to this key and for this survey, "

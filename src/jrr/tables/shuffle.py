@@ -63,7 +63,10 @@ def shuffle(
                 table.require("column", SEALED)
                 for batch in table.batches([SEALED]):
                     done += batch.num_rows
-                    yield pa.record_batch([batch.column(0)], schema=schema)
+                    column = batch.column(0)
+                    if column.null_count or column.type != schema.field(0).type:
+                        raise JrrError(f"column {SEALED} must hold reports of one length")
+                    yield pa.record_batch([column], schema=schema)
                     progress(done, total)
                 continue
             for rows in rows_of(table, own):
