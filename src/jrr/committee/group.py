@@ -6,6 +6,7 @@ the last ID has no neighbour, and its card is blank.
 """
 
 import hashlib
+import secrets
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,10 @@ from jrr.committee import field
 from jrr.committee.dealing import Abort, Kind, deal, together
 from jrr.committee.field import PRIME, Vector
 from jrr.committee.link import Identity, Link, Peer, Traffic, meet
+from jrr.committee.merkle import Tree, belongs
 from jrr.committee.schedule import default_threshold
+
+SHARE, NONCE = 8, 32  # bytes
 
 
 @dataclass(frozen=True)
@@ -41,23 +45,35 @@ async def deal_among(
     allowed = default_threshold(count) if threshold is None else threshold
 
     async def body(link: Link) -> Place:
+        mine: list[bytes] = []  # share of every slot, with a nonce that hides it in the tree
+
         async def commit_to(cards: Vector, tags: Vector) -> bytes:
-            return hashlib.sha256(field.to_bytes(cards) + field.to_bytes(tags)).digest()
+            pairs = np.stack((cards, tags), axis=1)
+            mine.extend(field.to_bytes(pair) + secrets.token_bytes(NONCE) for pair in pairs)
+            return Tree(mine).root
 
         dealt = await deal(link, range(1, count + 1), allowed, link.session, commit_to)
+        tree = Tree(mine)
         others = [party for party in range(count) if party != me]
-        own = {
-            party: field.to_bytes(np.array([dealt.cards[party], dealt.tags[party]], np.uint64))
-            for party in others
-        }
-        _, parts = await together(
-            [link.send(party, Kind.SLOT, own[party]) for party in others],
-            [link.receive(party, Kind.SLOT, 8) for party in others],
+        _, told = await together(
+            [
+                link.send(party, Kind.SLOT, mine[party] + b"".join(tree.path(party)))
+                for party in others
+            ],
+            [link.receive(party, Kind.SLOT, SHARE + NONCE + 32 * 8) for party in others],
         )
         card, tag = int(dealt.cards[me]), int(dealt.tags[me])
-        for part in parts:
-            share = field.from_bytes(part, (2,))
-            card, tag = (card + int(share[0])) % PRIME, (tag + int(share[1])) % PRIME
+        for party, message in zip(others, told, strict=True):
+            # What is opened must be what was committed to before α was known.
+            share, path = message[: SHARE + NONCE], message[SHARE + NONCE :]
+            steps = [path[at : at + 32] for at in range(0, len(path), 32)]
+            if not belongs(share, me, count, steps, dealt.roots[party]):
+                raise Abort(f"party {party} opened another share than it had committed to")
+            try:
+                pair = field.from_bytes(share[:SHARE], (2,))
+            except ValueError:
+                raise Abort(f"party {party} sent what is no share") from None
+            card, tag = (card + int(pair[0])) % PRIME, (tag + int(pair[1])) % PRIME
         if tag != dealt.alpha * card % PRIME or not 1 <= card <= count:
             raise Abort("the shuffled ID does not match its tag: somebody changed it")
         return Place(card, (card + 1) // 2, sign_of(card, count), link.traffic)

@@ -204,9 +204,9 @@ def _dealt(
     mechanism, deck = header.mechanism, header.mechanism.moments.deck
     mark = spent_mark(table.path)
     if mark.exists():
-        used = mark.read_text("utf-8", errors="replace").strip() or "used"
+        said = mark.read_text("utf-8", errors="replace").strip() or "used"
         raise JrrError(
-            f"cards must be fresh, but {table.path.name} was {used}: the same cards twice would "
+            f"cards must be fresh, but {table.path.name} was {said}: the same cards twice would "
             "expose answers; deal again"
         )
     if mechanism.k != labels.k:
