@@ -123,7 +123,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
 
 
 def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bool:
-    row = find(connection, campaigns, name)
+    row = find(connection, campaigns, name, lock=True)
     campaign = campaign_of(row)
     if row.state == NEW:
         raise too_early("the campaign is not open")
@@ -141,9 +141,7 @@ def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bo
     if row.state == CLOSED:
         raise gone("the campaign is closed")
     check_times(campaign, clock())
-    if not campaign.invitations and holding.count(connection, reports, name) >= (
-        campaign.capacity * campaign.rounds
-    ):
+    if row.arrivals >= campaign.capacity * campaign.rounds:
         raise Problem(409, "full", "the campaign has all the reports it can take")
     connection.execute(
         insert(reports).values(
@@ -155,6 +153,7 @@ def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bo
             covariates=given.covariates,
         )
     )
+    holding.count_arrival(connection, campaigns, row)
     return True
 
 

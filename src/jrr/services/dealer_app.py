@@ -122,7 +122,7 @@ class _Desk:
         if not campaign.deals or campaign.dealer["kind"] != "server":
             raise Problem(422, "refused", "the campaign must have this kind of dealer")
         _, wrapped = self._keys.create(campaign.hash)
-        return {"wrapped_key": wrapped, "arrivals": 0}
+        return {"wrapped_key": wrapped}
 
     def open(self, connection: Connection, name: str) -> str:
         row = find(connection, campaigns, name, lock=True)
@@ -152,7 +152,7 @@ class _Desk:
         if row.arrivals >= campaign.capacity:
             raise Problem(409, "full", "every place is taken")
         connection.execute(insert(seats).values(campaign=name, pseudonym=who))
-        _set(connection, name, arrivals=row.arrivals + 1)
+        holding.count_arrival(connection, campaigns, row)
         return True
 
     def deal(self, connection: Connection, name: str) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class _Desk:
             connection.execute(
                 insert(seats).values(campaign=name, pseudonym=who, block=held[0], seat=held[1])
             )
-            _set(connection, name, arrivals=row.arrivals + 1)
+            holding.count_arrival(connection, campaigns, row)
         return {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*held)}
 
     def close(self, connection: Connection, name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy import Connection, Table, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
@@ -19,6 +19,15 @@ NEW, ENROLLING, OPEN, CLOSED = "new", "enrolling", "open", "closed"
 def campaign_of(row: Any) -> Campaign:
     """The campaign in a row; parsed once."""
     return read_campaign(bytes(row.document))
+
+
+def count_arrival(connection: Connection, campaigns: Table, row: Any) -> None:
+    """One more has come; the caller has locked the row."""
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.campaign == row.campaign)
+        .values(arrivals=row.arrivals + 1)
+    )
 
 
 def find(connection: Connection, campaigns: Table, name: str, lock: bool = False) -> Any:
@@ -46,7 +55,7 @@ def install(
             return False
         connection.execute(
             insert(campaigns).values(
-                campaign=name, document=body, state=NEW, n=None, **more(campaign)
+                campaign=name, document=body, state=NEW, n=None, arrivals=0, **more(campaign)
             )
         )
         return True

@@ -231,9 +231,10 @@ class _Seat:
             return False
         if row.state != ENROLLING:
             raise gone("enrolment has ended")
-        if holding.count(connection, members, name) >= campaign.capacity:
+        if row.arrivals >= campaign.capacity:
             raise Problem(409, "full", "every place is taken")
         connection.execute(insert(members).values(campaign=name, pseudonym=who, key=key))
+        holding.count_arrival(connection, campaigns, row)
         return True
 
     def roster(

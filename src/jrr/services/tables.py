@@ -26,6 +26,7 @@ def _campaigns(metadata: MetaData, *more: Column[object]) -> Table:
         Column("document", LargeBinary, nullable=False),
         Column("state", String(16), nullable=False),
         Column("n", BigInteger),  # people who were dealt cards, once that is fixed
+        Column("arrivals", BigInteger, nullable=False),  # seats, members or reports so far
         *more,
     )
 
@@ -44,7 +45,6 @@ def _invited(metadata: MetaData) -> Table:
 dealer_campaigns = _campaigns(
     dealer,
     Column("wrapped_key", LargeBinary),  # None: burned, or no cards
-    Column("arrivals", BigInteger, nullable=False),
 )
 dealer_invited = _invited(dealer)
 seats = Table(

@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("document", sa.LargeBinary, nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("n", sa.BigInteger),
+        sa.Column("arrivals", sa.BigInteger, nullable=False),
         sa.Column("decks", sa.BigInteger),
     )
     op.create_table(
