@@ -60,7 +60,7 @@ def _reports(path: Path) -> Path:
             carded[:: 1 << 10] = False
             yield pa.record_batch([pa.array(reports), pa.array(carded)], schema=schema)
 
-    write(path, schema, header.to_json(), batches())
+    write(path, schema, header, batches())
     return path
 
 

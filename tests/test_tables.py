@@ -111,7 +111,7 @@ def write_reports(
         *arrays.values(),
     ]
     schema = pa.schema(fields)
-    formats.write(path, schema, header.to_json(), [pa.record_batch(columns, schema=schema)])
+    formats.write(path, schema, header, [pa.record_batch(columns, schema=schema)])
     return path
 
 

@@ -24,12 +24,25 @@ def write_whole(path: Path, text: str, private: bool = False) -> None:
 
 
 def write_whole_bytes(path: Path, data: bytes) -> None:
-    """The same for bytes."""
+    """Write bytes under another name and rename it."""
 
     def write(partial: Path) -> None:
-        partial.write_bytes(data)
+        with partial.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
 
     replace_whole(path, write)
+
+
+def _sync(folder: Path) -> None:
+    """Make a new name survive a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def replace_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -41,6 +54,7 @@ def replace_whole(path: Path, write: Callable[[Path], None]) -> None:
     try:
         write(partial)
         partial.replace(path)
+        _sync(path.parent)
     except OSError as error:  # name the file that was asked for, not its partial one
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -124,6 +125,8 @@ def create(
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    if survey["k"] != 2:
+        raise checks.refusal("k", survey["k"], "left out: --labels says how many answers there are")
     if party and dealer:
         raise JrrError("--dealer and --party must not be given together")
     if party:
@@ -150,6 +153,11 @@ def create(
         min_cell=min_cell,
         rounds=rounds,
     )
+    if dealer and not document.deals:
+        raise JrrError(
+            f"--dealer must be left out: the best mechanism here, {document.mechanism!r}, deals "
+            "no cards"
+        )
     write_whole_bytes(out, document.to_bytes())
     facts = {
         "campaign": document.hash,
@@ -164,7 +172,7 @@ def create(
         return
     screen = console()
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism!r}")
-    screen.print(f"Link for contributors: {facts['link']}")
+    screen.print(f"Link for contributors: {facts['link']}", soft_wrap=True)
     for view in ("report", "cards", "dealer"):
         screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
     if dealing == "arrival" and document.deals:
@@ -207,32 +215,36 @@ def close(decks: int | None, as_json: bool, **options: Any) -> None:
 @operator_options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
+@click.option("--by", help="A covariate of the campaign: one estimate per group.")
 @json_option
-def show(level: float, round_number: int, as_json: bool, **options: Any) -> None:
+def show(level: float, round_number: int, by: str | None, as_json: bool, **options: Any) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
     facts = {"campaign": operator.campaign.hash} | operator.show()
     if operator.collector is not None and facts["collector"]["reports"]:
-        facts["estimate"] = operator.estimate(round_number, checks.level(level))
+        facts["estimate"] = operator.estimate(round_number, checks.level(level), by)
     if as_json:
         print_json(facts)
         return
     screen = console()
     screen.print(f"Campaign {operator.campaign.hash}: {operator.campaign.question}")
-    for server in ("dealer", "collector"):
-        if server in facts:
+    if not operator.campaign.invitations:
+        screen.print("NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations.", style="bold")
+    for server in facts:
+        if server not in ("campaign", "estimate"):
             counts = ", ".join(f"{k} {v}" for k, v in facts[server].items() if k != "campaign")
             screen.print(f"{server}: {counts}")
     if "estimate" in facts:
-        found = facts["estimate"]["estimate"]
         final = "final" if facts["estimate"]["final"] else "so far"
-        for label, share, (low, high) in zip(
-            facts["estimate"]["labels"], found["frequencies"], found["interval"], strict=True
-        ):
-            screen.print(
-                f"{label}: {100 * share:.2f}% ({100 * low:.2f}% to {100 * high:.2f}%, "
-                f"{100 * level:g}%, {final})"
-            )
+        groups = [{"name": "everybody"} | facts["estimate"]["estimate"]]
+        for found in groups + facts["estimate"].get("groups", []):
+            for label, share, (low, high) in zip(
+                facts["estimate"]["labels"], found["frequencies"], found["interval"], strict=True
+            ):
+                screen.print(
+                    f"{found['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
+                    f"{100 * high:.2f}%, {100 * level:g}%, {final})"
+                )
 
 
 @campaign.command()
@@ -248,33 +260,49 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
     operator = operator_of(**options)
-    kind = out.suffix[1:]
-    if kind == "csv":
-        header = operator.export("csv.json", round_number)
-        write_whole(out.with_name(out.name + ".json"), header.decode())
-    data = operator.export(kind, round_number)
-    write_whole_bytes(out, data)
+    data = operator.export("parquet", round_number)
+    if out.suffix == ".parquet":
+        write_whole_bytes(out, data)
+    else:
+        from jrr import tables
+
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder) / "reports.parquet"
+            whole.write_bytes(data)
+            tables.convert(whole, out, force=force)
     _say(as_json, {"reports": str(out)})
 
 
 @click.command()
 @operator_options
-@click.option("--count", type=int, required=True, help="How many.")
+@click.option("--count", type=int, help="How many.")
 @click.option("-o", "--out", type=FILE, default=Path("invitations.csv"), show_default=True)
+@click.option("--from", "source", type=FILE, help="Tell servers of invitations made before.")
 @json_option
-def invite(count: int, out: Path, as_json: bool, **options: Any) -> None:
+def invite(
+    count: int | None, out: Path, source: Path | None, as_json: bool, **options: Any
+) -> None:
     """Make one-time invitations, and tell the servers whom to accept.
 
-    The file is secret: whoever has an invitation can answer with it, and whoever has the file
-    can link what dealer and collector know of one person. Send the invitations out, then
-    delete it.
+    The file is secret: whoever has an invitation can answer with it, or take its card, until its
+    owner does, and whoever has the file can link what dealer and collector know of one person.
+    Send the invitations out, then delete it. Where two operators hold a token each, one makes
+    the file and both run this: --count N with one token, --from FILE with the other.
     """
     from jrr.services.operator import new_invitations
 
+    operator = operator_of(**options)
+    if (count is None) == (source is None):
+        raise JrrError("exactly one of --count and --from must be given")
+    if source is not None:
+        made = _invitations(source)
+        operator.install()
+        operator.invite(made)
+        _say(as_json, {"invitations": len(made), "file": str(source)})
+        return
     count = checks.integer("count", count, 1, 10_000_000)
     if out.exists():
-        raise checks.refusal("out", str(out), "a file that does not exist yet")
-    operator = operator_of(**options)
+        raise checks.refusal("out", str(out), "a file that does not exist yet (or use --from)")
     made = new_invitations(count)
     link = f"{operator.campaign.collector}/v1/campaigns/{operator.campaign.hash}"
     text = io.StringIO()
@@ -285,10 +313,21 @@ def invite(count: int, out: Path, as_json: bool, **options: Any) -> None:
     try:
         operator.install()
         operator.invite(made)
-    except BaseException:
-        out.unlink(missing_ok=True)  # no server knows all of them
-        raise
+    except JrrError as error:
+        raise JrrError(f"{error}; when that is mended: jrr invite --from {out}") from None
     _say(as_json, {"invitations": count, "file": str(out)})
+
+
+def _invitations(file: Path) -> list[str]:
+    from jrr.protocol.identity import invitation_secret
+
+    if not file.is_file():
+        raise checks.refusal("from", str(file), "a file that jrr invite wrote")
+    with file.open(encoding="utf-8", newline="") as lines:
+        found = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
+    for entry in found:
+        invitation_secret(entry)
+    return found
 
 
 def operator_of(

@@ -21,6 +21,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
 @click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
+@click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
 @click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
 @click.option("--state", type=FOLDER, help="Directory where reports wait to be received.")
 @click.option("--ca", type=FILE, help="Certificates to trust, in PEM.")
@@ -34,6 +35,7 @@ def contribute(
     round_number: int,
     covariate: tuple[str, ...],
     enrol: bool,
+    cards_only: bool,
     answer_from: IO[str] | None,
     state: Path | None,
     ca: Path | None,
@@ -65,6 +67,13 @@ def contribute(
         else:
             screen.print("Enrolled. Come back for your card when the cards are dealt.")
         return
+    if cards_only:
+        there = person.fetch_cards()
+        if as_json:
+            print_json({"campaign": campaign.hash, "cards": there})
+        else:
+            screen.print("Cards fetched and kept." if there else "There are no cards to be had.")
+        return
     receipt = person.resume(round_number)
     if receipt is None:
         if answer_from is None:
@@ -75,6 +84,13 @@ def contribute(
                 f"collector and {campaign.colluders} colluders, "
                 f"{show_epsilon(campaign.guarantee('dealer'))} against dealer and collector."
             )
+            if campaign.deals and campaign.dealing == "arrival":
+                screen.print(
+                    f"Cards come from decks of {campaign.mechanism.moments.deck:,}; the guarantee "
+                    "is that of one deck."
+                )
+            if not campaign.invitations:
+                screen.print("Anybody can answer this, and as often as they like.")
             answer = click.prompt("Your answer", type=click.Choice(campaign.labels))
         else:
             answer = answer_from.read().strip()

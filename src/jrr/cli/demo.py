@@ -18,7 +18,7 @@ from jrr.cli.progress import steps
 from jrr.demo import Survey, run
 from jrr.errors import JrrError, MissingExtraError
 from jrr.explain import adversaries
-from jrr.randomness import SeededRandom
+from jrr.randomness import SecureRandom, SeededRandom, shuffled
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
 FAMILIES = ("auto", *NAMES)
@@ -104,7 +104,8 @@ def _over_http(
             f"servers need {error.name}: pip install 'jrr[serve]', or jrr demo --in-process"
         ) from None
     values = (np.arange(result.n) < round(result.truth * result.n)).astype(np.uint8)
-    np.random.default_rng().shuffle(values)  # who says yes has nothing to do with who comes when
+    # Who says yes has nothing to do with who comes when.
+    values = shuffled(values, SecureRandom())
     chosen = result.outcomes[result.chosen]
     with tempfile.TemporaryDirectory(prefix="jrr-demo-") as name, ExitStack() as stack:
         folder = Path(name)

@@ -39,6 +39,7 @@ class Kind(IntEnum):
     ROSTER = 9  # whom one knows
     STORED = 10  # hash of all records, once they are kept
     SLOT = 11  # one share, to the one whose card it is
+    DIGEST = 12  # hash of the roster
 
 
 class Abort(JrrError):  # noqa: N818 - what happens, not what is wrong

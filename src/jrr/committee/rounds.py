@@ -100,7 +100,11 @@ async def deal_rounds(
 async def _roster(link: Link, members: Sequence[Member], capacity: int) -> list[Member]:
     """Those whom every party knows under the same key, in the order of their hashes."""
     mine = b"".join(name + key for name, key in sorted(members))
-    found = await _all(link, Kind.ROSTER, mine, ENTRY * capacity)
+    digests = await _all(link, Kind.DIGEST, hashlib.sha256(mine).digest(), 32)
+    # Nobody is told who else is known where all know the same people, which is the rule.
+    found = [mine]
+    if len(set(digests)) > 1:
+        found = await _all(link, Kind.ROSTER, mine, ENTRY * capacity)
     common: set[bytes] | None = None
     for party, data in enumerate(found):
         if len(data) % ENTRY:

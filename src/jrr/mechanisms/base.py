@@ -1,6 +1,5 @@
 """What every mechanism is: an immutable value with the verbs deal, respond, tally, estimate."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, overload
@@ -165,7 +164,7 @@ class Mechanism(ABC):
                 f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
             )
         moments = self.moments
-        fewest = 1 if moments.deck is None else max(1, math.ceil(tally.n_carded / moments.deck))
+        fewest = self.fewest_decks(tally.n_carded)
         if decks is None:
             decks = max(fewest, len(tally.decks))
         decks = checks.integer("decks", decks, fewest)
@@ -185,6 +184,11 @@ class Mechanism(ABC):
                 for m, n, support, used in counts
             ]
         )
+
+    def fewest_decks(self, carded: int) -> int:
+        """The fewest decks that so many people with a card can have been dealt from."""
+        deck = self.moments.deck
+        return 1 if deck is None else max(1, -(-carded // deck))
 
     def _check_tally(self, tally: Tally) -> None:
         """Refuse counts that these reports cannot have."""

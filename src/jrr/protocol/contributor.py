@@ -10,6 +10,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
 from jrr import checks
 from jrr.committee import cards
 from jrr.committee.dealing import Abort
@@ -76,6 +78,14 @@ class UnreachableError(JrrError):
     """A server did not answer in time; what was saved can be sent later."""
 
 
+@dataclass(frozen=True)
+class Hand:
+    """The cards of one contributor for all rounds, and the mechanism they were dealt for."""
+
+    cards: tuple[Any, ...] | None  # None: there are none, answer without
+    mechanism: Mechanism
+
+
 Step = Call | Wait | Save
 Conversation = Generator[Step, Reply | None, Receipt]
 
@@ -90,7 +100,7 @@ class Limits:
 
 
 def fetch(link: str, limits: Limits) -> Generator[Step, Reply | None, Campaign]:
-    """The campaign, from the collector and from the dealer; both must serve the same bytes."""
+    """The campaign from the collector; whoever deals must serve the same bytes later on."""
     collector, name = split_link(link)
     data = (yield from _get(collector, campaign_path(name), limits.patience)).body
     if hash_of(data) != name:
@@ -118,14 +128,17 @@ def check_limits(campaign: Campaign, limits: Limits) -> None:
         )
 
 
-def enrol(campaign: Campaign, secret: bytes, limits: Limits) -> Generator[Step, Reply | None, None]:
+def enrol(
+    campaign: Campaign, secret: bytes, limits: Limits, device: bytes | None = None
+) -> Generator[Step, Reply | None, None]:
     """Take a place in the next deal."""
     if campaign.dealing != ENROL or not campaign.deals:
         raise JrrError("the campaign deals on arrival: there is nothing to enrol for")
     key = None
     if campaign.dealer["kind"] == "committee":
-        key = cards.card_key(secret, campaign.hash).public_key().public_bytes_raw()
-    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER), key)
+        key = cards.card_key(device or secret, campaign.hash).public_key().public_bytes_raw()
+        device = None  # its public key is enough
+    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER), key, device)
     for dealer in campaign.dealers:
         yield from _same_at_dealer(campaign, dealer, limits.patience)
     for dealer in campaign.dealers:
@@ -143,16 +156,28 @@ def contribute(
     covariates: Mapping[str, str] | None = None,
     round_number: int = 0,
     rng: Rng = None,
+    device: bytes | None = None,
+    hand: Hand | None = None,
 ) -> Conversation:
-    """Get a card if there is one, respond, save the report, send it until it is received."""
+    """Get a card if there is one, respond, save the report, send it until it is received.
+
+    device: a secret of this device, so that nobody else can fetch its cards (docs/protocol.md).
+    hand: cards that were fetched before.
+    """
     checks.integer("value", value, 0, campaign.mechanism.k - 1)
     checks.integer("round", round_number, 0, campaign.rounds - 1)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
     check_limits(campaign, limits)
-    mechanism, card = campaign.mechanism, None
-    if campaign.deals:
-        card, mechanism = yield from _card(campaign, secret, round_number, limits.patience)
+    if not campaign.deals:
+        hand = Hand(None, campaign.mechanism)
+    elif hand is None or hand.cards is None:
+        hand = yield from fetch_hand(campaign, secret, limits.patience, device)
+    mechanism, card = hand.mechanism, None if hand.cards is None else hand.cards[round_number]
+    if campaign.deals and campaign.dealing == ENROL:
+        announced = yield from _announced(campaign, limits.patience)
+        if announced != mechanism:
+            raise ProtocolError("dealer and collector name different numbers of people")
     report = mechanism.respond_one(value, card, rng)
     body = messages.report_request(
         pseudonym(secret, campaign.hash, collector_role(round_number)),
@@ -170,7 +195,9 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
     """Send a saved report until the collector says that it has committed it."""
     document = json.loads(body)
     address = f"{campaign.collector}{campaign_path(campaign.hash)}/reports"
-    reply = yield from _insist(Call(address, body), patience)
+    reply = yield from _insist(Call(address, body), patience, silence_is_fine=True, also=(425,))
+    if reply.gave_up:
+        raise _unreachable(address, reply, patience)
     if reply.status not in (200, 201):
         raise _refused("the collector", reply)
     return Receipt(campaign.hash, document["round"], document["carded"])
@@ -192,45 +219,49 @@ def campaign_path(name: str) -> str:
     return f"/v1/campaigns/{name}"
 
 
-def _card(
-    campaign: Campaign, secret: bytes, round_number: int, patience: float
-) -> Generator[Step, Reply | None, tuple[Any, Mechanism]]:
-    """One's card and the mechanism that was dealt; no card where none is to be had in time."""
+def fetch_hand(
+    campaign: Campaign, secret: bytes, patience: float, device: bytes | None = None
+) -> Generator[Step, Reply | None, Hand]:
+    """One's cards of all rounds; none where they are not to be had in time."""
     found = []
     for dealer in campaign.dealers:
-        # Without agreement on the campaign there is no answer, with or without a card.
+        # A dealer that serves another campaign ends it here; a silent one only costs the card.
         if not (yield from _same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):
-            return None, (yield from _cardless(campaign, patience))
-    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER))
+            return Hand(None, (yield from _cardless(campaign, patience)))
+    committee = campaign.dealer["kind"] == "committee"
+    name = pseudonym(secret, campaign.hash, DEALER)
+    # A committee's shares are sealed to the device; a dealer must know the device.
+    body = messages.card_request(name, device=None if committee else device)
     for dealer in campaign.dealers:
         call = Call(f"{dealer}{campaign_path(campaign.hash)}/cards", body)
         reply = yield from _insist(call, patience, silence_is_fine=True, also=(425,))
         if reply.gave_up or reply.status in (404, 410, 425):
             # Nothing came, this name has no seat, the cards are burned or not dealt yet.
-            return None, (yield from _cardless(campaign, patience))
+            return Hand(None, (yield from _cardless(campaign, patience)))
         if reply.status != 200:
             raise _refused("the dealer", reply)
         found.append(_object(reply.body, "the dealer"))
     mechanism = _mechanism(campaign, found[0].get("n"), "the dealer")
-    if campaign.dealing == ENROL:
-        announced = yield from _announced(campaign, patience)
-        if announced != mechanism:
-            raise ProtocolError("dealer and collector name different numbers of people")
-    if campaign.dealer["kind"] == "committee":
+    if committee:
+        key = cards.card_key(device or secret, campaign.hash)
         try:
-            return _combined(campaign, secret, round_number, mechanism, found), mechanism
+            held = [
+                _combined(campaign, key, number, mechanism, found)
+                for number in range(campaign.rounds)
+            ]
         except Abort as abort:
-            yield from _complain(campaign, body, round_number, patience)
+            yield from _complain(campaign, body, patience)
             raise ProtocolError(f"the committee's card is not acceptable: {abort}") from None
+        return Hand(tuple(held), mechanism)
     given = found[0].get("cards")
     if not isinstance(given, list) or len(given) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
-    return card_from_json(mechanism, given[round_number]), mechanism
+    return Hand(tuple(card_from_json(mechanism, card) for card in given), mechanism)
 
 
 def _combined(
     campaign: Campaign,
-    secret: bytes,
+    key: X25519PrivateKey,
     round_number: int,
     mechanism: Mechanism,
     found: list[dict[str, Any]],
@@ -250,18 +281,16 @@ def _combined(
     facts = (record.campaign, record.round, record.n, len(record.roots))
     if facts != (campaign.hash, round_number, mechanism.moments.deck, len(found)):
         raise Abort("the record is of another round")
-    return cards.open_card(mechanism, cards.card_key(secret, campaign.hash), record, envelopes)
+    return cards.open_card(mechanism, key, record, envelopes)
 
 
 def _complain(
-    campaign: Campaign, body: bytes, round_number: int, patience: float
+    campaign: Campaign, body: bytes, patience: float
 ) -> Generator[Step, Reply | None, None]:
     """Tell every party that a card is wrong; the round ends, and no card is shown."""
-    complaint = json.loads(body) | {"round": round_number}
     for party in campaign.dealers:
         address = f"{party}{campaign_path(campaign.hash)}/complaints"
-        call = Call(address, json.dumps(complaint).encode())
-        yield from _insist(call, min(patience, 2.0), silence_is_fine=True)
+        yield from _insist(Call(address, body), min(patience, 2.0), silence_is_fine=True)
 
 
 def _cardless(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, Mechanism]:
@@ -324,8 +353,12 @@ def _insist(
         pause = min(2 * pause, LONGEST_WAIT)
     if silence_is_fine:
         return reply
+    raise _unreachable(call.address, reply, patience)
+
+
+def _unreachable(address: str, reply: Reply, patience: float) -> UnreachableError:
     said = f"said {reply.status}" if reply.status else "did not answer"
-    raise UnreachableError(f"{call.address} {said} for {patience:g} seconds")
+    return UnreachableError(f"{address} {said} for {patience:g} seconds")
 
 
 def _object(body: bytes, who: str) -> dict[str, Any]:

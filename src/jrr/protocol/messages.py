@@ -23,49 +23,54 @@ class StoredReport:
     covariates: str  # canonical JSON
 
 
-def parse(body: bytes, *fields: str) -> dict[str, Any]:
-    """A JSON object of exactly these fields."""
+def parse(body: bytes, *fields: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON object of exactly these fields, and perhaps the optional ones."""
     try:
         document = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except RecursionError:
         raise JrrError("body must be JSON, got too many brackets") from None
     except ValueError:  # says nothing of the body: it may be a report
         raise JrrError("body must be JSON in UTF-8") from None
-    if not isinstance(document, dict) or set(document) != set(fields):
+    if not isinstance(document, dict) or set(document) - set(optional) != set(fields):
         raise JrrError(f"body must be an object of exactly {sorted(fields)}")
     return document
 
 
 def named(document: Mapping[str, Any]) -> bytes:
     """The hash of the pseudonym in a request."""
-    value = document["pseudonym"]
+    return hashed(_bytes(document, "pseudonym"))
+
+
+def _bytes(document: Mapping[str, Any], name: str) -> bytes:
+    value = document[name]
     if isinstance(value, str) and len(value) == 64:
         try:
-            name = bytes.fromhex(value)
+            found = bytes.fromhex(value)
         except ValueError:
-            name = b""
-        if name.hex() == value:
-            return hashed(name)
-    raise JrrError("pseudonym must be 64 hexadecimal digits")
+            found = b""
+        if found.hex() == value:
+            return found
+    raise JrrError(f"{name} must be 64 hexadecimal digits")
 
 
-def card_request(pseudonym: bytes, key: bytes | None = None) -> bytes:
-    """Ask for one's cards, or for a place in the next deal; key: for a committee's seals."""
-    document = {"pseudonym": pseudonym.hex()}
-    return _json(document if key is None else document | {"key": key.hex()})
+def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
+    """Ask for one's cards, or for a place in the next deal.
+
+    key: what a committee seals to. device: a secret of the device that asks; the dealer then
+    gives the cards to nobody else.
+    """
+    document = {"pseudonym": pseudonym, "key": key, "device": device}
+    return _json({name: value.hex() for name, value in document.items() if value is not None})
 
 
 def key_of(document: Mapping[str, Any]) -> bytes:
     """The public key in a request to a committee."""
-    value = document["key"]
-    if isinstance(value, str) and len(value) == 64:
-        try:
-            key = bytes.fromhex(value)
-        except ValueError:
-            key = b""
-        if key.hex() == value:
-            return key
-    raise JrrError("key must be 64 hexadecimal digits")
+    return _bytes(document, "key")
+
+
+def device_of(document: Mapping[str, Any]) -> bytes | None:
+    """The hash of the device's secret in a request to a dealer, if there is one."""
+    return hashed(_bytes(document, "device")) if "device" in document else None
 
 
 def report_request(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from jrr.errors import JrrError
 from jrr.services.problems import Problem
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ class _Waiting(NamedTuple):
 class Writer:
     """A thread that runs jobs in transactions, one after another.
 
-    A job checks everything first and writes last: a Problem it raises must leave nothing.
+    A job checks everything first and writes last: a refusal must leave nothing.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -86,6 +87,8 @@ def _outcome(job: Job[Any], connection: Connection) -> Any:
         return job(connection)
     except Problem as problem:
         return problem
+    except JrrError as error:
+        return Problem(422, "refused", str(error))
 
 
 def _settle(future: "asyncio.Future[Any]", outcome: Any) -> None:

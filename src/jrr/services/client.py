@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import ssl
 import time
 import urllib.error
@@ -16,8 +17,9 @@ from jrr.files import write_whole
 from jrr.mechanisms.base import Rng
 from jrr.protocol import contributor as protocol
 from jrr.protocol.campaign import Campaign
-from jrr.protocol.contributor import Call, Limits, Receipt, Reply, Save, Step, Wait
-from jrr.protocol.identity import invitation_secret, new_invitation
+from jrr.protocol.contributor import Call, Hand, Limits, Receipt, Reply, Save, Step, Wait
+from jrr.protocol.deck import card_from_json, card_to_json
+from jrr.protocol.identity import invitation_secret, new_invitation, pseudonym
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
 T = TypeVar("T")
@@ -67,7 +69,33 @@ class Contributor:
 
     def enrol(self) -> None:
         """Take a place in the next deal, where the campaign enrols first."""
-        self._drive(protocol.enrol(self.campaign, self._secret(), self._limits))
+        self._drive(protocol.enrol(self.campaign, self._secret(), self._limits, self._device()))
+
+    def fetch_cards(self) -> bool:
+        """Fetch the cards of all rounds now and keep them for later; whether there are any.
+
+        Answering long after, and not at the time the dealer saw one, is what keeps somebody who
+        watches both servers from matching people.
+        """
+        if not self.campaign.deals:
+            return False
+        patience = self._limits.patience
+        steps = protocol.fetch_hand(self.campaign, self._secret(), patience, self._device())
+        hand = self._drive(steps)
+        if hand.cards is None:
+            return False
+        cards = [card_to_json(hand.mechanism, card) for card in hand.cards]
+        document = {"n": hand.mechanism.moments.deck, "cards": cards}
+        write_whole(self._file("cards"), json.dumps(document), private=True)
+        return True
+
+    def _hand(self) -> Hand | None:
+        path = self._file("cards")
+        if not path.exists():
+            return None
+        document = json.loads(path.read_text("utf-8"))
+        mechanism = self.campaign.for_people(document["n"])
+        return Hand(tuple(card_from_json(mechanism, card) for card in document["cards"]), mechanism)
 
     def answer(
         self,
@@ -92,6 +120,8 @@ class Contributor:
             covariates,
             round_number,
             self._rng,
+            self._device(),
+            self._hand(),
         )
         return self._drive(conversation, round_number)
 
@@ -104,7 +134,19 @@ class Contributor:
         return self._drive(protocol.send(self.campaign, body, self._limits.patience))
 
     def _path(self, round_number: int) -> Path:
-        return self._state / f"{self.name}-{round_number}.report"
+        return self._file(f"{round_number}.report")
+
+    def _file(self, kind: str) -> Path:
+        """One's own: several people may share a device."""
+        who = pseudonym(self._secret(), self.name, "state")
+        return self._state / f"{self.name[:16]}-{who.hex()[:32]}.{kind}"
+
+    def _device(self) -> bytes:
+        """A secret of this device, so that whoever made the invitations cannot fetch the card."""
+        path = self._file("device")
+        if not path.exists():
+            write_whole(path, secrets.token_hex(32), private=True)
+        return bytes.fromhex(path.read_text("ascii"))
 
     def _save(self, body: bytes, round_number: int) -> None:
         write_whole(self._path(round_number), body.decode(), private=True)

@@ -13,12 +13,11 @@ from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from jrr import checks, wire
-from jrr.errors import JrrError
 from jrr.estimate import difference
 from jrr.mechanisms import Mechanism
 from jrr.protocol.campaign import ENROL, Campaign
-from jrr.protocol.messages import StoredReport, parse, read_report
-from jrr.services import holding
+from jrr.protocol.messages import parse, read_report
+from jrr.services import holding, tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
 from jrr.services.holding import CLOSED, NEW, OPEN, campaign_of, check_invited, find
@@ -96,7 +95,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         """Take no more; decks says how many the dealer dealt from."""
         decks = parse(await request.body(), "decks")["decks"]
         result = await writer.run(lambda connection: _close(connection, name, decks))
-        await asyncio.to_thread(scrub, engine, "reports", "invited")
+        await asyncio.to_thread(scrub, engine, tables.collector)
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -127,7 +126,7 @@ def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bo
     campaign = campaign_of(row)
     if row.state == NEW:
         raise too_early("the campaign is not open")
-    given = _read(campaign, _mechanism(row, campaign), body)
+    given = read_report(campaign, _mechanism(row, campaign), body)
     check_invited(connection, invited, campaign, name, given.name)
     known = connection.execute(
         select(reports).where(reports.c.campaign == name, reports.c.pseudonym == given.name)
@@ -157,15 +156,17 @@ def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bo
     return True
 
 
-def _read(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
-    try:
-        return read_report(campaign, mechanism, body)
-    except JrrError as error:  # inside a job it must be a problem, or the batch would fail
-        raise Problem(422, "refused", str(error)) from None
-
-
 def _mechanism(row: Any, campaign: Campaign) -> Mechanism:
     return campaign.mechanism if row.n is None else campaign.for_people(row.n)
+
+
+def _decks(row: Any, campaign: Campaign) -> int:
+    """How many decks were dealt from; until the dealer has said so, the most there can be."""
+    if row.decks is not None:
+        return int(row.decks)
+    if campaign.dealing == ENROL:
+        return 1
+    return campaign.mechanism.fewest_decks(campaign.capacity)
 
 
 def _open(connection: Connection, name: str, n: object) -> str:
@@ -178,13 +179,10 @@ def _open(connection: Connection, name: str, n: object) -> str:
             raise Problem(409, "conflict", f"the campaign is open for n={row.n}")
         return OPEN
     enrolled = campaign.deals and campaign.dealing == ENROL
-    try:
-        if enrolled:
-            campaign.for_people(checks.integer("n", n, 2))
-        elif n is not None:
-            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
-    except JrrError as error:
-        raise Problem(422, "refused", str(error)) from None
+    if enrolled:
+        campaign.for_people(checks.integer("n", n, 2))
+    elif n is not None:
+        raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
     values = {"state": OPEN, "n": n}
     connection.execute(update(campaigns).where(campaigns.c.campaign == name).values(**values))
     return OPEN
@@ -193,10 +191,7 @@ def _open(connection: Connection, name: str, n: object) -> str:
 def _close(connection: Connection, name: str, decks: object) -> dict[str, Any]:
     row = find(connection, campaigns, name, lock=True)
     if row.state != CLOSED:
-        try:
-            number = None if decks is None else checks.integer("decks", decks, 1, 10**12)
-        except JrrError as error:
-            raise Problem(422, "refused", str(error)) from None
+        number = None if decks is None else checks.integer("decks", decks, 1, 10**12)
         connection.execute(
             update(campaigns).where(campaigns.c.campaign == name).values(state=CLOSED, decks=number)
         )
@@ -225,28 +220,26 @@ def _estimate(
             checks.one_of("by", by, tuple(campaign.covariates))
         mechanism = _mechanism(row, campaign)
         tallies: dict[str, Tally] = {}
-        for block, packed, carded, covariates in _blocks(connection, name, round_number, mechanism):
+        for packed, carded, covariates in _blocks(connection, name, round_number, mechanism):
             groups: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(covariates):
                 groups["" if by is None else json.loads(text)[by]].append(at)
             for group, rows in groups.items():
                 counted = mechanism.tally(packed[rows], carded[rows])
                 tallies[group] = tallies[group] + counted if group in tallies else counted
-            del block
-        decks = row.decks
+        decks = _decks(row, campaign)
     if not tallies:
         raise Problem(409, "no-reports", "no report has been received yet")
     whole = sum(tallies.values())
     assert isinstance(whole, Tally)  # of at least one
-    size = mechanism.moments.deck
-    fewest = 1 if size is None else max(1, -(-whole.n_carded // size))
-    used = max(fewest, decks or 1)
+    used = max(mechanism.fewest_decks(whole.n_carded), decks)
     document: dict[str, Any] = {
         "campaign": name,
         "state": row.state,
         "final": row.state == CLOSED,
         "question": campaign.question,
         "labels": list(campaign.labels),
+        "protected_against_repeats": campaign.invitations,
         "mechanism": mechanism.to_dict(),
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,
@@ -280,7 +273,7 @@ def _gap(found: Any, level: float) -> dict[str, Any]:
 
 def _blocks(
     connection: Connection, name: str, round_number: int, mechanism: Mechanism
-) -> Iterator[tuple[int, Any, Any, list[str]]]:
+) -> Iterator[tuple[Any, Any, list[str]]]:
     """Reports of a round by the order of their hashes, some at a time."""
     query = (
         select(reports.c.report, reports.c.carded, reports.c.covariates)
@@ -288,11 +281,11 @@ def _blocks(
         .order_by(reports.c.pseudonym)
     )
     result = connection.execution_options(stream_results=True, yield_per=ROWS).execute(query)
-    for number, part in enumerate(result.partitions(ROWS)):
+    for part in result.partitions(ROWS):
         joined = b"".join(bytes(report) for report, _, _ in part)
         rows = np.frombuffer(joined, np.uint8).reshape(len(part), wire.width(mechanism))
         carded = np.array([flag for _, flag, _ in part], np.bool_)
-        yield number, wire.unpack(mechanism, rows), carded, [text for _, _, text in part]
+        yield wire.unpack(mechanism, rows), carded, [text for _, _, text in part]
 
 
 def _export(engine: Engine, name: str, round_number: int, kind: str) -> bytes:
@@ -304,7 +297,7 @@ def _export(engine: Engine, name: str, round_number: int, kind: str) -> bytes:
         mechanism = _mechanism(row, campaign)
         blocks = _blocks(connection, name, round_number, mechanism)
         path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
-        write_reports(path, campaign, mechanism, row.decks or 1, blocks)
+        write_reports(path, campaign, mechanism, _decks(row, campaign), blocks)
         return (path.with_name(path.name + ".json") if kind == "csv.json" else path).read_bytes()
 
 

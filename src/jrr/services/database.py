@@ -1,5 +1,6 @@
 """Engines, and migrations with a check at start."""
 
+import contextlib
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -8,7 +9,7 @@ from alembic import command, context
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -94,27 +95,27 @@ def run_migrations() -> None:
     context.run_migrations()
 
 
-def scrub(engine: Engine, *tables: str) -> None:
-    """Rewrite tables in the order of their keys, and leave nothing of deleted rows.
+def scrub(engine: Engine, metadata: MetaData) -> None:
+    """Rewrite all tables in the order of their keys, and leave nothing of deleted rows.
 
     PostgreSQL keeps rows in the order they came, and who wrote each; afterwards all are written
     by one transaction in the order of their hashes.
     """
     if engine.dialect.name == "postgresql":
         with engine.begin() as connection:
-            for name in tables:
-                order = "campaign, pseudonym"
+            for table in metadata.sorted_tables:
+                name, order = table.name, ", ".join(column.name for column in table.primary_key)
                 connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"))
                 connection.execute(
                     text(f"CREATE TEMP TABLE jrr_{name} ON COMMIT DROP AS SELECT * FROM {name}")
                 )
-                connection.execute(text(f"TRUNCATE {name}"))
+                connection.execute(text(f"TRUNCATE {name}"))  # a new file: the old one is gone
                 connection.execute(
                     text(f"INSERT INTO {name} SELECT * FROM jrr_{name} ORDER BY {order}")
                 )
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("VACUUM FULL campaigns"))
-            connection.execute(text("CHECKPOINT"))
+        alone = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        with alone as connection, contextlib.suppress(SQLAlchemyError):
+            connection.execute(text("CHECKPOINT"))  # not everybody may; it would come anyway
         return
     with engine.connect() as connection:
         raw = connection.connection.dbapi_connection

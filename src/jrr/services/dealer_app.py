@@ -1,6 +1,7 @@
 """The dealer's server: it gives out cards and never sees an answer."""
 
 import asyncio
+import hmac
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -9,8 +10,8 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
 from jrr.protocol.dealer import Dealer
-from jrr.protocol.messages import named, parse
-from jrr.services import holding
+from jrr.protocol.messages import device_of, named, parse
+from jrr.services import holding, tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
 from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
@@ -59,16 +60,18 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the next deal; again changes nothing."""
-        who = named(parse(await request.body(), "pseudonym"))
-        new = await writer.run(lambda connection: desk.enrol(connection, name, who))
+        given = parse(await request.body(), "pseudonym", optional=("device",))
+        who, device = named(given), device_of(given)
+        new = await writer.run(lambda connection: desk.enrol(connection, name, who, device))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards, one per round; the same ones however often one asks."""
-        who = named(parse(await request.body(), "pseudonym"))
-        return await writer.run(lambda connection: desk.cards(connection, name, who))
+        given = parse(await request.body(), "pseudonym", optional=("device",))
+        who, device = named(given), device_of(given)
+        return await writer.run(lambda connection: desk.cards(connection, name, who, device))
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
     async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: nothing that is left can expose anybody."""
         result = await writer.run(lambda connection: desk.close(connection, name))
-        await asyncio.to_thread(scrub, engine, "seats", "invited")
+        await asyncio.to_thread(scrub, engine, tables.dealer)
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -134,7 +137,7 @@ class _Desk:
         _set(connection, name, state=state)
         return state
 
-    def enrol(self, connection: Connection, name: str, who: bytes) -> bool:
+    def enrol(self, connection: Connection, name: str, who: bytes, device: bytes | None) -> bool:
         row = find(connection, campaigns, name, lock=True)
         campaign = campaign_of(row)
         if campaign.dealing != ENROL:
@@ -145,13 +148,15 @@ class _Desk:
             raise gone("the campaign is closed")
         check_times(campaign, self._clock())
         check_invited(connection, invited, campaign, name, who)
-        if _seat(connection, name, who) is not None:
+        known = _seat(connection, name, who)
+        if known is not None:
+            _check_device(known, device)
             return False
         if row.state != ENROLLING:
             raise gone("enrolment has ended")
         if row.arrivals >= campaign.capacity:
             raise Problem(409, "full", "every place is taken")
-        connection.execute(insert(seats).values(campaign=name, pseudonym=who))
+        connection.execute(insert(seats).values(campaign=name, pseudonym=who, device=device))
         holding.count_arrival(connection, campaigns, row)
         return True
 
@@ -178,7 +183,9 @@ class _Desk:
         _set(connection, name, state=OPEN, n=n)
         return {"n": n}
 
-    def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
+    def cards(
+        self, connection: Connection, name: str, who: bytes, device: bytes | None
+    ) -> dict[str, Any]:
         row = find(connection, campaigns, name, lock=True)
         campaign = campaign_of(row)
         if row.state in (NEW, ENROLLING):
@@ -187,8 +194,11 @@ class _Desk:
             raise gone("the cards are burned")
         check_times(campaign, self._clock())
         dealer = self._dealer(row, campaign)
-        held = _seat(connection, name, who)
-        if held is None:
+        known = _seat(connection, name, who)
+        if known is not None:
+            _check_device(known, device)
+            held = (known.block, known.seat)
+        else:
             if campaign.dealing == ENROL:
                 raise unknown_name()
             check_invited(connection, invited, campaign, name, who)
@@ -196,7 +206,9 @@ class _Desk:
                 raise Problem(404, "no-card-left", "every card is dealt: answer without one")
             held = dealer.place(row.arrivals)
             connection.execute(
-                insert(seats).values(campaign=name, pseudonym=who, block=held[0], seat=held[1])
+                insert(seats).values(
+                    campaign=name, pseudonym=who, block=held[0], seat=held[1], device=device
+                )
             )
             holding.count_arrival(connection, campaigns, row)
         return {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*held)}
@@ -240,13 +252,17 @@ class _Desk:
         return made
 
 
-def _seat(connection: Connection, name: str, who: bytes) -> tuple[int, int] | None:
-    row = connection.execute(
-        select(seats.c.block, seats.c.seat).where(
-            seats.c.campaign == name, seats.c.pseudonym == who
-        )
-    ).one_or_none()
-    return None if row is None else (row.block, row.seat)
+def _seat(connection: Connection, name: str, who: bytes) -> Any:
+    query = select(seats).where(seats.c.campaign == name, seats.c.pseudonym == who)
+    return connection.execute(query).one_or_none()
+
+
+def _check_device(seat: Any, device: bytes | None) -> None:
+    """Whoever made the invitations could ask too: the cards are only for who came first."""
+    if seat.device is not None and (
+        device is None or not hmac.compare_digest(bytes(seat.device), device)
+    ):
+        raise Problem(409, "other-device", "another device has asked under this pseudonym")
 
 
 def _set(connection: Connection, name: str, **values: Any) -> None:

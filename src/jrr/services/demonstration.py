@@ -1,6 +1,7 @@
 """A whole survey over HTTP: two servers as processes of their own, and every contributor."""
 
 import asyncio
+import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -87,17 +88,21 @@ def run(
         link = f"{campaign.collector}{contributor.campaign_path(campaign.hash)}"
         limits = Limits(campaign.guarantee("cards"), patience=30.0)
         secrets = [invitation_secret(invitation) for invitation in invitations]
+        devices = [os.urandom(32) for _ in secrets]
         if parties:
             _all(
-                (contributor.enrol(campaign, secret, limits) for secret in secrets),
+                (
+                    contributor.enrol(campaign, secret, limits, device)
+                    for secret, device in zip(secrets, devices, strict=True)
+                ),
                 lambda done: progress("enrolling over HTTP", done, n),
             )
             progress("three parties shuffle and seal", 0, 1)
             operator.deal()
         received = _all(
             (
-                _whole(link, secret, int(value), limits)
-                for secret, value in zip(secrets, values, strict=True)
+                _whole(link, secret, int(value), limits, device)
+                for secret, value, device in zip(secrets, values, devices, strict=True)
             ),
             lambda done: progress("answering over HTTP", done, n),
         )
@@ -127,10 +132,12 @@ def _all(
     return len(results)
 
 
-def _whole(link: str, secret: bytes, value: int, limits: Limits) -> contributor.Conversation:
+def _whole(
+    link: str, secret: bytes, value: int, limits: Limits, device: bytes
+) -> contributor.Conversation:
     """A contributor who has only the link and the invitation."""
     campaign = yield from contributor.fetch(link, limits)
-    return (yield from contributor.contribute(campaign, secret, value, limits))
+    return (yield from contributor.contribute(campaign, secret, value, limits, device=device))
 
 
 def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:

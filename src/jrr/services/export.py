@@ -19,7 +19,7 @@ def write_reports(
     campaign: Campaign,
     mechanism: Mechanism,
     decks: int,
-    blocks: Iterable[tuple[int, Any, Any, list[str]]],
+    blocks: Iterable[tuple[Any, Any, list[str]]],
 ) -> int:
     """Write blocks of reports, flags and covariates; the number of rows."""
     names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(decks))
@@ -42,7 +42,7 @@ def write_reports(
     )
 
     def batches() -> Iterator[Any]:
-        for _, reports, carded, texts in blocks:
+        for reports, carded, texts in blocks:
             known = [json.loads(text) for text in texts]
             columns = [pa.array([entry[name] for entry in known]) for name in covariates]
             stored = reports_to_arrow(mechanism, reports, text)
@@ -56,4 +56,4 @@ def write_reports(
                 schema=schema,
             )
 
-    return write(path, schema, header.to_json(), batches())
+    return write(path, schema, header, batches())

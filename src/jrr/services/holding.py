@@ -1,6 +1,6 @@
 """Campaigns that a server holds: installing, inviting, looking up. Alike for both roles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, update
@@ -123,8 +123,3 @@ def _hash(entry: object) -> bytes:
         except ValueError:
             pass
     raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")
-
-
-def states(names: Sequence[str]) -> str:
-    """States in words."""
-    return " or ".join(names)

@@ -7,6 +7,7 @@ tokens, as in a demonstration, does both at once.
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
@@ -110,10 +111,13 @@ class Operator:
             servers[f"party {number}"] = party
         return {name: server.get(self.path) for name, server in servers.items() if server}
 
-    def estimate(self, round_number: int = 0, level: float = 0.95) -> dict[str, Any]:
+    def estimate(
+        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+    ) -> dict[str, Any]:
         """The estimate, live or final."""
+        asked = {"round": round_number, "level": repr(level)} | ({"by": by} if by else {})
         document: dict[str, Any] = self._at_collector().get(
-            f"{self.path}/estimate?round={round_number}&level={level!r}"
+            f"{self.path}/estimate?{urlencode(asked)}"
         )
         return document
 

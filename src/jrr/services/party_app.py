@@ -17,7 +17,7 @@ from jrr.committee.rounds import Member, Outcome, deal_rounds
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign, check_link
 from jrr.protocol.messages import key_of, named, parse
-from jrr.services import holding
+from jrr.services import holding, tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
 from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
@@ -74,12 +74,11 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
 
     @app.post(
         "/v1/campaigns/{name}/complaints",
-        openapi_extra=body_schema(pseudonym=HEX, round={"type": "integer"}),
+        openapi_extra=body_schema(pseudonym=HEX),
     )
     async def complain(name: Name, request: Request) -> dict[str, Any]:
         """A card that does not match its tag: the dealing ends here, and no card is shown."""
-        given = parse(await request.body(), "pseudonym", "round")
-        who = named(given)
+        who = named(parse(await request.body(), "pseudonym"))
         await writer.run(lambda connection: seat.complain(connection, name, who))
         return {"state": ABORTED}
 
@@ -121,7 +120,7 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: the shares are gone, and with them the cards."""
         result = await writer.run(lambda connection: seat.close(connection, name))
-        await asyncio.to_thread(scrub, engine, "invited")
+        await asyncio.to_thread(scrub, engine, tables.party)
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -200,10 +199,7 @@ class _Seat:
         if campaign.dealer["kind"] != "committee":
             raise Problem(422, "refused", "the campaign must be dealt by a committee")
         self.index(campaign)
-        try:
-            check_committee_mechanism(campaign.mechanism)
-        except JrrError as error:
-            raise Problem(422, "refused", str(error)) from None
+        check_committee_mechanism(campaign.mechanism)
         return {}
 
     def open(self, connection: Connection, name: str) -> str:
@@ -244,7 +240,8 @@ class _Seat:
         row = find(connection, campaigns, name, lock=True)
         if row.state == OPEN and not again:
             return None, []
-        if row.state in (NEW, CLOSED):
+        if row.state not in (ENROLLING, OPEN):
+            # After a complaint too: some may have answered with cards of the first deal.
             raise Problem(409, "wrong-state", f"the campaign must be enrolling, it is {row.state}")
         self._forget(connection, name)
         _set(connection, name, state=ENROLLING, n=None)

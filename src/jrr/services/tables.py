@@ -54,6 +54,7 @@ seats = Table(
     Column("pseudonym", LargeBinary(32), primary_key=True),
     Column("block", BigInteger),
     Column("seat", BigInteger),
+    Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
     UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
     sqlite_with_rowid=False,
 )

@@ -26,14 +26,6 @@ from jrr.services.settings import Settings
 log = logging.getLogger("jrr.services")
 Clock = Callable[[], datetime]
 PROBLEM = "application/problem+json"
-JSON_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"type": "object"}}},
-    }
-}
-
-
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
 
 

@@ -18,6 +18,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtraError("report files need pyarrow: pip install 'jrr[tables]'") from None
 
+from jrr.tables.convert import convert
 from jrr.tables.deal import deal
 from jrr.tables.estimate import Group, Result, estimate
 from jrr.tables.header import Header
@@ -31,6 +32,7 @@ __all__ = [
     "Header",
     "Labels",
     "Result",
+    "convert",
     "deal",
     "estimate",
     "perturb",

@@ -53,7 +53,7 @@ def deal(
                 yield pa.record_batch([column], schema=schema)
             progress(number + 1, decks)
 
-    write(path, schema, header.to_json(), batches())
+    write(path, schema, header, batches())
     spent_mark(path).unlink(missing_ok=True)  # these are fresh cards
     return header
 

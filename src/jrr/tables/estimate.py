@@ -101,10 +101,7 @@ def estimate(
     if by is None:
         return Result(header, whole, everybody.n_carded)
     # Every group draws from all decks: its error bars count them all.
-    size = mechanism.moments.deck
-    used = max(
-        decks or 1, len(everybody.decks), 1 if size is None else -(-everybody.n_carded // size), 1
-    )
+    used = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
     shown, small = _split(counted, min_cell)
     groups = tuple(Group(name, mechanism.estimate(one, used)) for name, one in shown)
     return Result(

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from jrr import checks
 from jrr.errors import JrrError
 from jrr.files import replace_whole, write_whole
+from jrr.tables.header import Header
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata
@@ -153,11 +155,8 @@ def check_output(path: str | Path, force: bool, *inputs: str | Path) -> Path:
     return out
 
 
-def write(path: Path, schema: Any, header: str, batches: Iterable[Any]) -> int:
-    """Write all batches under another name and rename it; the number of rows.
-
-    `header` is JSON with "rows": null, which is filled in where a CSV file's sidecar needs it.
-    """
+def write(path: Path, schema: Any, header: Header, batches: Iterable[Any]) -> int:
+    """Write all batches under another name and rename it; the number of rows."""
     rows = 0
 
     def pour(partial: Path) -> None:
@@ -172,15 +171,16 @@ def write(path: Path, schema: Any, header: str, batches: Iterable[Any]) -> int:
         finally:
             os.close(descriptor)
         if format_of(path) == "csv":
-            write_whole(sidecar(path), header.replace('"rows": null', f'"rows": {rows}') + "\n")
+            # CSV has no other place that says how many rows were meant.
+            write_whole(sidecar(path), replace(header, rows=rows).to_json() + "\n")
 
     replace_whole(path, pour)
     return rows
 
 
 @contextmanager
-def _writer(partial: Path, form: str, schema: Any, header: str) -> Iterator[Any]:
-    schema = schema.with_metadata({META: header.encode()})
+def _writer(partial: Path, form: str, schema: Any, header: Header) -> Iterator[Any]:
+    schema = schema.with_metadata({META: header.to_json().encode()})
     with contextlib.ExitStack() as stack:
         if form == "parquet":
             yield stack.enter_context(pq.ParquetWriter(partial, schema, compression="zstd"))

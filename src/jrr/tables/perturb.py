@@ -111,7 +111,7 @@ def perturb(
             progress(done, rows)
 
     with _claimed(cards, path):
-        write(path, schema, header.to_json(), watched())
+        write(path, schema, header, watched())
     return header
 
 

@@ -89,7 +89,7 @@ def shuffle(
     folder = Path(tempfile.mkdtemp(prefix=".shuffle-", dir=path.parent))
     try:
         mixed = _uniform(batches(), schema, words, folder, total, bucket)
-        rows = write(path, schema, header.to_json(), mixed)
+        rows = write(path, schema, header, mixed)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return header, rows

@@ -30,6 +30,7 @@ def upgrade() -> None:
         sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
         sa.Column("block", sa.BigInteger),
         sa.Column("seat", sa.BigInteger),
+        sa.Column("device", sa.LargeBinary(32)),
         sa.UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
         sqlite_with_rowid=False,
     )

@@ -1,0 +1,38 @@
+"""From one format of report files to another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from jrr.tables.columns import CARDED, RESERVED, report_fields, reports_to_arrow, texts
+from jrr.tables.formats import check_output, format_of, write
+from jrr.tables.header import Header
+from jrr.tables.reports import open_reports, rows_of
+
+
+def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Header:
+    """The same reports in the same order, with all their columns; columns become texts in CSV."""
+    path = check_output(out, force, reports)
+    table, header = open_reports(reports, "reports")
+    text = format_of(path) == "csv" or table.format == "csv"
+    extra = [name for name in table.columns if name not in RESERVED]
+    fields = [pa.field(name, pa.string() if text else table.types[name]) for name in extra]
+    own = report_fields(header.mechanism, format_of(path) == "csv")
+    schema = pa.schema([*own, pa.field(CARDED, pa.bool_(), False), *fields])
+
+    def batches() -> Iterator[Any]:
+        for rows in rows_of(table, header, extra):
+            stored = reports_to_arrow(header.mechanism, rows.reports, format_of(path) == "csv")
+            flags = pa.array(np.broadcast_to(rows.carded, len(rows.reports)))
+            kept = [rows.batch.column(name) for name in extra]
+            columns = [*stored, flags, *(texts(column) if text else column for column in kept)]
+            yield pa.record_batch(
+                [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
+                schema=schema,
+            )
+
+    write(path, schema, header, batches())
+    return header
