@@ -45,6 +45,17 @@ def _sync(folder: Path) -> None:
             os.close(descriptor)
 
 
+def write_once(path: Path, text: str) -> None:
+    """Write a private file that does not exist yet; FileExistsError where it does."""
+    partial = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
+    try:
+        write_whole(partial, text, private=True)
+        os.link(partial, path)  # unlike a rename, this never replaces
+        _sync(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def replace_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` make a file beside `path`, then rename it; on failure nothing is left."""
     # A name nobody can guess: two runs do not meet, and no link can lie in wait.

@@ -14,7 +14,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("link")
-@click.option("--invitation", help="Your invitation; asked for where it is needed.")
+@click.option(
+    "--invitation",
+    envvar="JRR_INVITATION",
+    help="Your invitation; asked for if not given.  [env: JRR_INVITATION]",
+)
+@click.option("--public", is_flag=True, help="The campaign needs no invitation.")
 @click.option("--limit", type=float, required=True, help="Most ε you accept (view: cards).")
 @click.option("--dealer-limit", type=float, help="Most ε you accept (view: dealer).")
 @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait.")
@@ -29,6 +34,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def contribute(
     link: str,
     invitation: str | None,
+    public: bool,
     limit: float,
     dealer_limit: float | None,
     patience: float,
@@ -49,6 +55,8 @@ def contribute(
     """
     from jrr.services.client import Contributor
 
+    if invitation is None and not public:
+        invitation = click.prompt("Your invitation", hide_input=True, err=True)
     person = Contributor(
         link,
         invitation,
@@ -80,7 +88,7 @@ def contribute(
             screen.print(campaign.question)
             screen.print(campaign.consent)
             screen.print(
-                f"It costs you ε = {show_epsilon(campaign.guarantee('cards'))} against the "
+                f"It costs you ε = {show_epsilon(campaign.cost)} against the "
                 f"collector and {campaign.colluders} colluders, "
                 f"{show_epsilon(campaign.guarantee('dealer'))} against dealer and collector."
             )

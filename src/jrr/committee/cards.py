@@ -66,6 +66,15 @@ def card_key(secret: bytes, campaign: str) -> X25519PrivateKey:
     return X25519PrivateKey.from_private_bytes(derived)
 
 
+def usable(key: bytes) -> bool:
+    """Whether anything can be sealed to a public key; a few points of the curve are no keys."""
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(key))
+    except ValueError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Place:
     """What a sealed share is bound to."""

@@ -4,7 +4,8 @@ The deck is public at first. Its cards x and their tags αx, α a secret number 
 one secret number per party, are shared, permuted by every group of the schedule in turn, and at
 last shared among all parties. A party that adds anything to a card must add α times as much to
 its tag, and nobody knows α until all shares are committed to; so its holder notices, except with
-probability 1/p. Whether the holder notices does not depend on the card.
+probability 1/p. Before any card is shown, all tags are checked together: whether somebody notices
+then does not depend on the card.
 """
 
 import asyncio
@@ -40,6 +41,8 @@ class Kind(IntEnum):
     STORED = 10  # hash of all records, once they are kept
     SLOT = 11  # one share, to the one whose card it is
     DIGEST = 12  # hash of the roster
+    PROMISE = 13  # commitment to one's part of the check of all tags
+    CHECK = 14  # that part
 
 
 class Abort(JrrError):  # noqa: N818 - what happens, not what is wrong
@@ -123,6 +126,7 @@ async def deal(
         if _commitment(session, party, value, reveal[4:]) != commitments[party]:
             raise Abort(f"party {party} revealed another number than it had committed to")
         alpha = (alpha + value) % prime
+    await _check_tags(channel, mine, alpha, session, roots, prime, new_seed)
     facts = hashlib.sha256(session + alpha.to_bytes(4, "little") + b"".join(roots)).digest()
     records = await _exchange(channel, Kind.RECORD, facts, SEED)
     if any(record != facts for record in records):
@@ -130,15 +134,59 @@ async def deal(
     return Dealt(mine[0], mine[1], alpha, tuple(roots), facts)
 
 
+async def _check_tags(
+    channel: Channel,
+    mine: Vector,
+    alpha: int,
+    session: bytes,
+    roots: Sequence[bytes],
+    prime: int,
+    new_seed: field.Seeds,
+) -> None:
+    """Check all tags at once, before anybody is shown a card.
+
+    A party knows which tags belong to which cards while the deck is in order, and could mark
+    those of one kind: whose holder complains would then tell the card. Weights that nobody knew
+    before make Σ ρ (tag - α card) miss 0 unless the marked slots are guessed. Honest parts of
+    this sum are uniform given that they add up to 0, and tell nothing.
+    """
+    seed = hashlib.sha256(
+        b"jrr committee check 1:" + session + alpha.to_bytes(4, "little") + b"".join(roots)
+    ).digest()
+    weights = field.expand(seed, mine[0].shape, prime)
+    excess = field.subtract(mine[1], field.times(mine[0], alpha, prime), prime)
+    part = field.total(weights * excess % np.uint64(prime), prime)
+    nonce = new_seed()
+    own = _commitment(session, channel.me, part, nonce)
+    promises = await _exchange(channel, Kind.PROMISE, own, SEED)
+    opened = await _exchange(channel, Kind.CHECK, part.to_bytes(4, "little") + nonce, 4 + SEED)
+    total = 0
+    for party, message in enumerate(opened):
+        value = int.from_bytes(message[:4], "little")
+        if _commitment(session, party, value, message[4:]) != promises[party]:
+            raise Abort(f"party {party} opened another check than it had committed to")
+        total += value
+    if total % prime:
+        raise Abort("cards and tags do not match: a party changed some")
+
+
 async def _exchange(channel: Channel, kind: Kind, payload: bytes, size: int) -> list[bytes]:
-    """Everybody's message to everybody, in the order of the parties."""
+    """Everybody's message to everybody, in the order of the parties; all of one size."""
     others = [party for party in range(channel.parties) if party != channel.me]
     _, found = await together(
         [channel.send(party, kind, payload) for party in others],
         [channel.receive(party, kind, size) for party in others],
     )
+    for party, message in zip(others, found, strict=True):
+        _whole(message, size, party)
     found.insert(channel.me, payload)
     return found
+
+
+def _whole(message: bytes, size: int, party: int) -> bytes:
+    if len(message) != size:
+        raise Abort(f"party {party} sent {len(message)} bytes where {size} are due")
+    return message
 
 
 async def _reshare(
@@ -183,7 +231,8 @@ async def _part(
     channel: Channel, holder: int, whole: bool, shape: tuple[int, int], prime: int
 ) -> Vector:
     if not whole:
-        return field.expand(await channel.receive(holder, Kind.SEED, SEED), shape, prime)
+        seed = _whole(await channel.receive(holder, Kind.SEED, SEED), SEED, holder)
+        return field.expand(seed, shape, prime)
     data = await channel.receive(holder, Kind.VECTOR, 4 * shape[0] * shape[1])
     try:
         return field.from_bytes(data, shape, prime)
@@ -194,7 +243,7 @@ async def _part(
 async def _agree(channel: Channel, group: tuple[int, ...], new_seed: field.Seeds) -> bytes:
     """The seed of a group's permutation: all know it, and all but its first obey the first."""
     if channel.me != group[0]:
-        return await channel.receive(group[0], Kind.ORDER, SEED)
+        return _whole(await channel.receive(group[0], Kind.ORDER, SEED), SEED, group[0])
     seed = new_seed()
     await together([channel.send(party, Kind.ORDER, seed) for party in group[1:]], [])
     return seed

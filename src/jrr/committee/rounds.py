@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jrr.committee import field
-from jrr.committee.cards import Record, deck_of, seal_shares
+from jrr.committee.cards import Record, deck_of, seal_shares, usable
 from jrr.committee.dealing import Abort, Kind, deal, together
 from jrr.committee.link import Identity, Link, Peer, Traffic, meet
 from jrr.committee.merkle import Tree
 from jrr.protocol.campaign import Campaign, check_link
 
-ENTRY = 64  # bytes of a member: hash of the pseudonym, public key
-Member = tuple[bytes, bytes]
+ENTRY = 32  # bytes of a member in a roster: the public key
+Member = tuple[bytes, bytes]  # hash of the pseudonym at this party, public key
 Progress = Callable[[str, int, int], None]
 
 
@@ -98,23 +98,20 @@ async def deal_rounds(
 
 
 async def _roster(link: Link, members: Sequence[Member], capacity: int) -> list[Member]:
-    """Those whom every party knows under the same key, in the order of their hashes."""
-    mine = b"".join(name + key for name, key in sorted(members))
+    """Those whose key every party knows, in the order of keys; names differ from party to party."""
+    own = {key: name for name, key in members if usable(key)}
+    mine = b"".join(sorted(own))
     digests = await _all(link, Kind.DIGEST, hashlib.sha256(mine).digest(), 32)
     # Nobody is told who else is known where all know the same people, which is the rule.
     found = [mine]
     if len(set(digests)) > 1:
         found = await _all(link, Kind.ROSTER, mine, ENTRY * capacity)
-    common: set[bytes] | None = None
+    common = set(own)
     for party, data in enumerate(found):
         if len(data) % ENTRY:
             raise Abort(f"party {party} sent what is no roster")
-        entries = {data[at : at + ENTRY] for at in range(0, len(data), ENTRY)}
-        common = entries if common is None else common & entries
-    agreed = sorted((entry[:32], entry[32:]) for entry in common or ())
-    if len({name for name, _ in agreed}) != len(agreed):
-        raise Abort("the roster names somebody twice")
-    return agreed
+        common &= {data[at : at + ENTRY] for at in range(0, len(data), ENTRY)}
+    return [(own[key], key) for key in sorted(common)]
 
 
 async def _all(link: Link, kind: Kind, payload: bytes, size: int) -> list[bytes]:
@@ -128,6 +125,6 @@ async def _all(link: Link, kind: Kind, payload: bytes, size: int) -> list[bytes]
 
 
 def _session(link: Link, agreed: Sequence[Member], number: int) -> bytes:
-    roster = hashlib.sha256(b"".join(name + key for name, key in agreed)).digest()
+    roster = hashlib.sha256(b"".join(key for _, key in agreed)).digest()
     text = b"jrr committee round 1:" + link.session + roster + number.to_bytes(4, "little")
     return hashlib.sha256(text).digest()

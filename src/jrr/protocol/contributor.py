@@ -21,7 +21,7 @@ from jrr.mechanisms.base import Rng
 from jrr.protocol import messages
 from jrr.protocol.campaign import ENROL, Campaign, hash_of, read_campaign
 from jrr.protocol.deck import card_from_json
-from jrr.protocol.identity import DEALER, collector_role, pseudonym
+from jrr.protocol.identity import collector_role, dealer_roles, pseudonym
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
 
@@ -56,7 +56,10 @@ class Wait:
 
 @dataclass(frozen=True)
 class Save:
-    """A perturbed report to keep before it is sent: only this one may ever be sent."""
+    """A perturbed report to keep before it is sent: only this one may ever be sent.
+
+    Where one is kept already, the driver replies with that one.
+    """
 
     body: bytes
 
@@ -114,11 +117,14 @@ def fetch(link: str, limits: Limits) -> Generator[Step, Reply | None, Campaign]:
 
 def check_limits(campaign: Campaign, limits: Limits) -> None:
     """Refuse a campaign whose guarantee is weaker than the contributor's own limits."""
-    loss = campaign.guarantee("cards")
+    loss = campaign.cost
     if loss > limits.cards:
+        who = f"the collector and {campaign.colluders} colluders (view: cards)"
+        if not campaign.invitations:
+            who = "strangers, who can take cards as they like (view: dealer)"
         raise ProtocolError(
-            f"the campaign costs ε = {loss:.6g} against the collector and {campaign.colluders} "
-            f"colluders (view: cards), more than your limit {limits.cards:.6g}"
+            f"the campaign costs ε = {loss:.6g} against {who}, more than your limit "
+            f"{limits.cards:.6g}"
         )
     most = campaign.guarantee("dealer")
     if limits.dealer is not None and most > limits.dealer:
@@ -138,10 +144,10 @@ def enrol(
     if campaign.dealer["kind"] == "committee":
         key = cards.card_key(device or secret, campaign.hash).public_key().public_bytes_raw()
         device = None  # its public key is enough
-    body = messages.card_request(pseudonym(secret, campaign.hash, DEALER), key, device)
     for dealer in campaign.dealers:
         yield from _same_at_dealer(campaign, dealer, limits.patience)
-    for dealer in campaign.dealers:
+    for dealer, name in zip(campaign.dealers, _names(campaign, secret), strict=True):
+        body = messages.card_request(name, key, device)
         address = f"{dealer}{campaign_path(campaign.hash)}/seats"
         reply = yield from _insist(Call(address, body), limits.patience)
         if reply.status not in (200, 201):
@@ -187,7 +193,9 @@ def contribute(
         report,
         attributes,
     )
-    yield Save(body)
+    kept = yield Save(body)
+    if kept is not None:  # another run was faster: there is only one report of an answer
+        body = kept.body
     return (yield from send(campaign, body, limits.patience))
 
 
@@ -229,10 +237,10 @@ def fetch_hand(
         if not (yield from _same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):
             return Hand(None, (yield from _cardless(campaign, patience)))
     committee = campaign.dealer["kind"] == "committee"
-    name = pseudonym(secret, campaign.hash, DEALER)
     # A committee's shares are sealed to the device; a dealer must know the device.
-    body = messages.card_request(name, device=None if committee else device)
-    for dealer in campaign.dealers:
+    shown = None if committee else device
+    bodies = [messages.card_request(name, device=shown) for name in _names(campaign, secret)]
+    for dealer, body in zip(campaign.dealers, bodies, strict=True):
         call = Call(f"{dealer}{campaign_path(campaign.hash)}/cards", body)
         reply = yield from _insist(call, patience, silence_is_fine=True, also=(425,))
         if reply.gave_up or reply.status in (404, 410, 425):
@@ -250,13 +258,20 @@ def fetch_hand(
                 for number in range(campaign.rounds)
             ]
         except Abort as abort:
-            yield from _complain(campaign, body, patience)
+            yield from _complain(campaign, bodies, patience)
             raise ProtocolError(f"the committee's card is not acceptable: {abort}") from None
         return Hand(tuple(held), mechanism)
     given = found[0].get("cards")
     if not isinstance(given, list) or len(given) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
     return Hand(tuple(card_from_json(mechanism, card) for card in given), mechanism)
+
+
+def _names(campaign: Campaign, secret: bytes) -> list[bytes]:
+    """One's pseudonym at each who deals."""
+    committee = campaign.dealer["kind"] == "committee"
+    roles = dealer_roles(len(campaign.dealers), committee)
+    return [pseudonym(secret, campaign.hash, role) for role in roles]
 
 
 def _combined(
@@ -285,10 +300,10 @@ def _combined(
 
 
 def _complain(
-    campaign: Campaign, body: bytes, patience: float
+    campaign: Campaign, bodies: list[bytes], patience: float
 ) -> Generator[Step, Reply | None, None]:
     """Tell every party that a card is wrong; the round ends, and no card is shown."""
-    for party in campaign.dealers:
+    for party, body in zip(campaign.dealers, bodies, strict=True):
         address = f"{party}{campaign_path(campaign.hash)}/complaints"
         yield from _insist(Call(address, body), min(patience, 2.0), silence_is_fine=True)
 

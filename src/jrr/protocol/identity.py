@@ -19,6 +19,11 @@ SECRET = 20  # bytes
 DEALER = "dealer"
 
 
+def dealer_roles(count: int, committee: bool) -> list[str]:
+    """The role of each who deals: parties must not know one's name at the others."""
+    return [f"party:{number}" for number in range(count)] if committee else [DEALER] * count
+
+
 def collector_role(round_number: int) -> str:
     """A name of one's own in every round, so that rounds cannot be linked either."""
     return f"collector:{round_number}"

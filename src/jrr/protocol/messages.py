@@ -99,11 +99,16 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
     carded = document["carded"]
     if not isinstance(carded, bool) or (carded and not campaign.deals):
         raise JrrError("carded must be true or false, and false where no cards are dealt")
+    try:
+        report = wire.bytes_from_json(mechanism, document["report"])
+        number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
+    except JrrError:  # not repeated: it is somebody's report
+        raise JrrError("report and round must be of this campaign's mechanism and rounds") from None
     return StoredReport(
         named(document),
-        checks.integer("round", document["round"], 0, campaign.rounds - 1),
+        number,
         carded,
-        wire.bytes_from_json(mechanism, document["report"]),
+        report,
         check_covariates(campaign, document["covariates"]),
     )
 

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, Engine
 
 from jrr.errors import JrrError
+from jrr.services.database import scrub
 from jrr.services.problems import Problem
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 MOST = 512  # jobs per commit
+SMALL = 500  # arrivals up to which every commit is followed by a rewrite
 
 
 class _Waiting(NamedTuple):
@@ -34,6 +36,7 @@ class Writer:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._tidied = 0
         self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()
@@ -69,12 +72,27 @@ class Writer:
     def _together(self, batch: list[_Waiting]) -> list[Any]:
         try:
             with self._engine.begin() as connection:
-                return [_outcome(waiting.job, connection) for waiting in batch]
+                outcomes = [_outcome(waiting.job, connection) for waiting in batch]
+                arrivals = connection.info.pop("arrivals", None)
+            self._tidy(arrivals)
+            return outcomes
         except Exception as error:
             if len(batch) == 1:
                 return [error]
         # One of them broke the transaction: let each stand on its own.
         return [self._together([waiting])[0] for waiting in batch]
+
+    def _tidy(self, arrivals: int | None) -> None:
+        """Rewrite an embedded database now and then, so that pages do not keep who came when.
+
+        Inside a page rows lie in the order they came. Small tables are rewritten after every
+        commit that adds to them, larger ones each time they have grown by a tenth.
+        """
+        if arrivals is None or self._engine.dialect.name != "sqlite":
+            return
+        if arrivals <= SMALL or arrivals >= 1.1 * self._tidied:
+            self._tidied = arrivals
+            scrub(self._engine)
 
     @staticmethod
     def _answer(batch: list[_Waiting], outcomes: list[Any]) -> None:

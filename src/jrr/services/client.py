@@ -1,5 +1,7 @@
 """A contributor's own client, and the operator's: standard library only, no redirects."""
 
+import contextlib
+import http.client
 import json
 import os
 import secrets
@@ -13,7 +15,7 @@ from typing import Any, TypeVar
 
 from jrr import checks
 from jrr.errors import JrrError
-from jrr.files import write_whole
+from jrr.files import write_once, write_whole
 from jrr.mechanisms.base import Rng
 from jrr.protocol import contributor as protocol
 from jrr.protocol.campaign import Campaign
@@ -22,6 +24,7 @@ from jrr.protocol.deck import card_from_json, card_to_json
 from jrr.protocol.identity import invitation_secret, new_invitation, pseudonym
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
+CHUNK = 1 << 16
 T = TypeVar("T")
 
 
@@ -144,12 +147,16 @@ class Contributor:
     def _device(self) -> bytes:
         """A secret of this device, so that whoever made the invitations cannot fetch the card."""
         path = self._file("device")
-        if not path.exists():
-            write_whole(path, secrets.token_hex(32), private=True)
+        with contextlib.suppress(FileExistsError):
+            write_once(path, secrets.token_hex(32))
         return bytes.fromhex(path.read_text("ascii"))
 
-    def _save(self, body: bytes, round_number: int) -> None:
-        write_whole(self._path(round_number), body.decode(), private=True)
+    def _save(self, body: bytes, round_number: int) -> Reply | None:
+        try:
+            write_once(self._path(round_number), body.decode())
+        except FileExistsError:  # another run of this program was faster
+            return Reply(200, self._path(round_number).read_bytes())
+        return None
 
     def _secret(self) -> bytes:
         if self._invitation is not None:
@@ -158,8 +165,8 @@ class Contributor:
             raise JrrError("invitation must be given: this campaign is by invitation only")
         # Anybody may answer: a name of one's own, kept so that trying again is the same person.
         path = self._state / f"{self.name}.secret"
-        if not path.exists():
-            write_whole(path, new_invitation(), private=True)
+        with contextlib.suppress(FileExistsError):
+            write_once(path, new_invitation())
         return invitation_secret(path.read_text())
 
     def _drive(self, steps: Generator[Step, Reply | None, T], round_number: int = 0) -> T:
@@ -173,7 +180,7 @@ class Contributor:
                 elif isinstance(step, Wait):
                     time.sleep(step.seconds)
                 elif isinstance(step, Save):
-                    self._save(step.body, round_number)
+                    reply = self._save(step.body, round_number)
         except StopIteration as finished:
             result: T = finished.value
             return result
@@ -243,12 +250,28 @@ class Http:
         request = urllib.request.Request(address, body, self._headers, method=method)
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                return Reply(response.status, response.read(most))
+                return Reply(response.status, self._read(response, most))
         except urllib.error.HTTPError as error:
             with error:
-                return Reply(error.code, error.read(most))
-        except (OSError, ValueError):  # no connection, no time, no HTTP
+                try:
+                    return Reply(error.code, self._read(error, most))
+                except (OSError, ValueError, http.client.HTTPException):
+                    return Reply(error.code)
+        except (OSError, ValueError, http.client.HTTPException):  # no connection, time or HTTP
             return Reply(0)
+
+    def _read(self, response: Any, most: int) -> bytes:
+        """A reply that comes in time as a whole: one byte now and then is not an answer."""
+        end = time.monotonic() + self._timeout
+        parts, size = [], 0
+        while part := response.read(CHUNK if most < 0 else min(CHUNK, most - size)):
+            parts.append(part)
+            size += len(part)
+            if time.monotonic() > end:
+                raise TimeoutError
+            if size == most:
+                break
+        return b"".join(parts)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

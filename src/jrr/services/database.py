@@ -95,13 +95,13 @@ def run_migrations() -> None:
     context.run_migrations()
 
 
-def scrub(engine: Engine, metadata: MetaData) -> None:
+def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
     """Rewrite all tables in the order of their keys, and leave nothing of deleted rows.
 
     PostgreSQL keeps rows in the order they came, and who wrote each; afterwards all are written
-    by one transaction in the order of their hashes.
+    by one transaction in the order of their hashes. SQLite does so by itself.
     """
-    if engine.dialect.name == "postgresql":
+    if engine.dialect.name == "postgresql" and metadata is not None:
         with engine.begin() as connection:
             for table in metadata.sorted_tables:
                 name, order = table.name, ", ".join(column.name for column in table.primary_key)

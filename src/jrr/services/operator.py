@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
-from jrr.protocol.identity import DEALER, accepted, new_invitation
+from jrr.protocol.identity import accepted, dealer_roles, new_invitation
 from jrr.protocol.messages import roles
 from jrr.services.client import Admin
 
@@ -53,10 +53,12 @@ class Operator:
 
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
-        if self._dealing:
-            names = accepted(invitations, self.campaign.hash, DEALER)
+        committee = self.campaign.dealer["kind"] == "committee"
+        known = self.campaign.dealers
+        for address, role in zip(known, dealer_roles(len(known), committee), strict=True):
             for server in self._dealing:
-                self._accept(server, names)
+                if server.address == address:
+                    self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
             for role in roles(self.campaign):
                 self._accept(self.collector, accepted(invitations, self.campaign.hash, role))

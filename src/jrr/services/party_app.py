@@ -9,7 +9,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from jrr import checks
-from jrr.committee.cards import Envelope, Record, check_committee_mechanism
+from jrr.committee.cards import Envelope, Record, check_committee_mechanism, usable
 from jrr.committee.dealing import Abort
 from jrr.committee.link import Identity
 from jrr.committee.merkle import Tree
@@ -30,6 +30,7 @@ from jrr.services.web import Clock, Name, admin_only, body_schema, check_times, 
 
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 ABORTED = "aborted"  # somebody complained of a card
+SERVING = "serving"  # somebody has been given a share: dealing again would mix two decks
 LONGEST = 3600.0  # seconds that parties may wait for each other
 ROWS = 10_000  # envelopes stored at a time
 
@@ -79,7 +80,8 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     async def complain(name: Name, request: Request) -> dict[str, Any]:
         """A card that does not match its tag: the dealing ends here, and no card is shown."""
         who = named(parse(await request.body(), "pseudonym"))
-        await writer.run(lambda connection: seat.complain(connection, name, who))
+        if await writer.run(lambda connection: seat.complain(connection, name, who)):
+            await asyncio.to_thread(scrub, engine, tables.party)
         return {"state": ABORTED}
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -159,7 +161,7 @@ async def _deal(
     except (Abort, OSError) as error:
         await writer.run(lambda connection: seat.discard(connection, name))
         raise Problem(409, "aborted", f"no cards were dealt: {error}") from None
-    except JrrError:
+    except Exception:
         await writer.run(lambda connection: seat.discard(connection, name))
         raise
     await writer.run(lambda connection: seat.publish(connection, name, len(outcome.members)))
@@ -229,6 +231,9 @@ class _Seat:
             raise gone("enrolment has ended")
         if row.arrivals >= campaign.capacity:
             raise Problem(409, "full", "every place is taken")
+        taken = select(members.c.campaign).where(members.c.campaign == name, members.c.key == key)
+        if not usable(key) or connection.execute(taken).first() is not None:
+            raise Problem(422, "refused", "key must be a fresh public key")
         connection.execute(insert(members).values(campaign=name, pseudonym=who, key=key))
         holding.count_arrival(connection, campaigns, row)
         return True
@@ -238,7 +243,7 @@ class _Seat:
     ) -> tuple[Campaign | None, list[Member]]:
         """Whom to deal to; None where that is done already."""
         row = find(connection, campaigns, name, lock=True)
-        if row.state == OPEN and not again:
+        if row.state == SERVING or (row.state == OPEN and not again):
             return None, []
         if row.state not in (ENROLLING, OPEN):
             # After a complaint too: some may have answered with cards of the first deal.
@@ -289,7 +294,7 @@ class _Seat:
             del self._trees[key]
 
     def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
-        row = find(connection, campaigns, name)
+        row = find(connection, campaigns, name, lock=True)
         campaign = campaign_of(row)
         if row.state in (NEW, ENROLLING):
             raise too_early("the cards are not dealt yet")
@@ -299,6 +304,8 @@ class _Seat:
         known = _member(connection, name, who)
         if known is None or known.slot is None:
             raise unknown_name()
+        if row.state == OPEN:
+            _set(connection, name, state=SERVING)
         rounds = []
         for number in range(campaign.rounds):
             record = _record(connection, name, number)
@@ -326,14 +333,16 @@ class _Seat:
             self._trees[name, number] = known
         return known
 
-    def complain(self, connection: Connection, name: str, who: bytes) -> None:
+    def complain(self, connection: Connection, name: str, who: bytes) -> bool:
         row = find(connection, campaigns, name, lock=True)
         known = _member(connection, name, who)
         if known is None or known.slot is None:
             raise unknown_name()
-        if row.state == OPEN:
-            self._forget(connection, name)
-            _set(connection, name, state=ABORTED)
+        if row.state not in (OPEN, SERVING):
+            return False
+        self._forget(connection, name)
+        _set(connection, name, state=ABORTED)
+        return True
 
     def close(self, connection: Connection, name: str) -> dict[str, Any]:
         row = find(connection, campaigns, name, lock=True)

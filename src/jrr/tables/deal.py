@@ -60,4 +60,5 @@ def deal(
 
 def spent_mark(cards: Path) -> Path:
     """The file that says that a file of cards has been used."""
-    return cards.with_name(cards.name + ".spent")
+    real = cards.resolve()  # the same cards under another name are the same cards
+    return real.with_name(real.name + ".spent")

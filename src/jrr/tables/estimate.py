@@ -80,8 +80,9 @@ def estimate(
                 table.require(argument, name)
     total, done = known_total(opened), 0
     counted: dict[str, Counted] = {}
+    seen: set[bytes] = set()
     for table, own in opened:
-        for rows in rows_of(table, own, extra, key):
+        for rows in rows_of(table, own, extra, key, seen):
             weights = None if weight is None else weights_from_arrow(rows.batch, weight)
             for name, part in _by_group(rows, by):
                 tallied = _count(own, rows, part, weights)

@@ -128,11 +128,11 @@ def _claimed(cards: str | Path | None, out: Path) -> Iterator[None]:
         raise JrrError(f"cards must be fresh, but {cards} is being used by another run") from None
     try:
         yield
-        with contextlib.suppress(OSError):  # the mark itself is what counts
-            mark.write_text(f"used for {out.name}\n", "utf-8")
     except BaseException:
         mark.unlink(missing_ok=True)  # no report was published: the cards are still fresh
         raise
+    with contextlib.suppress(OSError):  # the mark itself is what counts
+        mark.write_text(f"used for {out.name}\n", "utf-8")
 
 
 def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:

@@ -54,29 +54,36 @@ def read_header(path: str | Path) -> Header:
 
 
 def rows_of(
-    table: Table, header: Header, extra: Sequence[str] = (), key: str | Path | None = None
+    table: Table,
+    header: Header,
+    extra: Sequence[str] = (),
+    key: str | Path | None = None,
+    seen: set[bytes] | None = None,
 ) -> Iterator[Rows]:
-    """All rows in batches, opened with the collector's private key where they are sealed."""
+    """All rows in batches, opened with the collector's private key where they are sealed.
+
+    seen: starts of sealed reports of the files before, so that no copy of them is counted.
+    """
     sealed = header.holds == "sealed reports"
-    opener = seal.opener(key, header) if sealed else None
+    opener = seal.opener(key, header, set() if seen is None else seen) if sealed else None
     names = [field.name for field in report_fields(header.mechanism, text=False)]
     ours = [SEALED] if sealed else [*names, CARDED]
     for name in ours:
         table.require("column", name)
-    seen = 0
+    done = 0
     carded: bool | NDArray[np.bool_]
     for batch in table.batches([*ours, *(name for name in extra if name not in ours)]):
         if opener is not None:
-            reports, carded = opener(batch.column(SEALED), seen)
+            reports, carded = opener(batch.column(SEALED), done)
         else:
             reports = reports_from_arrow(header.mechanism, batch)
             carded = carded_from_arrow(batch.column(CARDED))
-        seen += batch.num_rows
+        done += batch.num_rows
         if batch.num_rows:
             yield Rows(reports, carded, batch)
-    if table.rows is not None and seen != table.rows:
+    if table.rows is not None and done != table.rows:
         raise JrrError(
-            f"{table.path} must have the {table.rows} rows it was written with, got {seen}"
+            f"{table.path} must have the {table.rows} rows it was written with, got {done}"
         )
 
 
@@ -87,8 +94,9 @@ def tally(
     header, opened = open_together(paths)
     total = known_total(opened)
     done, sums = 0, []
+    seen: set[bytes] = set()
     for table, own in opened:
-        for rows in rows_of(table, own, key=key):
+        for rows in rows_of(table, own, key=key, seen=seen):
             sums.append(count(own, rows))
             done += len(rows.reports)
             progress(done, total)

@@ -68,7 +68,17 @@ def sealer(
     return seal
 
 
-def opener(private_key: str | Path | None, header: Header) -> Callable[[Any, int], Opened]:
+def check_fresh(sealed: object, seen: set[bytes]) -> None:
+    """Refuse a copy: sealed anew no two are alike, and copies would drown all the others."""
+    start = sealed[:16] if isinstance(sealed, bytes) else b""
+    if start in seen:
+        raise JrrError(f"column {SEALED} must hold every report once, got one of them twice")
+    seen.add(start)
+
+
+def opener(
+    private_key: str | Path | None, header: Header, seen: set[bytes]
+) -> Callable[[Any, int], Opened]:
     """A function from the sealed column to reports and flags."""
     if private_key is None:
         raise JrrError("key must be the collector's private key for sealed reports, got none")
@@ -77,6 +87,7 @@ def opener(private_key: str | Path | None, header: Header) -> Callable[[Any, int
     def open_rows(column: Any, first: int) -> Opened:
         rows = []
         for at, sealed in enumerate(column.to_pylist()):
+            check_fresh(sealed, seen)
             try:
                 rows.append(suite.decrypt(sealed, key, info))
                 if len(rows[-1]) != 1 + wire.width(header.mechanism):

@@ -21,7 +21,7 @@ from jrr.tables.columns import CARDED, SEALED, report_fields, reports_to_arrow
 from jrr.tables.formats import BATCH, check_output, format_of, write
 from jrr.tables.header import Header
 from jrr.tables.reports import Progress, known_total, open_together, rows_of, silent
-from jrr.tables.seal import sealed_field
+from jrr.tables.seal import check_fresh, sealed_field
 
 BUCKET = 1 << 23  # rows that are put in order in memory
 
@@ -56,6 +56,8 @@ def shuffle(
     total = known_total(opened)
     words = source(rng)
 
+    seen: set[bytes] = set()
+
     def batches() -> Iterator[Any]:
         done = 0
         for table, own in opened:
@@ -66,6 +68,8 @@ def shuffle(
                     column = batch.column(0)
                     if column.null_count or column.type != schema.field(0).type:
                         raise JrrError(f"column {SEALED} must hold reports of one length")
+                    for entry in column.to_pylist():
+                        check_fresh(entry, seen)
                     yield pa.record_batch([column], schema=schema)
                     progress(done, total)
                 continue
