@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,11 @@ def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> 
     (code,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
     assert "Estimate(n=10000, 95%:" in capsys.readouterr().out
+
+
+def test_layers_are_those_of_the_linter() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("## Layers")[1]
+    drawn = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contract = rules["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert drawn == [layer.replace("jrr.", "") for layer in contract]

@@ -88,7 +88,7 @@ def demo(
     screen.print(f"Chosen: {chosen.mechanism!r}; the truth is {inside} its 95% interval.")
     if cap is None:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
-    screen.print(f"{written} ({seconds:.1f} seconds)")
+    screen.print(f"{written} ({seconds:.1f} seconds)" if over_http else written)
 
 
 def _over_http(
