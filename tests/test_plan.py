@@ -716,8 +716,18 @@ def test_a_delta_has_no_place_in_the_cards_view() -> None:
     assert jrr.plan(100, 1.0, delta=None, view="cards") == jrr.plan(100, 1.0)
     with pytest.raises(jrr.JrrError, match="delta must be None"):
         jrr.plan(100, 1.0, delta=1e-6)
-    with pytest.raises(jrr.JrrError, match="view must be one of 'cards'"):
+    with pytest.raises(jrr.JrrError, match="delta must be in"):
         jrr.plan(100, 1.0, view="everything")
+    with pytest.raises(jrr.JrrError, match="view must be one of 'cards', 'everything'"):
+        jrr.plan(100, 1.0, view="nothing")
+
+
+def test_a_plan_in_the_view_everything_keeps_it() -> None:
+    made = jrr.plan(100, 0.1, delta=1e-6, view="everything")
+    rr = jrr.plan(100, 0.1, mechanism="rr")
+    assert made.everything(1e-6) <= 0.1
+    assert (made.stderr() / rr.stderr()) ** 2 == pytest.approx(0.75, abs=0.01)
+    assert jrr.plan(100, 0.1, mechanism="drr").everything(1e-6) > 0.1
 
 
 @pytest.mark.parametrize("k", [2, 5])

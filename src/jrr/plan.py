@@ -9,7 +9,10 @@ from jrr import checks
 from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
 from jrr.estimate import quantile
+from jrr.everything import everything
+from jrr.everything.planning import best_everything, keeps_everything
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
@@ -63,6 +66,7 @@ class Plan:
     request: Request
     mechanism: Mechanism
     kind: str = "rr"  # the family it was chosen from, or "auto"
+    delta: float | None = None  # where it was planned in the view "everything"
 
     def stderr(self, frequency: float | None = None) -> float:
         """Standard error of an estimated frequency; without one, by the plan's criterion."""
@@ -76,6 +80,14 @@ class Plan:
     def guarantees(self) -> Mapping[str, float]:
         """View -> ε, with the colluders that were planned for."""
         return guarantees(self.mechanism, self.request.colluders)
+
+    def everything(self, delta: float = 1e-6) -> float:
+        """ε at δ against a collector that also knows everybody else's answer (an upper bound).
+
+        Refused where no law is known: unary encodings and OLH with cards.
+        """
+        known = 0 if isinstance(self.mechanism, RR) else self.request.colluders
+        return everything(self.mechanism, delta, colluders=known)
 
     def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
@@ -100,7 +112,7 @@ class Plan:
                 rows.append(Row(name, None, note=str(error)))
                 continue
             row = Plan(request, mechanism)
-            note = "" if request.allows(mechanism) else "breaks the guarantee asked for"
+            note = "" if self._allows(mechanism) else "breaks the guarantee asked for"
             if isinstance(mechanism, RR) and name != "RR":
                 note = "plain RR is the best of this family here"
             rows.append(
@@ -114,6 +126,12 @@ class Plan:
                 )
             )
         return rows
+
+    def _allows(self, mechanism: Mechanism) -> bool:
+        if self.delta is None:
+            return self.request.allows(mechanism)
+        known = isinstance(mechanism, RR | JRR | DRR)
+        return known and keeps_everything(mechanism, self.request, self.delta)
 
 
 def plan(
@@ -133,13 +151,20 @@ def plan(
     may learn at most (None: no cap). frequency: what is known of the answer beforehand, a
     number, an interval (low, high: its worst is counted), or None (k = 2: the mean over all
     frequencies; larger k: the mean over the values of the worst population). By that
-    criterion no plan by "auto", "jrr" or "drr" is worse than RR.
+    criterion no plan by "auto", "jrr" or "drr" is worse than RR. view "everything": ε is kept,
+    except with chance `delta`, against a collector that also knows everybody else's answer.
     """
-    checks.one_of("view", view, ("cards",))
-    if delta is not None:
+    view = checks.one_of("view", view, ("cards", "everything"))
+    if view == "cards" and delta is not None:
         raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
     kind = checks.one_of("mechanism", mechanism, MECHANISMS)
     request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
+    if view == "everything":
+        if delta is None:
+            raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
+        if kind not in ("auto", *_FAMILIES):
+            raise checks.refusal("mechanism", mechanism, "auto, rr, jrr or drr in this view")
+        return Plan(request, best_everything(request, delta, kind), kind, delta)
     known = {**_FAMILIES, **_ENCODED}
     if kind != "auto":
         return Plan(request, known[kind](request), kind)

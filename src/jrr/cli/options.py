@@ -112,10 +112,12 @@ def make_plan(
     mechanism: str,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
+    view: str = "cards",
+    delta: float | None = None,
 ) -> Plan:
     """The plan that the shared options ask for."""
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
-    return plan(n, epsilon, colluders, k, cap, mechanism=mechanism, frequency=frequency)
+    return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
 
 
 def print_json(document: Any) -> None:

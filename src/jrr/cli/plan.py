@@ -25,7 +25,14 @@ SHOWN = ("report", "truths", "cards", "dealer")
     type=float,
     default=1e-6,
     show_default=True,
-    help="With --compare: δ of a shuffler.",
+    help="δ, with --compare and --view everything.",
+)
+@click.option(
+    "--view",
+    type=click.Choice(("cards", "everything")),
+    default="cards",
+    show_default=True,
+    help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
 @json_option
@@ -33,6 +40,7 @@ def plan(
     margin: float | None,
     others: bool,
     delta: float,
+    view: str,
     plot: str | None,
     as_json: bool,
     **survey: Any,
@@ -47,8 +55,9 @@ def plan(
     jrr plan -n 10000 -e 0.1 -M 5
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     jrr plan -n 10000 -e 0.1 --compare
+    jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey)
+    made = make_plan(**survey, view=view, delta=delta if view == "everything" else None)
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
     found = compare(made.request, delta, quiet=as_json) if others else []
     if plot:
@@ -57,6 +66,8 @@ def plan(
         draw_plan(made, plot)
     if as_json:
         document = as_document(made) | ({"reach": reach} if reach else {})
+        if made.delta is not None:
+            document["everything"] = {"delta": delta, "epsilon": made.everything(delta)}
         if others:
             document["alternatives"] = as_documents(found, made.request.n)
         print_json(document)
@@ -64,6 +75,11 @@ def plan(
     screen = console()
     _print_comparison(screen, made)
     _print_statement(screen, made)
+    if made.delta is not None:
+        screen.print(
+            f"To a collector that uses all reports and knows everybody else's answer (view: "
+            f"everything): ε {show_epsilon(made.everything(delta))}, except with chance {delta:g}."
+        )
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
         screen.print(
