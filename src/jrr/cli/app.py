@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from jrr import __version__
+from jrr.cli.audit import command as audit
 from jrr.cli.campaign import campaign, invite
 from jrr.cli.contribute import contribute
 from jrr.cli.demo import demo
@@ -49,6 +50,7 @@ for command in (
     contribute,
     mpc,
     simulate,
+    audit,
     reproduce,
     demo,
 ):
@@ -64,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         # Asked to stop is asked to stop: partial files are removed on the way out.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        cli.main(args=list(arguments), prog_name="jrr", standalone_mode=False)
+        code = cli.main(args=list(arguments), prog_name="jrr", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 0
@@ -86,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
         return _say(str(error), FAILED)
     except MemoryError:
         return _say("not enough memory for these arguments", FAILED)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _say(message: str, code: int) -> int:

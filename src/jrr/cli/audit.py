@@ -1,0 +1,129 @@
+"""`jrr audit`: tries to refute a privacy claim, of a mechanism here or of any program."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.progress import bar
+from jrr.errors import JrrError
+from jrr.mechanisms.base import Mechanism
+
+if TYPE_CHECKING:
+    from jrr.audit import Subject
+
+VIOLATED = 1  # exit code
+VIEWS = ("report", "cards", "dealer", "rounds")
+_SMALL = {"n": 20, "colluders": 3}  # where a trial deals a whole deck
+_MOST_CARDS = 1_000  # in such a deck
+
+
+@click.command("audit")
+@survey_options
+@click.option(
+    "--view",
+    type=click.Choice(VIEWS),
+    default="report",
+    show_default=True,
+    help="What the adversary sees beside one report; all but report deal decks of 20 unless -n.",
+)
+@click.option("--with-cards", is_flag=True, help="View report: made with a card, freshly dealt.")
+@click.option("--rounds", type=int, default=2, show_default=True, help="View rounds: how many.")
+@click.option("--command", "program", help="Audit a program: values in, reports out, by lines.")
+@click.option("--values", default="0,1", show_default=True, help="Values for --command.")
+@click.option("--claimed", type=float, help="The claim.  [default: the mechanism's own]")
+@click.option("--trials", type=int, default=1_000_000, show_default=True, help="Reports to make.")
+@click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
+@click.option("--workers", type=int, help="Processes.  [default: one per processor]")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the finding.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    view: str,
+    with_cards: bool,
+    rounds: int,
+    program: str | None,
+    values: str,
+    claimed: float | None,
+    trials: int,
+    seed: int | None,
+    workers: int | None,
+    plot: Path | None,
+    as_json: bool,
+    **survey: Any,
+) -> None:
+    """Try to refute a privacy claim by experiment.
+
+    A part of the trials chooses two values and the reports that tell them apart best; the rest
+    measures them. A true claim is refuted with chance 1 in 10,000 at most; that nothing is found
+    proves nothing. Exit codes: 0 no violation found, 1 violation found.
+
+    \b
+    jrr audit -e 1 --mechanism drr
+    jrr audit -e 1 --mechanism drr --view cards -n 20 -M 3
+    jrr audit --command "python my_mechanism.py" --values 0,1 --claimed 1
+    """  # noqa: D301 - click reads the \b
+    from jrr.audit import Command, audit
+
+    subject: Subject
+    if program is not None:
+        if claimed is None:
+            raise JrrError("claimed must be given with --command, got none")
+        subject = Command(program, values.split(","))
+    else:
+        deals = with_cards or view != "report"
+        mechanism = _mechanism(context, survey, deals)
+        subject = _subject(mechanism, view, with_cards, survey["colluders"], rounds)
+        if claimed is None:
+            claimed = _claim(mechanism, view, survey["colluders"])
+    with bar("auditing", as_json) as progress:
+        found = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
+    if plot is not None:
+        from jrr.audit.draw import draw_audits
+
+        draw_audits([found], plot)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console().print(found.sentence)
+    if found.violates:
+        context.exit(VIOLATED)
+
+
+def _mechanism(context: click.Context, survey: dict[str, Any], deals: bool) -> Mechanism:
+    """The plan's mechanism; where every trial deals a deck, a small deck unless asked."""
+    if deals:
+        for name, small in _SMALL.items():
+            if context.get_parameter_source(name) is ParameterSource.DEFAULT:
+                survey[name] = small
+        if survey["n"] > _MOST_CARDS:
+            raise JrrError(
+                f"n must be at most {_MOST_CARDS} where every trial deals a deck, got "
+                f"n={survey['n']}"
+            )
+    return make_plan(**survey).mechanism
+
+
+def _subject(
+    mechanism: Mechanism, view: str, with_cards: bool, colluders: int, rounds: int
+) -> "Subject":
+    from jrr.audit import CardedReportView, CardsView, DealerView, ReportView, RoundsView
+
+    if view == "cards":
+        return CardsView(mechanism, colluders)
+    if view == "dealer":
+        return DealerView(mechanism)
+    if view == "rounds":
+        return RoundsView(mechanism, rounds)
+    return CardedReportView(mechanism) if with_cards else ReportView(mechanism)
+
+
+def _claim(mechanism: Mechanism, view: str, colluders: int) -> float:
+    """The ε that the mechanism states; for rounds that of one report, once per round."""
+    if view in ("report", "rounds"):
+        return mechanism.epsilon("report")
+    return mechanism.epsilon(view, colluders if view == "cards" else 0)
