@@ -23,7 +23,8 @@ def test_table(at: int, case: tuple[float, str]) -> None:
     made = jrr.plan(10_000, epsilon, 5, dealer_epsilon=epsilon + 2, mechanism=kind)
     for view in VIEWS:
         shown = cells(view)[at]
-        assert made.guarantees[view] <= shown + 5e-5 and shown - made.guarantees[view] < 2e-4
+        assert made.guarantees[view] <= shown  # rounded up, never down
+        assert shown - made.guarantees[view] < 2e-3
     full = made.everything(1e-6)
     assert full <= cells("everything")[at] < full + 2e-3
     (errors,) = re.findall(r"^\| the standard error .*? \| \|(.*)\|$", PAGE, re.MULTILINE)
