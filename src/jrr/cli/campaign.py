@@ -153,9 +153,9 @@ def create(
         min_cell=min_cell,
         rounds=rounds,
     )
-    if dealer and not document.deals:
+    if (dealer or party) and not document.deals:
         raise JrrError(
-            f"--dealer must be left out: the best mechanism here, {document.mechanism!r}, deals "
+            f"--dealer and --party must be left out: the best mechanism here, {document.mechanism!r}, deals "
             "no cards"
         )
     write_whole_bytes(out, document.to_bytes())

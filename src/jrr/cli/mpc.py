@@ -113,6 +113,8 @@ def _members(file: Path) -> tuple[str, int | None, list[Any]]:
     except OSError:
         raise checks.refusal("file", str(file), "a file that exists") from None
     checks.integer("members", len(peers), 3, 16)
+    if len({peer.certificate for peer in peers}) != len(peers):
+        raise JrrError("members must have certificates of their own, got one twice")
     if threshold is not None:
         threshold = checks.integer("threshold", threshold, 1, (len(peers) - 1) // 2)
     return name, threshold, peers

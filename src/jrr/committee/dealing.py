@@ -93,7 +93,7 @@ async def deal(
     public = np.array(deck, np.uint64)
     if public.size and (int(public.max()) >= prime or int(public.min()) < 1):
         raise JrrError("deck must hold elements of the field other than 0")
-    part = 1 + int(field.expand(new_seed(), (1,), prime - 1)[0])  # uniform, never 0
+    part = int(field.expand(new_seed(), (1,), prime)[0])
     nonce = new_seed()
     own = _commitment(session, me, part, nonce)
     commitments = await _exchange(channel, Kind.COMMIT, own, SEED)

@@ -78,7 +78,8 @@ async def deal_among(
             raise Abort("the shuffled ID does not match its tag: somebody changed it")
         return Place(card, (card + 1) // 2, sign_of(card, count), link.traffic)
 
-    agreement = hashlib.sha256(f"jrr group 1:{name}:{count}:{allowed}".encode()).digest()
+    facts = [f"jrr group 1:{name}:{count}:{allowed}".encode(), *(p.fingerprint for p in peers)]
+    agreement = hashlib.sha256(b"\0".join(facts)).digest()
     return await meet(me, peers, identity, agreement, patience, join, body)
 
 

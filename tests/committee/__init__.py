@@ -1,0 +1,1 @@
+"""A committee that deals: its protocol in memory and over sockets, and as processes."""
