@@ -155,8 +155,8 @@ def create(
     )
     if (dealer or party) and not document.deals:
         raise JrrError(
-            f"--dealer and --party must be left out: the best mechanism here, {document.mechanism!r}, deals "
-            "no cards"
+            "--dealer and --party must be left out: the best mechanism here, "
+            f"{document.mechanism!r}, deals no cards"
         )
     write_whole_bytes(out, document.to_bytes())
     facts = {
