@@ -117,7 +117,10 @@ def test_demo_table_is_reproducible_with_a_seed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
 def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> None:
-    result = jrr("demo", "-n", "999", "-e", "1", "--mechanism", mechanism, "--json", cwd=tmp_path)
+    result = jrr(
+        *("demo", "-n", "999", "-e", "1", "--in-process", "--mechanism", mechanism, "--json"),
+        cwd=tmp_path,
+    )
     assert last_json(result)["reports"] == 999
 
 

@@ -222,7 +222,7 @@ def test_without_matplotlib_the_demo_goes_on_and_pictures_fail_with_1(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.chdir(tmp_path)
-    assert run(["demo", "--json", "-n", "100"]) == 0
+    assert run(["demo", "--json", "-n", "100", "--in-process"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 100
     assert run(["plan", "--plot", "plan.png"]) == 1
     assert "pip install 'jrr[plots]'" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from jrr.errors import JrrError
 from jrr.mechanisms import Mechanism
 from jrr.mechanisms.base import Rng
 from jrr.protocol import messages
-from jrr.protocol.campaign import ENROL, Campaign, hash_of, read_campaign
+from jrr.protocol.campaign import ENROL, Campaign, check_address, hash_of, read_campaign
 from jrr.protocol.deck import card_from_json
 from jrr.protocol.identity import collector_role, dealer_roles, pseudonym
 
@@ -219,7 +219,7 @@ def split_link(link: object) -> tuple[str, str]:
     collector, found, name = link.strip().partition("/v1/campaigns/")
     if not found or len(name) != 64 or not set(name) <= set("0123456789abcdef"):
         raise checks.refusal("link", link, allowed)
-    return collector, name
+    return check_address("link", collector), name
 
 
 def campaign_path(name: str) -> str:

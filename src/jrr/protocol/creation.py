@@ -1,5 +1,6 @@
 """From a plan to a campaign."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,17 +10,19 @@ from jrr.plan import Plan, plan
 from jrr.protocol.campaign import ARRIVAL, ENROL, Campaign
 
 
-def planned_for(people: int, dealing: str) -> int:
+def planned_for(people: int, dealing: str, k: int = 2) -> int:
     """The n to plan for, so that the guarantee holds for the decks that will be dealt.
 
-    Enrolment fixes n later. Decks of an odd size hide a little less than the even ones around
-    them, and larger decks more than smaller ones: planning for the odd number at or below the
-    fewest people makes the promise hold for every larger n.
+    Enrolment fixes n later. A deck that does not come out even (an odd number of signs, or of
+    decoys that k does not divide) hides a little less than its neighbours, and larger decks more
+    than smaller ones. Planning for the largest n at or below the fewest people that is one short
+    of even in both ways makes the promise hold for every larger n.
     """
     people = checks.integer("n", people, 2)
     if dealing != ENROL:
         return people
-    return max(3, people - (people + 1) % 2)
+    period = math.lcm(2, k)
+    return max(period - 1, people - (people + 1) % period, 3)
 
 
 def campaign_from(
@@ -59,4 +62,4 @@ def campaign_from(
 
 def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:
     """A plan for a campaign; see `planned_for`."""
-    return plan(planned_for(people, dealing), epsilon, **options)
+    return plan(planned_for(people, dealing, options.get("k", 2)), epsilon, **options)

@@ -26,7 +26,9 @@ class StoredReport:
 def parse(body: bytes, *fields: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """A JSON object of exactly these fields, and perhaps the optional ones."""
     try:
-        document = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        document = json.loads(
+            body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_once
+        )
     except RecursionError:
         raise JrrError("body must be JSON, got too many brackets") from None
     except ValueError:  # says nothing of the body: it may be a report
@@ -131,6 +133,13 @@ def roles(campaign: Campaign) -> list[str]:
 
 def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key that occurs twice")
+    return found
 
 
 def _no_constant(name: str) -> None:

@@ -23,7 +23,8 @@ SMALL = 500  # arrivals up to which every commit is followed by a rewrite
 
 
 class _Waiting(NamedTuple):
-    job: Job[Any]
+    job: Callable[..., Any]
+    alone: bool  # takes no connection, and no transaction is open meanwhile
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
 
@@ -45,7 +46,14 @@ class Writer:
         """The job's result, once it is committed."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Waiting(job, loop, future))
+        self._jobs.put(_Waiting(job, False, loop, future))
+        return await future
+
+    async def run_alone(self, task: Callable[[], T]) -> T:
+        """Something that must not meet a transaction, such as rewriting the database."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Waiting(task, True, loop, future))
         return await future
 
     def close(self) -> None:
@@ -58,19 +66,23 @@ class Writer:
             first = self._jobs.get()
             if first is None:
                 return
-            batch, last = [first], False
-            while len(batch) < MOST and not self._jobs.empty():
+            batch, after = [first], []
+            while len(batch) < MOST and not (batch[-1].alone or self._jobs.empty()):
                 more = self._jobs.get()
-                if more is None:
-                    last = True
+                if more is None or more.alone:
+                    after.append(more)
                     break
                 batch.append(more)
             self._answer(batch, self._together(batch))
-            if last:
-                return
+            for more in after:
+                if more is None:
+                    return
+                self._answer([more], self._together([more]))
 
     def _together(self, batch: list[_Waiting]) -> list[Any]:
         try:
+            if batch[0].alone:
+                return [batch[0].job()]
             with self._engine.begin() as connection:
                 outcomes = [_outcome(waiting.job, connection) for waiting in batch]
                 arrivals = connection.info.pop("arrivals", None)
@@ -100,7 +112,7 @@ class Writer:
             waiting.loop.call_soon_threadsafe(_settle, waiting.future, outcome)
 
 
-def _outcome(job: Job[Any], connection: Connection) -> Any:
+def _outcome(job: Callable[..., Any], connection: Connection) -> Any:
     try:
         return job(connection)
     except Problem as problem:

@@ -5,13 +5,14 @@ import http.client
 import json
 import os
 import secrets
+import socket
 import ssl
+import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from jrr import checks
 from jrr.errors import JrrError
@@ -24,7 +25,6 @@ from jrr.protocol.deck import card_from_json, card_to_json
 from jrr.protocol.identity import invitation_secret, new_invitation, pseudonym
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
-CHUNK = 1 << 16
 T = TypeVar("T")
 
 
@@ -225,7 +225,7 @@ class Admin:
 
 
 class Http:
-    """Requests that follow no redirect and read no endless reply."""
+    """Requests that follow no redirect, go through no proxy and end in time."""
 
     def __init__(
         self,
@@ -233,10 +233,7 @@ class Http:
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
     ) -> None:
-        trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
-        self._opener = urllib.request.build_opener(
-            urllib.request.HTTPSHandler(context=trust), _NoRedirect()
-        )
+        self._trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._timeout = timeout
 
@@ -246,38 +243,37 @@ class Http:
         return self.request(method, call.address, call.body, MOST_READ)
 
     def request(self, method: str, address: str, body: bytes | None, most: int) -> Reply:
-        """One request; status 0 where nothing came back."""
-        request = urllib.request.Request(address, body, self._headers, method=method)
+        """One request; status 0 where nothing came back in time, or not a whole reply."""
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise checks.refusal("address", address, "an http or https address")
+        host, port = parts.hostname, parts.port
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(
+                host, port, timeout=self._timeout, context=self._trust
+            )
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+        # A server that sends a byte now and then would never time out by itself.
+        watchdog = threading.Timer(self._timeout, _hang_up, (connection,))
+        watchdog.daemon = True
+        watchdog.start()
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
         try:
-            with self._opener.open(request, timeout=self._timeout) as response:
-                return Reply(response.status, self._read(response, most))
-        except urllib.error.HTTPError as error:
-            with error:
-                try:
-                    return Reply(error.code, self._read(error, most))
-                except (OSError, ValueError, http.client.HTTPException):
-                    return Reply(error.code)
-        except (OSError, ValueError, http.client.HTTPException):  # no connection, time or HTTP
-            return Reply(0)
-
-    def _read(self, response: Any, most: int) -> bytes:
-        """A reply that comes in time as a whole: one byte now and then is not an answer."""
-        end = time.monotonic() + self._timeout
-        parts, size = [], 0
-        while part := response.read(CHUNK if most < 0 else min(CHUNK, most - size)):
-            parts.append(part)
-            size += len(part)
-            if time.monotonic() > end:
-                raise TimeoutError
-            if size == most:
-                break
-        return b"".join(parts)
+            connection.request(method, path or "/", body, self._headers)
+            with connection.getresponse() as response:
+                return Reply(response.status, response.read(None if most < 0 else most))
+        except (OSError, ValueError, AttributeError, http.client.HTTPException):
+            return Reply(0)  # no connection, no time, no HTTP; AttributeError: hung up meanwhile
+        finally:
+            watchdog.cancel()
+            connection.close()
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Never: a redirected report would go to somebody else."""
-        return
+def _hang_up(connection: http.client.HTTPConnection) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def default_state() -> Path:

@@ -95,7 +95,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         """Take no more; decks says how many the dealer dealt from."""
         decks = parse(await request.body(), "decks")["decks"]
         result = await writer.run(lambda connection: _close(connection, name, decks))
-        await asyncio.to_thread(scrub, engine, tables.collector)
+        await writer.run_alone(lambda: scrub(engine, tables.collector))
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -127,7 +127,7 @@ def _receive(connection: Connection, name: str, body: bytes, clock: Clock) -> bo
     if row.state == NEW:
         raise too_early("the campaign is not open")
     given = read_report(campaign, _mechanism(row, campaign), body)
-    check_invited(connection, invited, campaign, name, given.name)
+    check_invited(connection, invited, campaign, name, given.name, given.round)
     known = connection.execute(
         select(reports).where(reports.c.campaign == name, reports.c.pseudonym == given.name)
     ).one_or_none()

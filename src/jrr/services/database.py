@@ -29,11 +29,12 @@ def connect(url: str) -> Engine:
             pool_pre_ping=True,
             hide_parameters=True,  # an error in a log must not show a report
         )
-    if parsed.database:
-        path = Path(parsed.database)
-        if not path.parent.is_dir():
-            raise JrrError(f"database must be in a directory that exists, got {path}")
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
+    if not parsed.database or parsed.database == ":memory:":
+        raise JrrError("database must be a file: sqlite:///file.db")
+    path = Path(parsed.database)
+    if not path.parent.is_dir():
+        raise JrrError(f"database must be in a directory that exists, got {path}")
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
     engine = create_engine(
         url,
         poolclass=NullPool,
@@ -61,6 +62,14 @@ def connect(url: str) -> Engine:
 
 def prepare(engine: Engine, role: str, migrate: bool = False) -> None:
     """Bring an empty database up to date; refuse an old one (unless `migrate`) or a newer one."""
+    try:
+        _prepare_tables(engine, role, migrate)
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise JrrError(f"database must be one that can be used: {reason}") from None
+
+
+def _prepare_tables(engine: Engine, role: str, migrate: bool) -> None:
     config = Config()
     config.set_main_option("script_location", str(files("jrr.services") / "migrations" / role))
     scripts = ScriptDirectory.from_config(config)

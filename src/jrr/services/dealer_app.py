@@ -1,6 +1,5 @@
 """The dealer's server: it gives out cards and never sees an answer."""
 
-import asyncio
 import hmac
 from typing import Any
 
@@ -101,7 +100,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: nothing that is left can expose anybody."""
         result = await writer.run(lambda connection: desk.close(connection, name))
-        await asyncio.to_thread(scrub, engine, tables.dealer)
+        await writer.run_alone(lambda: scrub(engine, tables.dealer))
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)

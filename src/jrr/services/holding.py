@@ -68,7 +68,9 @@ def invite(
     campaigns: Table, invited: Table, name: str, body: bytes, rounds_each: bool
 ) -> Callable[[Connection], int]:
     """A job that adds hashes of pseudonyms; how many there are in all."""
-    listed = parse(body, "names")["names"]
+    document = parse(body, "names", optional=("round",) if rounds_each else ())
+    listed, number = document["names"], document.get("round", 0)
+    extra = {"round": checks.integer("round", number, 0, 999)} if rounds_each else {}
     if not isinstance(listed, list) or len(listed) > 100_000:
         raise JrrError("names must be a list of at most 100000 hashes")
     hashes = sorted({_hash(entry) for entry in listed})
@@ -85,7 +87,7 @@ def invite(
             if hashes:
                 connection.execute(
                     upsert(invited).on_conflict_do_nothing(),
-                    [{"campaign": name, "pseudonym": entry} for entry in hashes],
+                    [{"campaign": name, "pseudonym": entry} | extra for entry in hashes],
                 )
             total = count(connection, invited, name)
             full = total > campaign.capacity * (campaign.rounds if rounds_each else 1)
@@ -99,15 +101,19 @@ def invite(
 
 
 def check_invited(
-    connection: Connection, invited: Table, campaign: Campaign, name: str, pseudonym: bytes
+    connection: Connection,
+    invited: Table,
+    campaign: Campaign,
+    name: str,
+    pseudonym: bytes,
+    round_number: int | None = None,
 ) -> None:
-    """Refuse a pseudonym that nobody was invited by."""
+    """Refuse a pseudonym that nobody was invited by, or that is for another round."""
     if not campaign.invitations:
         return
-    query = select(invited.c.campaign).where(
-        invited.c.campaign == name, invited.c.pseudonym == pseudonym
-    )
-    if connection.execute(query).one_or_none() is None:
+    query = select(invited).where(invited.c.campaign == name, invited.c.pseudonym == pseudonym)
+    row = connection.execute(query).one_or_none()
+    if row is None or (round_number is not None and row.round != round_number):
         raise unknown_name()
 
 
@@ -120,7 +126,9 @@ def count(connection: Connection, table: Table, name: str) -> int:
 def _hash(entry: object) -> bytes:
     if isinstance(entry, str) and len(entry) == 64:
         try:
-            return bytes.fromhex(entry)
+            found = bytes.fromhex(entry)
         except ValueError:
-            pass
+            found = b""
+        if found.hex() == entry:  # blanks and capitals would be another way to write it
+            return found
     raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from jrr import checks
 from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
-from jrr.protocol.identity import accepted, dealer_roles, new_invitation
+from jrr.protocol.identity import DEALER, accepted, dealer_roles, new_invitation
 from jrr.protocol.messages import roles
 from jrr.services.client import Admin
 
@@ -53,20 +54,25 @@ class Operator:
 
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
-        committee = self.campaign.dealer["kind"] == "committee"
+        if self.dealer is not None:
+            self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
         known = self.campaign.dealers
-        for address, role in zip(known, dealer_roles(len(known), committee), strict=True):
-            for server in self._dealing:
-                if server.address == address:
-                    self._accept(server, accepted(invitations, self.campaign.hash, role))
+        for server in self.parties:
+            if server.address not in known:
+                raise checks.refusal("party", server.address, f"one of {known}")
+            role = dealer_roles(len(known), committee=True)[known.index(server.address)]
+            self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
-            for role in roles(self.campaign):
-                self._accept(self.collector, accepted(invitations, self.campaign.hash, role))
+            for number, role in enumerate(roles(self.campaign)):
+                names = accepted(invitations, self.campaign.hash, role)
+                self._accept(self.collector, names, {"round": number})
 
-    def _accept(self, server: Admin, hashes: list[bytes]) -> None:
+    def _accept(
+        self, server: Admin, hashes: list[bytes], more: dict[str, int] | None = None
+    ) -> None:
         for start in range(0, len(hashes), HASHES):
             names = [entry.hex() for entry in hashes[start : start + HASHES]]
-            server.post(f"{self.path}/invitations", {"names": names})
+            server.post(f"{self.path}/invitations", {"names": names} | (more or {}))
 
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""

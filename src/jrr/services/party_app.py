@@ -81,7 +81,7 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
         """A card that does not match its tag: the dealing ends here, and no card is shown."""
         who = named(parse(await request.body(), "pseudonym"))
         if await writer.run(lambda connection: seat.complain(connection, name, who)):
-            await asyncio.to_thread(scrub, engine, tables.party)
+            await writer.run_alone(lambda: scrub(engine, tables.party))
         return {"state": ABORTED}
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
@@ -122,7 +122,7 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: the shares are gone, and with them the cards."""
         result = await writer.run(lambda connection: seat.close(connection, name))
-        await asyncio.to_thread(scrub, engine, tables.party)
+        await writer.run_alone(lambda: scrub(engine, tables.party))
         return result
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)

@@ -65,7 +65,7 @@ def load(
             raise JrrError(f"config must be a TOML file, {path} is not: {error}") from None
     prefix = f"JRR_{role.upper()}_"
     for name, value in environment.items():
-        if name.startswith(prefix):
+        if name.startswith(prefix) and name != f"{prefix}TOKEN":  # that one is the operator's
             key = name.removeprefix(prefix).lower()
             found[key] = int(value) if key in _NUMBERS and value.isdecimal() else value
     found |= {name: value for name, value in given.items() if value is not None}

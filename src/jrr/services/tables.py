@@ -1,5 +1,7 @@
 """What the servers store: names are hashes of pseudonyms, and there is no time or order."""
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -18,7 +20,7 @@ collector = MetaData()
 party = MetaData()
 
 
-def _campaigns(metadata: MetaData, *more: Column[object]) -> Table:
+def _campaigns(metadata: MetaData, *more: Column[Any]) -> Table:
     return Table(
         "campaigns",
         metadata,
@@ -31,13 +33,14 @@ def _campaigns(metadata: MetaData, *more: Column[object]) -> Table:
     )
 
 
-def _invited(metadata: MetaData) -> Table:
+def _invited(metadata: MetaData, *more: Column[Any]) -> Table:
     # Without row numbers, which would keep the order in which rows came.
     return Table(
         "invited",
         metadata,
         Column("campaign", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
+        *more,
         sqlite_with_rowid=False,
     )
 
@@ -89,7 +92,7 @@ records = Table(
 )
 
 collector_campaigns = _campaigns(collector, Column("decks", BigInteger))
-collector_invited = _invited(collector)
+collector_invited = _invited(collector, Column("round", Integer, nullable=False))
 reports = Table(
     "reports",
     collector,

