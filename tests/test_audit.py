@@ -1,5 +1,7 @@
 """Audits: they accuse planted bugs, and do not accuse what is right."""
 
+import contextlib
+import io
 import json
 import math
 import sys
@@ -8,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -32,7 +33,8 @@ from jrr.audit import (
 )
 from jrr.audit.bounds import lower_chance, upper_chance
 from jrr.audit.counting import tally
-from jrr.cli.audit import command
+from jrr.cli.app import REFUSED
+from jrr.cli.app import run as program
 from jrr.mechanisms.base import Cards, Mechanism, Rng
 from jrr.randomness import RandomSource, Words, shuffled, source
 
@@ -421,8 +423,10 @@ def test_other_libraries(adapter: str, oracle: str, violates: bool) -> None:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(command, list(arguments))
-    return result.exit_code, result.output
+    # Through the whole program: a command called alone remembers other help options.
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = program(["audit", *arguments])
+    return code, said.getvalue()
 
 
 def test_exit_codes_and_json(tmp_path: Path) -> None:
@@ -457,13 +461,12 @@ def test_with_cards_and_a_program() -> None:
 
 
 def test_command_line_refusals() -> None:
-    runner = CliRunner()
     for arguments in (
         ["--command", "cat"],
         ["--view", "cards", "-n", "5000"],
         ["--view", "cards", "--mechanism", "rr"],
     ):
-        assert isinstance(runner.invoke(command, arguments).exception, JrrError)
+        assert run(*arguments)[0] == REFUSED
 
 
 def test_sentences_say_what_was_found() -> None:

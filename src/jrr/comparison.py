@@ -140,7 +140,8 @@ class _Question:
             self._variance([mechanism] * len(FREQUENCIES)),
             epsilon,
             self.delta,
-            "a collector that sees the counts of all reports and knows everybody else's answer",
+            "a collector that sees the counts of all reports and knows everybody else's answer, "
+            "if no contributor colludes",
             f"{_DEALER}; {_SHUFFLER}" if dealt else _SHUFFLER,
             mechanism.epsilon("dealer"),
             epsilon,

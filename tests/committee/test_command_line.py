@@ -128,6 +128,7 @@ def test_a_committee_s_mistakes_on_the_command_line(tmp_path: Path) -> None:
     assert run(["mpc", "deal", str(tmp_path / "c.json"), "--party-token", "0:x"]) == 2
 
 
+@pytest.mark.slow
 def test_a_demonstration_with_a_committee_says_the_same_things(tmp_path: Path) -> None:
     with_committee = jrr("demo", "--committee", "-n", 60, "--json", "--out", tmp_path / "one")
     alone = jrr("demo", "--in-process", "-n", 60, "--json", "--out", tmp_path / "two")

@@ -70,7 +70,7 @@ def print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: 
     screen.print(privacy)
     screen.print(
         f"shuffled: ε at δ = {delta:g} against a collector that sees only how many reports say "
-        "yes, and knows everybody else's answer.\n"
+        "yes, and knows everybody else's answer; no contributor colludes.\n"
         "collusion: ε if the helper (dealer, shuffler, those who add up) and the collector collude."
     )
     _print_remarks(screen, rows, n)

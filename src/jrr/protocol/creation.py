@@ -22,7 +22,10 @@ def planned_for(people: int, dealing: str, k: int = 2) -> int:
     if dealing != ENROL:
         return people
     period = math.lcm(2, k)
-    return max(period - 1, people - (people + 1) % period, 3)
+    least = max(period - 1, 3)
+    if people < least:
+        raise checks.refusal("n", people, f"at least {least} where enrolment fixes it")
+    return max(least, people - (people + 1) % period)
 
 
 def campaign_from(
