@@ -115,3 +115,17 @@ def test_a_reply_says_no_more_than_the_cards(pair: Pair) -> None:
     assert set(reply.json) == {"campaign", "n", "cards"}
     assert (reply.json["campaign"], reply.json["n"]) == (campaign.hash, 20)
     assert len(reply.json["cards"]) == 2
+
+
+@pytest.mark.parametrize("dealing", ["arrival", "enrol"])
+def test_who_was_forestalled_notices(pair: Pair, dealing: str) -> None:
+    """Somebody with the invitation comes first and shows no device: the owner is refused."""
+    campaign = pair.campaign(DRR(3, truth=0.5, own=0.1), dealing=dealing, capacity=30)
+    _, people = pair.begin(campaign, 1)
+    name = pseudonym(people[0], campaign.hash, DEALER)
+    what = "seats" if dealing == "enrol" else "cards"
+    first = ask(pair.dealer.url, "POST", path_of(campaign, what), card_request(name))
+    assert first.status in (200, 201)
+    mine = card_request(name, device=b"1" * 32)
+    owner = ask(pair.dealer.url, "POST", path_of(campaign, what), mine)
+    assert is_problem(owner, 409) == "other-device"

@@ -5,6 +5,7 @@ many requests is what makes full synchronisation affordable.
 """
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from jrr.errors import JrrError
 from jrr.services.database import scrub
 from jrr.services.problems import Problem
 
+log = logging.getLogger("jrr.services")
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 MOST = 512  # jobs per commit
@@ -37,7 +39,8 @@ class Writer:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._tidied = 0
+        self._grown: dict[str, int] = {}  # campaign -> arrivals, since the last look
+        self._tidied: dict[str, int] = {}  # campaign -> arrivals at its last rewrite
         self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()
@@ -74,6 +77,7 @@ class Writer:
                     break
                 batch.append(more)
             self._answer(batch, self._together(batch))
+            self._tidy()
             for more in after:
                 if more is None:
                     return
@@ -85,8 +89,7 @@ class Writer:
                 return [batch[0].job()]
             with self._engine.begin() as connection:
                 outcomes = [_outcome(waiting.job, connection) for waiting in batch]
-                arrivals = connection.info.pop("arrivals", None)
-            self._tidy(arrivals)
+                self._grown |= connection.info.pop("arrivals", {})
             return outcomes
         except Exception as error:
             if len(batch) == 1:
@@ -94,17 +97,27 @@ class Writer:
         # One of them broke the transaction: let each stand on its own.
         return [self._together([waiting])[0] for waiting in batch]
 
-    def _tidy(self, arrivals: int | None) -> None:
+    def _tidy(self) -> None:
         """Rewrite an embedded database now and then, so that pages do not keep who came when.
 
-        Inside a page rows lie in the order they came. Small tables are rewritten after every
-        commit that adds to them, larger ones each time they have grown by a tenth.
+        Inside a page rows lie in the order they came. Small campaigns have it rewritten after
+        every commit that adds to them, larger ones each time they have grown by a tenth. Those
+        who wait have been answered by then, and what was committed stays whatever happens here.
         """
-        if arrivals is None or self._engine.dialect.name != "sqlite":
+        grown, self._grown = self._grown, {}
+        if self._engine.dialect.name != "sqlite":
             return
-        if arrivals <= SMALL or arrivals >= 1.1 * self._tidied:
-            self._tidied = arrivals
-            scrub(self._engine)
+        due = [
+            name
+            for name, arrivals in grown.items()
+            if arrivals <= SMALL or arrivals >= 1.1 * self._tidied.get(name, 0)
+        ]
+        if due:
+            self._tidied |= {name: grown[name] for name in due}
+            try:
+                scrub(self._engine)
+            except Exception as error:
+                log.error("the database could not be rewritten: %s", type(error).__name__)
 
     @staticmethod
     def _answer(batch: list[_Waiting], outcomes: list[Any]) -> None:

@@ -31,7 +31,8 @@ from jrr.services.web import (
     utc_now,
 )
 
-PSEUDONYM = body_schema(pseudonym={"type": "string", "pattern": "^[0-9a-f]{64}$"})
+HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -215,12 +216,13 @@ class _Desk:
     def close(self, connection: Connection, name: str) -> dict[str, Any]:
         row = find(connection, campaigns, name, lock=True)
         campaign = campaign_of(row)
-        size = campaign.mechanism.moments.deck
-        blocks = 1 if campaign.dealing == ENROL or size is None else -(-row.arrivals // size)
+        decks = 1
+        if campaign.dealing != ENROL:
+            decks = campaign.mechanism.fewest_decks(row.arrivals)
         self._dealers.pop(name, None)
         self._keys.burn(name)  # first: from here on nothing below matters for privacy
         _set(connection, name, state=CLOSED, wrapped_key=None)
-        return {"state": CLOSED, "n": row.n, "decks": max(1, blocks)}
+        return {"state": CLOSED, "n": row.n, "decks": decks}
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         row = find(connection, campaigns, name)
@@ -257,10 +259,13 @@ def _seat(connection: Connection, name: str, who: bytes) -> Any:
 
 
 def _check_device(seat: Any, device: bytes | None) -> None:
-    """Whoever made the invitations could ask too: the cards are only for who came first."""
-    if seat.device is not None and (
-        device is None or not hmac.compare_digest(bytes(seat.device), device)
-    ):
+    """Whoever made the invitations could ask too: the cards are only for who came first.
+
+    A seat that was taken without a device is not shared with one either, or its rightful owner
+    would never notice that somebody else has the card.
+    """
+    kept = b"" if seat.device is None else bytes(seat.device)
+    if not hmac.compare_digest(kept, device or b""):
         raise Problem(409, "other-device", "another device has asked under this pseudonym")
 
 

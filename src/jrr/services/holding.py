@@ -23,7 +23,8 @@ def campaign_of(row: Any) -> Campaign:
 
 def count_arrival(connection: Connection, campaigns: Table, row: Any) -> None:
     """One more has come; the caller has locked the row."""
-    connection.info["arrivals"] = row.arrivals + 1  # for Writer, which tidies up behind
+    grown = connection.info.setdefault("arrivals", {})  # for Writer, which tidies up behind
+    grown[row.campaign] = row.arrivals + 1
     connection.execute(
         update(campaigns)
         .where(campaigns.c.campaign == row.campaign)

@@ -71,6 +71,7 @@ members = Table(
     Column("pseudonym", LargeBinary(32), primary_key=True),
     Column("key", LargeBinary(32), nullable=False),
     Column("slot", BigInteger),  # None: not dealt to
+    UniqueConstraint("campaign", "key", name="one_person_per_key"),
     sqlite_with_rowid=False,
 )
 envelopes = Table(

@@ -34,12 +34,14 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def body_schema(**fields: dict[str, Any]) -> dict[str, Any]:
-    """An OpenAPI entry for a body of exactly these fields."""
+def body_schema(
+    optional: dict[str, dict[str, Any]] | None = None, **fields: dict[str, Any]
+) -> dict[str, Any]:
+    """An OpenAPI entry for a body of exactly these fields, and perhaps the optional ones."""
     schema = {
         "type": "object",
         "required": sorted(fields),
-        "properties": fields,
+        "properties": fields | (optional or {}),
         "additionalProperties": False,
     }
     content = {"application/json": {"schema": schema}}

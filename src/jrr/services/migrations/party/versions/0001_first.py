@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("pseudonym", sa.LargeBinary(32), primary_key=True),
         sa.Column("key", sa.LargeBinary(32), nullable=False),
         sa.Column("slot", sa.BigInteger),
+        sa.UniqueConstraint("campaign", "key", name="one_person_per_key"),
         sqlite_with_rowid=False,
     )
     op.create_table(
