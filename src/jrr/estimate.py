@@ -166,6 +166,15 @@ class Difference:
             self.frequencies + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2 + tied),
         )
 
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        low, high = self.interval(level)
+        return {
+            "difference": self.frequencies.tolist(),
+            "stderr": self.stderr.tolist(),
+            "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+        }
+
     def _worst_tie(self, level: float) -> Floats:
         """The largest negative covariance, without its sign, that both intervals allow.
 

@@ -177,10 +177,10 @@ def in_turn() -> Iterator[None]:
 
     async def together(
         sending: Sequence[Awaitable[None]], receiving: Sequence[Awaitable[Any]]
-    ) -> tuple[None, list[Any]]:
+    ) -> list[Any]:
         for message in sending:
             await message
-        return None, [await message for message in receiving]
+        return [await message for message in receiving]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dealing, "together", together)

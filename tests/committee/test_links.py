@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jrr.committee.dealing import Abort, Dealt, Kind, deal
-from jrr.committee.link import HEADER, HELLO, MAGIC, Identity, Link, Peer, meet
+from jrr.committee.link import HEADER, MAGIC, Identity, Link, Peer, meet
 from tests.committee.memory import nothing_sealed, opened, succeeded
 from tests.committee.parties import certificate, identity, peers
 
@@ -144,7 +144,7 @@ def test_three_parties_on_loopback_deal() -> None:
         ({"number": 2}, "sent frame 2 again or out of turn"),
         ({"number": 2**32 - 1}, "again or out of turn"),
         ({"kind": Kind.SEED}, "sent a frame of kind 2 instead of 1"),
-        ({"kind": HELLO}, "sent a frame of kind 0 instead of 1"),
+        ({"kind": Kind.HELLO}, "sent a frame of kind 0 instead of 1"),
         ({"kind": 200}, "sent a frame of kind 200 instead of 1"),
         ({"sender": 1}, "sent a frame of party 1 for party 0"),
         ({"receiver": 1}, "sent a frame of party 2 for party 1"),
@@ -321,7 +321,7 @@ def test_whoever_shows_no_party_s_certificate_is_not_let_in(shown: int | None) -
     async def stranger() -> None:
         try:
             reader, writer = await call(where[0].port, None if shown is None else identity(shown))
-            writer.write(HEADER.pack(MAGIC, HELLO, 2, 0, 0, AGREED, 0, 16) + bytes(16))
+            writer.write(HEADER.pack(MAGIC, Kind.HELLO, 2, 0, 0, AGREED, 0, 16) + bytes(16))
             said.append(await reader.read(1))
             writer.close()
         except OSError as error:  # among them what TLS says
@@ -371,7 +371,7 @@ def test_a_party_that_is_there_twice_does_not_count_twice() -> None:
     async def twin() -> None:
         await asyncio.sleep(0.5)  # party 2 waits for party 1
         reader, writer = await call(where[0].port, identity(2))
-        header = HEADER.pack(MAGIC, HELLO, 2, 0, 0, AGREED, 0, 16)
+        header = HEADER.pack(MAGIC, Kind.HELLO, 2, 0, 0, AGREED, 0, 16)
         writer.write(header + bytes(16))
         said.append(await reader.read())
         writer.close()
@@ -392,7 +392,7 @@ def test_two_with_one_key_who_each_have_one_of_the_others_deal_nothing() -> None
 
     async def twin(reaches: int) -> Any:
         reader, writer = await call(where[reaches].port, identity(2))
-        header = HEADER.pack(MAGIC, HELLO, 2, reaches, 0, AGREED, 0, 16)
+        header = HEADER.pack(MAGIC, Kind.HELLO, 2, reaches, 0, AGREED, 0, 16)
         writer.write(header + bytes([reaches]) * 16)
         with suppress(OSError):
             await reader.read()

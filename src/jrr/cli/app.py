@@ -11,12 +11,13 @@ import click
 
 from jrr import __version__
 from jrr.cli.audit import command as audit
-from jrr.cli.campaign import campaign, invite
+from jrr.cli.campaign import campaign
 from jrr.cli.contribute import contribute
 from jrr.cli.demo import demo
 from jrr.cli.estimate import estimate
 from jrr.cli.explain import explain
 from jrr.cli.files import deal, keys, perturb, shuffle
+from jrr.cli.invite import invite
 from jrr.cli.mpc import mpc
 from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce

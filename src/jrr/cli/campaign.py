@@ -1,53 +1,18 @@
-"""`jrr campaign` and `jrr invite`: what an operator does."""
+"""`jrr campaign`: create, open, close, show and export campaigns."""
 
-import csv
-import io
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from jrr import checks
+from jrr.cli.operators import FILE, operator_of, operator_options, say
 from jrr.cli.options import console, dealer_cap, json_option, print_json, survey_options
 from jrr.errors import JrrError
 from jrr.explain import consent as consent_text
 from jrr.explain import show_epsilon
-from jrr.files import write_whole, write_whole_bytes
-
-if TYPE_CHECKING:
-    from jrr.protocol.campaign import Campaign
-    from jrr.services.operator import Operator
-
-FILE = click.Path(dir_okay=False, path_type=Path)
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def operator_options(command: F) -> F:
-    """The campaign's file and the tokens of the servers to act on."""
-    for option in (
-        click.option("--ca", type=FILE, help="Certificates to trust, in PEM."),
-        click.option(
-            "--party-token",
-            multiple=True,
-            envvar="JRR_PARTY_TOKEN",
-            help="Acts on a party, as NUMBER:TOKEN, the first is 0.  [env: JRR_PARTY_TOKEN]",
-        ),
-        click.option(
-            "--collector-token",
-            envvar="JRR_COLLECTOR_TOKEN",
-            help="Acts on the collector.  [env: JRR_COLLECTOR_TOKEN]",
-        ),
-        click.option(
-            "--dealer-token",
-            envvar="JRR_DEALER_TOKEN",
-            help="Acts on the dealer.  [env: JRR_DEALER_TOKEN]",
-        ),
-        click.argument("file", type=FILE),
-    ):
-        command = option(command)
-    return command
+from jrr.files import write_whole_bytes
 
 
 @click.group()
@@ -189,7 +154,7 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
     """Install the document at the servers and open it (or its enrolment)."""
     operator = operator_of(**options)
     operator.install()
-    _say(as_json, {"campaign": operator.campaign.hash} | operator.open(n))
+    say(as_json, {"campaign": operator.campaign.hash} | operator.open(n))
 
 
 @campaign.command()
@@ -198,7 +163,7 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
 def deal(as_json: bool, **options: Any) -> None:
     """End enrolment and deal to exactly those who enrolled."""
     operator = operator_of(**options)
-    _say(as_json, {"campaign": operator.campaign.hash, "n": operator.deal()})
+    say(as_json, {"campaign": operator.campaign.hash, "n": operator.deal()})
 
 
 @campaign.command()
@@ -208,7 +173,7 @@ def deal(as_json: bool, **options: Any) -> None:
 def close(decks: int | None, as_json: bool, **options: Any) -> None:
     """Close for good: the dealer burns the cards, the collector takes no more reports."""
     operator = operator_of(**options)
-    _say(as_json, {"campaign": operator.campaign.hash} | operator.close(decks))
+    say(as_json, {"campaign": operator.campaign.hash} | operator.close(decks))
 
 
 @campaign.command()
@@ -270,101 +235,7 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
             whole = Path(folder) / "reports.parquet"
             whole.write_bytes(data)
             tables.convert(whole, out, force=force)
-    _say(as_json, {"reports": str(out)})
-
-
-@click.command()
-@operator_options
-@click.option("--count", type=int, help="How many.")
-@click.option("-o", "--out", type=FILE, default=Path("invitations.csv"), show_default=True)
-@click.option("--from", "source", type=FILE, help="Tell servers of invitations made before.")
-@json_option
-def invite(
-    count: int | None, out: Path, source: Path | None, as_json: bool, **options: Any
-) -> None:
-    """Make one-time invitations, and tell the servers whom to accept.
-
-    The file is secret: whoever has an invitation can answer with it, or take its card, until its
-    owner does, and whoever has the file can link what dealer and collector know of one person.
-    Send the invitations out, then delete it. Where two operators hold a token each, one makes
-    the file and both run this: --count N with one token, --from FILE with the other.
-    """
-    from jrr.services.operator import new_invitations
-
-    operator = operator_of(**options)
-    if (count is None) == (source is None):
-        raise JrrError("exactly one of --count and --from must be given")
-    if source is not None:
-        made = _invitations(source)
-        operator.install()
-        operator.invite(made)
-        _say(as_json, {"invitations": len(made), "file": str(source)})
-        return
-    count = checks.integer("count", count, 1, 10_000_000)
-    if out.exists():
-        raise checks.refusal("out", str(out), "a file that does not exist yet (or use --from)")
-    made = new_invitations(count)
-    link = f"{operator.campaign.collector}/v1/campaigns/{operator.campaign.hash}"
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["invitation", "link"])
-    rows.writerows([entry, link] for entry in made)
-    write_whole(out, text.getvalue(), private=True)
-    try:
-        operator.install()
-        operator.invite(made)
-    except JrrError as error:
-        raise JrrError(f"{error}; when that is mended: jrr invite --from {out}") from None
-    _say(as_json, {"invitations": count, "file": str(out)})
-
-
-def _invitations(file: Path) -> list[str]:
-    from jrr.protocol.identity import invitation_secret
-
-    if not file.is_file():
-        raise checks.refusal("from", str(file), "a file that jrr invite wrote")
-    with file.open(encoding="utf-8", newline="") as lines:
-        found = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
-    for entry in found:
-        invitation_secret(entry)
-    return found
-
-
-def operator_of(
-    file: Path,
-    dealer_token: str | None,
-    collector_token: str | None,
-    party_token: tuple[str, ...],
-    ca: Path | None,
-) -> "Operator":
-    """The operator of a campaign in a file."""
-    from jrr.services.client import Admin
-    from jrr.services.operator import Operator
-
-    document = read_campaign(file)
-    dealer, parties = None, []
-    if dealer_token is not None and document.dealer["kind"] == "server":
-        dealer = Admin(document.dealer["url"], dealer_token, ca)
-    for text in party_token:
-        number, colon, token = text.partition(":")
-        if not colon or not number.isdecimal():
-            raise JrrError("party_token must be as NUMBER:TOKEN")
-        if document.dealer["kind"] != "committee" or int(number) >= len(document.dealers):
-            raise checks.refusal("party_token", number, "the number of a party of this campaign")
-        parties.append(Admin(document.dealers[int(number)], token, ca))
-    collector = None
-    if collector_token is not None:
-        collector = Admin(document.collector, collector_token, ca)
-    return Operator(document, dealer, collector, tuple(parties))
-
-
-def read_campaign(file: Path) -> "Campaign":
-    """A campaign's document."""
-    from jrr.protocol.campaign import Campaign
-
-    if not file.is_file():
-        raise checks.refusal("file", str(file), "a campaign's document that exists")
-    return Campaign.from_bytes(file.read_bytes())
+    say(as_json, {"reports": str(out)})
 
 
 def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
@@ -396,10 +267,3 @@ def _text(file: Path) -> str:
         return file.read_text("utf-8")
     except UnicodeDecodeError:
         raise JrrError(f"consent_file must be a text in UTF-8, got {file}") from None
-
-
-def _say(as_json: bool, facts: dict[str, Any]) -> None:
-    if as_json:
-        print_json(facts)
-        return
-    console().print(", ".join(f"{name}: {value}" for name, value in facts.items()))

@@ -123,13 +123,7 @@ def as_document(result: "Result", level: float, step: str | None) -> dict[str, A
         ]
         document["groups_too_small"] = result.hidden
         document["differences"] = [
-            {
-                "first": first,
-                "second": second,
-                "difference": found.frequencies.tolist(),
-                "stderr": found.stderr.tolist(),
-                "interval": [list(ends) for ends in zip(*found.interval(level), strict=True)],
-            }
+            {"first": first, "second": second} | found.to_dict(level)
             for first, second, found in (result.differences() if len(result.groups) <= 50 else [])
         ]
     return document

@@ -8,11 +8,9 @@ from typing import Any
 import click
 
 from jrr import checks
-from jrr.cli.campaign import operator_of, operator_options
+from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import JrrError
-
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group()

@@ -29,6 +29,7 @@ T = TypeVar("T")
 class Kind(IntEnum):
     """What a message is; every message has one place in the protocol."""
 
+    HELLO = 0  # a nonce, before there is a session
     COMMIT = 1  # hash of one's part of α
     SEED = 2  # a share, as a seed
     VECTOR = 3  # a share
@@ -96,7 +97,7 @@ async def deal(
     part = int(field.expand(new_seed(), (1,), prime)[0])
     nonce = new_seed()
     own = _commitment(session, me, part, nonce)
-    commitments = await _exchange(channel, Kind.COMMIT, own, SEED)
+    commitments = await exchange(channel, Kind.COMMIT, own, SEED)
 
     mine: Vector | None = np.stack(
         (public if me == 0 else np.zeros_like(public), field.times(public, part, prime))
@@ -113,13 +114,13 @@ async def deal(
 
     # Not the tags': their sum would tell α, and with it how to change a card unnoticed.
     own_sum = field.total(mine[0], prime).to_bytes(4, "little")
-    sums = await _exchange(channel, Kind.SUM, own_sum, 4)
+    sums = await exchange(channel, Kind.SUM, own_sum, 4)
     if sum(int.from_bytes(entry, "little") for entry in sums) % prime != field.total(public, prime):
         raise Abort("the shuffled cards do not add up to the deck: a share was changed or lost")
 
     root = await commit_to(mine[0], mine[1])
-    roots = await _exchange(channel, Kind.ROOT, root, SEED)
-    opened = await _exchange(channel, Kind.REVEAL, part.to_bytes(4, "little") + nonce, 4 + SEED)
+    roots = await exchange(channel, Kind.ROOT, root, SEED)
+    opened = await exchange(channel, Kind.REVEAL, part.to_bytes(4, "little") + nonce, 4 + SEED)
     alpha = 0
     for party, reveal in enumerate(opened):
         value = int.from_bytes(reveal[:4], "little")
@@ -128,7 +129,7 @@ async def deal(
         alpha = (alpha + value) % prime
     await _check_tags(channel, mine, alpha, session, roots, prime, new_seed)
     facts = hashlib.sha256(session + alpha.to_bytes(4, "little") + b"".join(roots)).digest()
-    records = await _exchange(channel, Kind.RECORD, facts, SEED)
+    records = await exchange(channel, Kind.RECORD, facts, SEED)
     if any(record != facts for record in records):
         raise Abort("the parties did not see the same messages")
     return Dealt(mine[0], mine[1], alpha, tuple(roots), facts)
@@ -158,8 +159,8 @@ async def _check_tags(
     part = field.total(weights * excess % np.uint64(prime), prime)
     nonce = new_seed()
     own = _commitment(session, channel.me, part, nonce)
-    promises = await _exchange(channel, Kind.PROMISE, own, SEED)
-    opened = await _exchange(channel, Kind.CHECK, part.to_bytes(4, "little") + nonce, 4 + SEED)
+    promises = await exchange(channel, Kind.PROMISE, own, SEED)
+    opened = await exchange(channel, Kind.CHECK, part.to_bytes(4, "little") + nonce, 4 + SEED)
     total = 0
     for party, message in enumerate(opened):
         value = int.from_bytes(message[:4], "little")
@@ -170,15 +171,20 @@ async def _check_tags(
         raise Abort("cards and tags do not match: a party changed some")
 
 
-async def _exchange(channel: Channel, kind: Kind, payload: bytes, size: int) -> list[bytes]:
-    """Everybody's message to everybody, in the order of the parties; all of one size."""
+async def exchange(
+    channel: Channel, kind: Kind, payload: bytes, size: int, exact: bool = True
+) -> list[bytes]:
+    """Everybody's message to everybody, in the order of the parties, all of this size.
+
+    exact: False where messages may be shorter.
+    """
     others = [party for party in range(channel.parties) if party != channel.me]
-    _, found = await together(
+    found = await together(
         [channel.send(party, kind, payload) for party in others],
         [channel.receive(party, kind, size) for party in others],
     )
     for party, message in zip(others, found, strict=True):
-        _whole(message, size, party)
+        _whole(message, size if exact else len(message), party)
     found.insert(channel.me, payload)
     return found
 
@@ -221,8 +227,7 @@ async def _reshare(
             if holder != me:
                 whole = holder not in receivers and me == receivers[-1]
                 receiving.append(_part(channel, holder, whole, shape, prime))
-    _, parts = await together(sending, receiving)
-    for part in parts:
+    for part in await together(sending, receiving):
         received = part if received is None else field.add(received, part, prime)
     return received
 
@@ -251,7 +256,7 @@ async def _agree(channel: Channel, group: tuple[int, ...], new_seed: field.Seeds
 
 async def together(
     sending: Sequence[Awaitable[None]], receiving: Sequence[Awaitable[T]]
-) -> tuple[None, list[T]]:
+) -> list[T]:
     """Send and receive at once, so that nobody waits for a full pipe; the first Abort ends all."""
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -260,7 +265,7 @@ async def together(
             parts = [tasks.create_task(_awaited(message)) for message in receiving]
     except BaseExceptionGroup as group:
         raise _first(group) from None
-    return None, [part.result() for part in parts]
+    return [part.result() for part in parts]
 
 
 async def _awaited(one: Awaitable[T]) -> T:

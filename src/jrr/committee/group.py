@@ -55,7 +55,7 @@ async def deal_among(
         dealt = await deal(link, range(1, count + 1), allowed, link.session, commit_to)
         tree = Tree(mine)
         others = [party for party in range(count) if party != me]
-        _, told = await together(
+        told = await together(
             [
                 link.send(party, Kind.SLOT, mine[party] + b"".join(tree.path(party)))
                 for party in others

@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
-from jrr.committee.dealing import Abort, Kind, new_run, together
+from jrr.committee.dealing import Abort, Kind, exchange, new_run, together
 
 MAGIC = b"jrrC"
 HEADER = struct.Struct("<4sBBBB32sII")
-HELLO, ABORT = 0, 255
+ABORT = 255
 CHUNK = 1 << 20
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class Link:
 
     async def receive(self, sender: int, kind: int, size: int) -> bytes:
         """The next frame of a party, which must be of this kind and at most this long."""
-        name = Kind(kind).name.lower() if kind in set(Kind) else "hello"
+        name = Kind(kind).name.lower()
         try:
             async with asyncio.timeout(self._patience):
                 return await self._next(sender, kind, size)
@@ -196,7 +196,7 @@ async def meet(
         try:
             async with asyncio.timeout(join):
                 calls = [_call(peers[party], identity, peers, party) for party in range(me)]
-                for party, (reader, writer) in enumerate((await together([], calls))[1]):
+                for party, (reader, writer) in enumerate(await together([], calls)):
                     link.attach(party, reader, writer)
                 await everybody_here.wait()
         except TimeoutError:
@@ -217,13 +217,7 @@ async def meet(
 
 async def _agree_on_session(link: Link, agreement: bytes) -> bytes:
     """Hash of what was agreed and of everybody's fresh nonce: no run is like another."""
-    nonce = new_run()
-    others = [party for party in range(link.parties) if party != link.me]
-    _, found = await together(
-        [link.send(party, HELLO, nonce) for party in others],
-        [link.receive(party, HELLO, 16) for party in others],
-    )
-    found.insert(link.me, nonce)
+    found = await exchange(link, Kind.HELLO, new_run(), 16)
     return hashlib.sha256(b"jrr committee session 1:" + agreement + b"".join(found)).digest()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jrr.committee import field
 from jrr.committee.cards import Record, deck_of, seal_shares, usable
-from jrr.committee.dealing import Abort, Kind, deal, together
+from jrr.committee.dealing import Abort, Kind, deal, exchange
 from jrr.committee.link import Identity, Link, Peer, Traffic, meet
 from jrr.committee.merkle import Tree
 from jrr.protocol.campaign import Campaign, check_link
@@ -88,7 +88,7 @@ async def deal_rounds(
         await asyncio.to_thread(confirm, outcome)
         # Cards are served only where every party has its part of them.
         whole = hashlib.sha256(b"".join(r.hash.encode() for r in records)).digest()
-        found = await _all(link, Kind.STORED, whole, 32)
+        found = await exchange(link, Kind.STORED, whole, 32)
         if any(other != whole for other in found):
             raise Abort("the parties did not store the same rounds")
         return outcome
@@ -101,27 +101,17 @@ async def _roster(link: Link, members: Sequence[Member], capacity: int) -> list[
     """Those whose key every party knows, in the order of keys; names differ from party to party."""
     own = {key: name for name, key in members if usable(key)}
     mine = b"".join(sorted(own))
-    digests = await _all(link, Kind.DIGEST, hashlib.sha256(mine).digest(), 32)
+    digests = await exchange(link, Kind.DIGEST, hashlib.sha256(mine).digest(), 32)
     # Nobody is told who else is known where all know the same people, which is the rule.
     found = [mine]
     if len(set(digests)) > 1:
-        found = await _all(link, Kind.ROSTER, mine, ENTRY * capacity)
+        found = await exchange(link, Kind.ROSTER, mine, ENTRY * capacity, exact=False)
     common = set(own)
     for party, data in enumerate(found):
         if len(data) % ENTRY:
             raise Abort(f"party {party} sent what is no roster")
         common &= {data[at : at + ENTRY] for at in range(0, len(data), ENTRY)}
     return [(own[key], key) for key in sorted(common)]
-
-
-async def _all(link: Link, kind: Kind, payload: bytes, size: int) -> list[bytes]:
-    others = [party for party in range(link.parties) if party != link.me]
-    _, found = await together(
-        [link.send(party, kind, payload) for party in others],
-        [link.receive(party, kind, size) for party in others],
-    )
-    found.insert(link.me, payload)
-    return found
 
 
 def _session(link: Link, agreed: Sequence[Member], number: int) -> bytes:

@@ -22,6 +22,7 @@ from jrr.services.batch import Writer
 from jrr.services.database import scrub
 from jrr.services.holding import CLOSED, NEW, OPEN, campaign_of, check_invited, find
 from jrr.services.problems import Problem, gone, too_early
+from jrr.services.routes import add_campaign_routes
 from jrr.services.settings import Settings
 from jrr.services.tables import collector_campaigns as campaigns
 from jrr.services.tables import collector_invited as invited
@@ -44,21 +45,9 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     writer = Writer(engine)
     app = make_app("jrr collector", settings, engine, writer)
     admin = [Depends(admin_only(settings))]
-    documents: dict[str, bytes] = {}
-
-    @app.get("/v1/campaigns/{name}")
-    async def document(name: Name) -> Response:
-        """The campaign's bytes."""
-        if name not in documents:  # they never change
-            row = await writer.run(lambda connection: find(connection, campaigns, name))
-            documents[name] = bytes(row.document)
-        return Response(documents[name], media_type="application/json")
-
-    @app.get("/v1/campaigns/{name}/status")
-    async def status(name: Name) -> dict[str, Any]:
-        """State, and how many people were dealt cards."""
-        row = await writer.run(lambda connection: find(connection, campaigns, name))
-        return {"state": row.state, "n": row.n}
+    add_campaign_routes(
+        app, writer, campaigns, invited, admin, lambda campaign: {"decks": None}, rounds_each=True
+    )
 
     @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
     async def receive(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -67,22 +56,6 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         new = await writer.run(lambda connection: _receive(connection, name, body, clock))
         response.status_code = 201 if new else 200
         return {"received": True}
-
-    @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
-        """Hold a campaign."""
-        body = await request.body()
-        new = await writer.run(
-            holding.install(campaigns, name, body, lambda campaign: {"decks": None})
-        )
-        response.status_code = 201 if new else 200
-        return {"new": new}
-
-    @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
-    async def invite(name: Name, request: Request) -> dict[str, Any]:
-        """Accept more pseudonyms."""
-        job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=True)
-        return {"invited": await writer.run(job)}
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
@@ -256,19 +229,12 @@ def _estimate(
         document["groups_too_small"] = len(tallies) - len(shown)
         names = list(shown)
         document["differences"] = [
-            {"first": a, "second": b} | _gap(difference(shown[a], shown[b], same_deck=True), level)
+            {"first": a, "second": b}
+            | difference(shown[a], shown[b], same_deck=True).to_dict(level)
             for at, a in enumerate(names)
             for b in names[at + 1 :]
         ]
     return document
-
-
-def _gap(found: Any, level: float) -> dict[str, Any]:
-    low, high = found.interval(level)
-    return {
-        "difference": found.frequencies.tolist(),
-        "interval": [list(ends) for ends in zip(low.tolist(), high.tolist(), strict=True)],
-    }
 
 
 def _blocks(

@@ -16,6 +16,7 @@ from jrr.services.database import scrub
 from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
 from jrr.services.keyfiles import KeyFiles
 from jrr.services.problems import Problem, gone, too_early, unknown_name
+from jrr.services.routes import add_campaign_routes
 from jrr.services.settings import Settings
 from jrr.services.tables import dealer_campaigns as campaigns
 from jrr.services.tables import dealer_invited as invited
@@ -41,21 +42,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     desk = _Desk(KeyFiles(settings.keys), clock)
     app = make_app("jrr dealer", settings, engine, writer)
     admin = [Depends(admin_only(settings))]
-    documents: dict[str, bytes] = {}
-
-    @app.get("/v1/campaigns/{name}")
-    async def document(name: Name) -> Response:
-        """The campaign's bytes."""
-        if name not in documents:  # they never change
-            row = await writer.run(lambda connection: find(connection, campaigns, name))
-            documents[name] = bytes(row.document)
-        return Response(documents[name], media_type="application/json")
-
-    @app.get("/v1/campaigns/{name}/status")
-    async def status(name: Name) -> dict[str, Any]:
-        """State, and how many people were dealt cards."""
-        row = await writer.run(lambda connection: find(connection, campaigns, name))
-        return {"state": row.state, "n": row.n}
+    add_campaign_routes(app, writer, campaigns, invited, admin, desk.secrets)
 
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -72,20 +59,6 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         given = parse(await request.body(), "pseudonym", optional=("device",))
         who, device = named(given), device_of(given)
         return await writer.run(lambda connection: desk.cards(connection, name, who, device))
-
-    @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
-        """Hold a campaign; makes its key."""
-        body = await request.body()
-        new = await writer.run(holding.install(campaigns, name, body, desk.secrets))
-        response.status_code = 201 if new else 200
-        return {"new": new}
-
-    @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
-    async def invite(name: Name, request: Request) -> dict[str, Any]:
-        """Accept more pseudonyms."""
-        job = holding.invite(campaigns, invited, name, await request.body(), rounds_each=False)
-        return {"invited": await writer.run(job)}
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:

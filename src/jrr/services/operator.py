@@ -56,11 +56,9 @@ class Operator:
         """Let the holders of invitations in; servers get hashes only."""
         if self.dealer is not None:
             self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
-        known = self.campaign.dealers
+        roles_of_parties = dealer_roles(len(self.campaign.dealers), committee=True)
         for server in self.parties:
-            if server.address not in known:
-                raise checks.refusal("party", server.address, f"one of {known}")
-            role = dealer_roles(len(known), committee=True)[known.index(server.address)]
+            role = roles_of_parties[self._number(server)]
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
             for number, role in enumerate(roles(self.campaign)):
@@ -77,8 +75,8 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
-        for server in self._dealing:
-            states["dealer"] = server.post(f"{self.path}/open")["state"]
+        for name, server in self._named().items():
+            states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self._enrols or n is not None):
             states["collector"] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
@@ -105,19 +103,32 @@ class Operator:
     def close(self, decks: int | None = None) -> dict[str, Any]:
         """Burn the cards, take no more reports."""
         closed: dict[str, Any] = {}
-        for server in self._dealing:
-            closed["dealer"] = server.post(f"{self.path}/close")
-            decks = closed["dealer"]["decks"]
+        for name, server in self._named().items():
+            closed[name] = server.post(f"{self.path}/close")
+            decks = closed[name]["decks"]
         if self.collector is not None:
             closed["collector"] = self.collector.post(f"{self.path}/close", {"decks": decks})
         return closed
 
     def show(self) -> dict[str, Any]:
         """Counts at each server."""
-        servers: dict[str, Admin | None] = {"dealer": self.dealer, "collector": self.collector}
-        for number, party in enumerate(self.parties):
-            servers[f"party {number}"] = party
-        return {name: server.get(self.path) for name, server in servers.items() if server}
+        servers = self._named()
+        if self.collector is not None:
+            servers["collector"] = self.collector
+        return {name: server.get(self.path) for name, server in servers.items()}
+
+    def _named(self) -> dict[str, Admin]:
+        """Those who deal: the dealer, or parties by their numbers in the campaign."""
+        found = {} if self.dealer is None else {"dealer": self.dealer}
+        for server in self.parties:
+            found[f"party {self._number(server)}"] = server
+        return found
+
+    def _number(self, party: Admin) -> int:
+        known = self.campaign.dealers
+        if party.address not in known:
+            raise checks.refusal("party", party.address, f"one of {known}")
+        return known.index(party.address)
 
     def estimate(
         self, round_number: int = 0, level: float = 0.95, by: str | None = None

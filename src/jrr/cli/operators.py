@@ -1,0 +1,89 @@
+"""What commands of operators share: the campaign's file, tokens, and how results are said."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from jrr import checks
+from jrr.cli.options import console, print_json
+from jrr.errors import JrrError
+
+if TYPE_CHECKING:
+    from jrr.protocol.campaign import Campaign
+    from jrr.services.operator import Operator
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operator_options(command: F) -> F:
+    """The campaign's file and the tokens of the servers to act on."""
+    for option in (
+        click.option("--ca", type=FILE, help="Certificates to trust, in PEM."),
+        click.option(
+            "--party-token",
+            multiple=True,
+            envvar="JRR_PARTY_TOKEN",
+            help="Acts on a party, as NUMBER:TOKEN, the first is 0.  [env: JRR_PARTY_TOKEN]",
+        ),
+        click.option(
+            "--collector-token",
+            envvar="JRR_COLLECTOR_TOKEN",
+            help="Acts on the collector.  [env: JRR_COLLECTOR_TOKEN]",
+        ),
+        click.option(
+            "--dealer-token",
+            envvar="JRR_DEALER_TOKEN",
+            help="Acts on the dealer.  [env: JRR_DEALER_TOKEN]",
+        ),
+        click.argument("file", type=FILE),
+    ):
+        command = option(command)
+    return command
+
+
+def operator_of(
+    file: Path,
+    dealer_token: str | None,
+    collector_token: str | None,
+    party_token: tuple[str, ...],
+    ca: Path | None,
+) -> "Operator":
+    """The operator of a campaign in a file."""
+    from jrr.services.client import Admin
+    from jrr.services.operator import Operator
+
+    document = read_campaign(file)
+    dealer, parties = None, []
+    if dealer_token is not None and document.dealer["kind"] == "server":
+        dealer = Admin(document.dealer["url"], dealer_token, ca)
+    for text in party_token:
+        number, colon, token = text.partition(":")
+        if not colon or not number.isdecimal():
+            raise JrrError("party_token must be as NUMBER:TOKEN")
+        if document.dealer["kind"] != "committee" or int(number) >= len(document.dealers):
+            raise checks.refusal("party_token", number, "the number of a party of this campaign")
+        parties.append(Admin(document.dealers[int(number)], token, ca))
+    collector = None
+    if collector_token is not None:
+        collector = Admin(document.collector, collector_token, ca)
+    return Operator(document, dealer, collector, tuple(parties))
+
+
+def read_campaign(file: Path) -> "Campaign":
+    """A campaign's document."""
+    from jrr.protocol.campaign import Campaign
+
+    if not file.is_file():
+        raise checks.refusal("file", str(file), "a campaign's document that exists")
+    return Campaign.from_bytes(file.read_bytes())
+
+
+def say(as_json: bool, facts: dict[str, Any]) -> None:
+    """A few facts, as one line of JSON or of words."""
+    if as_json:
+        print_json(facts)
+        return
+    console().print(", ".join(f"{name}: {value}" for name, value in facts.items()))
