@@ -3,6 +3,9 @@ ARGS ?=
 BIN := .venv/bin
 UV := $(BIN)/uv
 
+# Two processes of tests on two cores: threads of the linear algebra would only be in their way.
+test test-slow: export OPENBLAS_NUM_THREADS = 1
+
 .DEFAULT_GOAL := help
 .PHONY: demo test test-slow lint bench reproduce docs lock clean help
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import jrr
 from jrr.explain import (
-    CAVEAT,
     adversaries,
     belief,
     consent,
@@ -59,17 +58,36 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
-    assert CAVEAT in text
-    assert CAVEAT in contributor_text(plan)
+    for told in (text, contributor_text(plan)):  # the collector really has all reports
+        assert (
+            f"ε = {show_epsilon(plan.everything())}), except with a chance of 1 in 1,000," in told
+        )
 
 
 def test_every_adversary_has_its_views_epsilon() -> None:
     plan = jrr.plan(1_000, 0.5, 3, dealer_epsilon=2.5)
-    for row in adversaries(plan):
-        assert row.epsilon == plan.mechanism.epsilon(row.view, 3)
+    rows = adversaries(plan, 1e-4)
+    for row in rows:
+        full = row.view == "everything"
+        exact = plan.everything(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
+        assert (row.epsilon, row.delta) == (exact, 1e-4 if full else 0.0)
         assert show_epsilon(row.epsilon) in row.sentence
+        assert ("except with a chance of 1 in 10,000." in row.sentence) == full
+    assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
     nobody = [row.view for row in adversaries(jrr.plan(1_000, 0.5, 0))]
-    assert nobody == ["report", "dealer"]
+    assert nobody == ["report", "everything", "dealer"]
+    (only,) = adversaries(jrr.plan(1_000, 0.5, mechanism="rr"))
+    assert only.view == "report"
+
+
+@pytest.mark.parametrize(
+    ("delta", "shown"), [(1e-6, "1 in 1,000,000"), (0.003, "1 in 333"), (0.02, "2%"), (0.0, None)]
+)
+def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> None:
+    row = adversaries(jrr.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
+    assert row.view == "everything"
+    assert (f"except with a chance of {shown}." in row.sentence) == (shown is not None)
+    assert ("except" in row.sentence) == (shown is not None)
 
 
 @pytest.mark.parametrize(

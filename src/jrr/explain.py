@@ -5,7 +5,7 @@ Every sentence about privacy names the view it holds against.
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from jrr.estimate import quantile
 from jrr.mechanisms.base import Mechanism
@@ -13,23 +13,20 @@ from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.unary import Unary
-from jrr.plan import Plan
+from jrr.plan import DELTA, Plan
 
-CAVEAT = (
-    "These bounds concern one report and the cards named. The collector has all reports, and with "
-    "the overall share, or everybody else's answers, it can learn more from them together: a "
-    "little more under DRR, much more under JRR (docs/theory.md, section 6)."
-)
 PRIOR = 0.1  # the guess whose change illustrates an ε
+_TOLD = ("cards", "everything", "dealer")  # views that contributors are told of beside the report
 
 
 @dataclass(frozen=True)
 class Adversary:
     """One line of "who can learn what"."""
 
-    view: str  # as in Mechanism.epsilon
+    view: str  # as in Mechanism.epsilon, or "everything"
     who: str  # in plain words
     epsilon: float
+    delta: float  # the chance that more is learnt; 0: never
     sentence: str
 
 
@@ -51,30 +48,40 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
     )
 
 
-def adversaries(plan: Plan) -> list[Adversary]:
-    """Who can learn how much, from the weakest view to the strongest."""
+def adversaries(plan: Plan, delta: float = DELTA) -> list[Adversary]:
+    """Who can learn how much, from the weakest view to the strongest.
+
+    delta: the chance that the collector who has everything else may learn more.
+    """
     m = plan.request.colluders
-    known = plan.guarantees
     people = "1 contributor" if m == 1 else f"up to {m:,} contributors"
     told = (
         "whether they reported truthfully"
         if isinstance(plan.mechanism, JRR | OLH)
         else "their answers and reports"
     )
+    rest = f", everybody else's answer and the cards of {people}" if m else ""
     who = {
         "report": "to somebody who sees this one perturbed report",
         "truths": f"to somebody who sees this report and is told {told} by {people}",
         "cards": f"to somebody who sees this report and the secret cards of {people}",
+        "everything": "to a collector who has all reports"
+        + (rest or " and everybody else's answer"),
         "dealer": "to dealer and collector together, who see this report and its secret card",
     }
     if not deals(plan.mechanism):
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
     elif m == 0:  # nobody tells anything
-        who = {view: who[view] for view in ("report", "dealer")}
-    return [
-        Adversary(view, text, known[view], f"{text[0].upper()}{text[1:]}: {meaning(known[view])}.")
-        for view, text in who.items()
-    ]
+        del who["truths"], who["cards"]
+    rows = []
+    for view, text in who.items():
+        open_to_chance = view == "everything"
+        epsilon = plan.everything(delta) if open_to_chance else plan.guarantees[view]
+        sentence = f"{text[0].upper()}{text[1:]}: {meaning(epsilon)}"
+        if open_to_chance and delta:
+            sentence += f", except with a chance of {_odds(delta)}"
+        rows.append(Adversary(view, text, epsilon, delta * open_to_chance, f"{sentence}."))
+    return rows
 
 
 def deals(mechanism: Mechanism) -> bool:
@@ -127,25 +134,24 @@ def instructions(mechanism: Mechanism) -> str:
     )
 
 
-def contributor_text(plan: Plan) -> str:
+def contributor_text(plan: Plan, delta: float = DELTA) -> str:
     """What a contributor should be told before answering."""
-    rows = adversaries(plan)
+    rows = adversaries(plan, delta)
     lines = [
         "Your answer is changed at random on your own device before it is sent.",
         instructions(plan.mechanism),
         rows[0].sentence,
     ]
     if len(rows) > 1:
-        lines += [row.sentence for row in rows if row.view in ("cards", "dealer")]
+        lines += [row.sentence for row in rows if row.view in _TOLD]
         lines.append("The dealer alone never sees a report; the collector never sees a card.")
-        lines.append(CAVEAT)
     lines.append("Each survey that asks you again learns as much again: the ε add up.")
     return "\n".join(lines)
 
 
-def consent(plan: Plan, question: str = "the question") -> str:
+def consent(plan: Plan, question: str = "the question", delta: float = DELTA) -> str:
     """A paragraph for an ethics board."""
-    request, rows = plan.request, adversaries(plan)
+    request, rows = plan.request, adversaries(plan, delta)
     z = quantile(0.95)
     text = (
         f"{request.n:,} participants answer {question} through {NAMES[plan.mechanism.name]}, a "
@@ -154,13 +160,12 @@ def consent(plan: Plan, question: str = "the question") -> str:
         f"{rows[0].sentence} "
     )
     if len(rows) > 1:
-        text += "".join(f"{row.sentence} " for row in rows if row.view in ("cards", "dealer"))
+        text += "".join(f"{row.sentence} " for row in rows if row.view in _TOLD)
         text += (
-            "This bound is kept by a cap chosen in advance. "
+            "The last bound is kept by a cap chosen in advance. "
             if plan.request.dealer_epsilon is not None
             else "No cap on the dealer was set: dealer and collector must not collude. "
         )
-        text += f"{CAVEAT} "
     text += (
         "These bounds hold for every participant and every answer, whatever is known of that "
         "participant beforehand. The published result is an unbiased estimate of a share "
@@ -199,6 +204,14 @@ def _chance(probability: float) -> str:
         if 0 < float(shown) < 1 or probability in (0, 1):
             break
     return shown
+
+
+def _odds(chance: float) -> str:
+    """Rounded up: what is shown is never less than what holds."""
+    if chance >= 1e-2:
+        return f"{_up(100 * chance, 3)}%"
+    down = Context(prec=3, rounding=ROUND_FLOOR)
+    return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
 
 
 def _percent(share: float, up: bool = False) -> str:

@@ -3,16 +3,15 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from jrr import checks
 from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
 from jrr.estimate import quantile
 from jrr.everything import everything
-from jrr.everything.planning import best_everything, keeps_everything
+from jrr.everything.planning import best_everything
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
@@ -28,6 +27,7 @@ from jrr.optimum import (
 )
 from jrr.privacy import VIEWS
 
+DELTA = 1e-6  # of the view "everything", unless told otherwise
 FREQUENCIES = (0.0, 0.01, 0.1, 0.25, 0.5)  # where comparisons are shown
 _FAMILIES: Mapping[str, Callable[[Request], Mechanism]] = {
     "rr": best_rr,
@@ -76,18 +76,23 @@ class Plan:
             request = replace(request, frequency=at)
         return math.sqrt(request.expected_variance(self.mechanism))
 
+    @property
+    def view(self) -> str:
+        """The view in which the ε asked for is kept."""
+        return "cards" if self.delta is None else "everything"
+
     @cached_property
     def guarantees(self) -> Mapping[str, float]:
         """View -> ε, with the colluders that were planned for."""
         return guarantees(self.mechanism, self.request.colluders)
 
-    def everything(self, delta: float = 1e-6) -> float:
-        """ε at δ against a collector that also knows everybody else's answer (an upper bound).
-
-        Refused where no law is known: unary encodings and OLH with cards.
-        """
+    def everything(self, delta: float = DELTA) -> float:
+        """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
         known = 0 if isinstance(self.mechanism, RR) else self.request.colluders
-        return everything(self.mechanism, delta, colluders=known)
+        bound = _everything(self.mechanism, delta, known)
+        if self.delta is None or delta < self.delta:
+            return bound
+        return min(bound, self.request.epsilon)  # planning may have looked closer
 
     def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
@@ -101,7 +106,14 @@ class Plan:
             ("JRR (optimal)", best_jrr),
             ("DRR", best_drr),
         )
-        if request.k > 2:  # encodings of a larger domain
+        if self.delta is not None:
+            kept = partial(_best_everything, delta=self.delta)
+            makers = (
+                ("RR", best_rr),
+                ("JRR (optimal)", partial(kept, kind="jrr")),
+                ("DRR", partial(kept, kind="drr")),
+            )
+        elif request.k > 2:  # encodings of a larger domain
             makers += tuple((_shown(name), f) for name, f in _ENCODED.items())
         if request.k == 2 and self.kind in _ENCODED:  # asked for by name
             makers += ((_shown(self.kind), _ENCODED[self.kind]),)
@@ -112,7 +124,8 @@ class Plan:
                 rows.append(Row(name, None, note=str(error)))
                 continue
             row = Plan(request, mechanism)
-            note = "" if self._allows(mechanism) else "breaks the guarantee asked for"
+            kept_too = self.delta is not None or request.allows(mechanism)
+            note = "" if kept_too else "breaks the guarantee asked for"
             if isinstance(mechanism, RR) and name != "RR":
                 note = "plain RR is the best of this family here"
             rows.append(
@@ -126,12 +139,6 @@ class Plan:
                 )
             )
         return rows
-
-    def _allows(self, mechanism: Mechanism) -> bool:
-        if self.delta is None:
-            return self.request.allows(mechanism)
-        known = isinstance(mechanism, RR | JRR | DRR)
-        return known and keeps_everything(mechanism, self.request, self.delta)
 
 
 def plan(
@@ -164,7 +171,7 @@ def plan(
             raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
         if kind not in ("auto", *_FAMILIES):
             raise checks.refusal("mechanism", mechanism, "auto, rr, jrr or drr in this view")
-        return Plan(request, best_everything(request, delta, kind), kind, delta)
+        return Plan(request, _best_everything(request, delta, kind), kind, delta)
     known = {**_FAMILIES, **_ENCODED}
     if kind != "auto":
         return Plan(request, known[kind](request), kind)
@@ -251,6 +258,15 @@ def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
     """View -> ε for every view that has a meaning for the mechanism."""
     paper = isinstance(mechanism, JRR) and mechanism.k == 2
     return {view: mechanism.epsilon(view, colluders) for view in VIEWS if view != "paper" or paper}
+
+
+_best_everything = lru_cache(maxsize=64)(best_everything)  # it takes seconds
+
+
+@lru_cache(maxsize=64)
+def _everything(mechanism: Mechanism, delta: float, colluders: int) -> float:
+    """Kept: it takes a second, and tables and texts ask for the same."""
+    return everything(mechanism, delta, colluders=colluders)
 
 
 def check_margin(margin: object) -> float:

@@ -4,15 +4,23 @@ from typing import Any
 
 import click
 
-from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.options import (
+    console,
+    delta_option,
+    json_option,
+    make_plan,
+    print_json,
+    survey_options,
+)
 from jrr.explain import adversaries, consent, contributor_text
 
 
 @click.command()
 @survey_options
 @click.option("--question", default="the question", help="The question, for the consent text.")
+@delta_option
 @json_option
-def explain(question: str, as_json: bool, **survey: Any) -> None:
+def explain(question: str, delta: float, as_json: bool, **survey: Any) -> None:
     """Say in plain words what a survey does to its contributors.
 
     What a contributor should be told, what each adversary can learn, and a paragraph for an
@@ -22,23 +30,23 @@ def explain(question: str, as_json: bool, **survey: Any) -> None:
     jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey)
-    rows = adversaries(made)
+    rows = adversaries(made, delta)
     if as_json:
         print_json(
             {
                 "mechanism": made.mechanism.to_dict(),
                 "dealer_capped": made.request.dealer_epsilon is not None,
-                "contributor": contributor_text(made),
+                "contributor": contributor_text(made, delta),
                 "adversaries": [vars(row) for row in rows],
-                "consent": consent(made, question),
+                "consent": consent(made, question, delta),
             }
         )
         return
     screen = console()
     screen.print("What a contributor should be told", style="bold")
-    screen.print(contributor_text(made))
+    screen.print(contributor_text(made, delta))
     screen.print("\nWhat each adversary can learn", style="bold")
     for row in rows:
         screen.print(f"• {row.view}: {row.sentence}")
     screen.print("\nFor an ethics board", style="bold")
-    screen.print(consent(made, question))
+    screen.print(consent(made, question, delta))

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from jrr import checks
 from jrr.errors import JrrError
 from jrr.optimum import Frequency
-from jrr.plan import MECHANISMS, Plan, plan
+from jrr.plan import DELTA, MECHANISMS, Plan, plan
 
 DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
 
@@ -33,6 +34,14 @@ class FrequencyType(click.ParamType[Frequency]):
         return numbers if len(numbers) == 2 else numbers[0]
 
 
+delta_option = click.option(
+    "--delta",
+    type=float,
+    default=DELTA,
+    show_default=True,
+    callback=lambda _context, _option, delta: checks.real("delta", delta, "in 0..1", 0.0, 1.0),
+    help="Chance that a collector who has everything else learns more than its ε.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 
 

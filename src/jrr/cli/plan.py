@@ -1,6 +1,7 @@
 """`jrr plan`: which mechanism, how accurate, how private."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -8,25 +9,29 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr.cli.compare import as_documents, compare, print_alternatives
-from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.options import (
+    console,
+    delta_option,
+    json_option,
+    make_plan,
+    print_json,
+    survey_options,
+)
 from jrr.errors import JrrError
-from jrr.explain import CAVEAT, adversaries, deals, show_epsilon
+from jrr.explain import adversaries, deals, show_epsilon
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.hashed import OLH
+from jrr.mechanisms.unary import Unary
 from jrr.plan import Plan, check_margin, required_epsilon, required_n
 
-SHOWN = ("report", "truths", "cards", "dealer")
+SHOWN = ("report", "truths", "cards", "everything", "dealer")
 
 
 @click.command()
 @survey_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
-@click.option(
-    "--delta",
-    type=float,
-    default=1e-6,
-    show_default=True,
-    help="δ, with --compare and --view everything.",
-)
+@delta_option
 @click.option(
     "--view",
     type=click.Choice(("cards", "everything")),
@@ -65,21 +70,14 @@ def plan(
 
         draw_plan(made, plot)
     if as_json:
-        document = as_document(made) | ({"reach": reach} if reach else {})
-        if made.delta is not None:
-            document["everything"] = {"delta": delta, "epsilon": made.everything(delta)}
+        document = as_document(made, delta) | ({"reach": reach} if reach else {})
         if others:
             document["alternatives"] = as_documents(found, made.request.n)
         print_json(document)
         return
     screen = console()
-    _print_comparison(screen, made)
-    _print_statement(screen, made)
-    if made.delta is not None:
-        screen.print(
-            f"To a collector that uses all reports and knows everybody else's answer (view: "
-            f"everything): ε {show_epsilon(made.everything(delta))}, except with chance {delta:g}."
-        )
+    _print_comparison(screen, made, delta)
+    _print_statement(screen, made, delta)
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
         screen.print(
@@ -93,7 +91,7 @@ def plan(
         screen.print(f"Picture: {plot}")
 
 
-def as_document(made: Plan) -> dict[str, Any]:
+def as_document(made: Plan, delta: float) -> dict[str, Any]:
     """The plan as plain values."""
     request = made.request
     return {
@@ -106,6 +104,7 @@ def as_document(made: Plan) -> dict[str, Any]:
         "frequency": request.frequency,
         "mechanism": made.mechanism.to_dict(),
         "guarantees": dict(made.guarantees),
+        "everything": {"epsilon": made.everything(delta), "delta": delta},
         "stderr": made.stderr(),
         "compare": [
             {
@@ -114,11 +113,16 @@ def as_document(made: Plan) -> dict[str, Any]:
                 "stderr": {f"{f:g}": error for f, error in row.stderr.items()},
                 "expected_stderr": row.expected_stderr,
                 "epsilon": dict(row.epsilon),
+                "everything": row.mechanism and _everything(made, row.mechanism, delta),
                 "note": row.note,
             }
             for row in made.compare()
         ],
     }
+
+
+def _everything(made: Plan, mechanism: Mechanism, delta: float) -> float:
+    return replace(made, mechanism=mechanism).everything(delta)
 
 
 def _reach(made: Plan, margin: float, mechanism: str) -> dict[str, Any]:
@@ -141,32 +145,38 @@ def _or_none(search: Callable[[], float]) -> float | None:
         return None
 
 
-def _print_comparison(screen: Console, made: Plan) -> None:
+def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     request = made.request
     compared = made.compare()
-    rows = [row for row in compared if row.mechanism is not None]
-    frequencies = list(rows[0].stderr)
+    rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
+    frequencies = list(rows[0][0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
-    privacy = _table("ε by view: what the adversary has besides the report (rounded up)")
+    privacy = _table(
+        "ε by view: what the adversary has besides the report (rounded up; everything: an upper "
+        f"bound that holds except with chance {delta:g})"
+    )
     for frequency in frequencies:
         error.add_column(f"{100 * frequency:g}%", justify="right")
     error.add_column("expected", justify="right")
     for view in SHOWN:
         privacy.add_column(view, justify="right")
-    first = next((row for row in rows if row.mechanism == made.mechanism), None)
-    for row in rows:
+    first = next((row for row, mechanism in rows if mechanism == made.mechanism), None)
+    for row, mechanism in rows:
         chosen = row is first
         name = f"{row.name} (chosen)" if chosen else row.name
         style = "bold" if chosen else None
         errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
         error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
-        privacy.add_row(name, *(show_epsilon(row.epsilon[view]) for view in SHOWN), style=style)
+        known = {**row.epsilon, "everything": _everything(made, mechanism, delta)}
+        privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
-        f"and {request.colluders} colluders\n"
+        f"and {request.colluders} colluders (view: {made.view})\n"
     )
     screen.print(error)
     screen.print(privacy)
+    if any(isinstance(mechanism, Unary | OLH) and deals(mechanism) for _, mechanism in rows):
+        screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
     for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
@@ -178,18 +188,16 @@ def _table(title: str) -> Table:
     return table
 
 
-def _print_statement(screen: Console, made: Plan) -> None:
+def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     request = made.request
     screen.print()
     screen.print(f"Chosen: {made.mechanism!r}")
-    for adversary in adversaries(made):
+    for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
-    if deals(made.mechanism):
-        screen.print(CAVEAT)
-        if request.dealer_epsilon is None:
-            screen.print(
-                "NO CAP ON THE DEALER: a dealer who colludes with the collector "
-                f"learns: ε {show_epsilon(made.guarantees['dealer'])}.",
-                style="bold",
-            )
+    if deals(made.mechanism) and request.dealer_epsilon is None:
+        screen.print(
+            "NO CAP ON THE DEALER: a dealer who colludes with the collector "
+            f"learns: ε {show_epsilon(made.guarantees['dealer'])}.",
+            style="bold",
+        )
     screen.print(f"Expected standard error: {100 * made.stderr():.3g} percentage points.")

@@ -1,6 +1,6 @@
 """DRR: the others' values matter, and what is not known of them is bounded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -16,7 +16,10 @@ from jrr.mechanisms.dealt import DRR
 from jrr.shuffling.binomial import ULP
 
 _ALL = 200  # up to so many people, over all decks, every composition is computed
-_HALF = 20_000  # up to so many, over all decks, the bound lets half of the others keep a secret
+_HALF = 12_000  # up to so many people the bound lets half of the others keep a secret
+_WHOLE = 300_000  # beyond, the bound is that of a part of the deck
+_LEAST = 2_000  # people of such a part, where many decks have none in common
+_TRIED = 10_000_000  # up to so many others equal values are tried, for a lower bound
 
 
 class Chances(NamedTuple):
@@ -50,8 +53,13 @@ def losses_of_dealt(
     decks = cards_left(mechanism, 1, colluders)
     if frequency is not None:
         cases = tuple(
-            _case(chances, averaged(c, chances.of_one, chances.of_zero, frequency), c, {})
-            for c in decks
+            _case(
+                chances,
+                averaged(cards, chances.of_one, chances.of_zero, frequency),
+                _largest(chances, (cards, cards.turned())),
+                {},
+            )
+            for cards in decks
         )
         return Losses(cases, cases, "unknown, by the prior")
     others = mechanism.n - colluders - 1
@@ -61,13 +69,10 @@ def losses_of_dealt(
     if mechanism.n * len(decks) <= _ALL:
         cases = tuple(all_compositions(mechanism, colluders))
         return Losses(cases, cases, "all")
+    bound = tuple(_bounds(chances, decks))
+    if others > _TRIED:
+        return Losses(bound, (), "bounded")
     tried = tuple(_composition(chances, c, a) for c in decks for a in (0, others))
-    half = mechanism.n * len(decks) <= _HALF
-    bound = tuple(
-        _case(chances, seen, cards, {"plus_left": cards.plus, "others": "bounded"})
-        for cards in decks
-        for seen in _bounds(chances, cards, half)
-    )
     return Losses(bound, tried, "bounded; 0 and all ones tried")
 
 
@@ -104,25 +109,41 @@ def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
         seen = of_one_group(cards, *chances.of_one)
     else:
         seen = of_two_groups(cards, Group(ones, *chances.of_one), Group(zeros, *chances.of_zero))
-    return _case(chances, seen, cards, {"plus_left": cards.plus, "ones": ones})
+    pure = _largest(chances, (cards, cards.turned()))
+    return _case(chances, seen, pure, {"plus_left": cards.plus, "ones": ones})
 
 
-def _bounds(chances: Chances, cards: Cards, half: bool) -> Iterator[Evidence]:
-    """Who told the truth is given away, by all others or by that half who may hold 1, or 0."""
+def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
+    """Who told the truth is given away, by all others or by that half who may hold 1."""
     told = Told(1 - chances.truth, *chances.of_zero)
-    others = cards.total - 1
-    if not half:
-        yield told_evidence(cards, told, others, None)
+    # Mostly ones: all is turned over, which is the turned deck with mostly zeros.
+    both_ways = list({turn: None for cards in decks for turn in (cards, cards.turned())})
+    pure = _largest(chances, both_ways)
+    for cards, believed in _parts(both_ways):
+        others = cards.total - 1
+        silent = others // 2 if others < _HALF else 0
+        zeros = Group(silent, *chances.of_zero)
+        seen = told_evidence(cards, told, others - silent, zeros)
+        for chance in believed:
+            yield _case(chances, seen.believed(cards, chance), pure, {"others": "bounded"})
+
+
+def _parts(decks: list[Cards]) -> Iterator[tuple[Cards, list[Fraction]]]:
+    """Parts that bound all of these decks, each with chances that the target holds plus.
+
+    δ is convex in that chance, so that of decks with a large part in common two are enough.
+    """
+    plus, minus = min(c.plus for c in decks), min(c.turned().plus for c in decks)
+    if plus and minus and plus + minus >= decks[0].total / 2:
+        found = [cards.chance for cards in decks]
+        yield Cards(plus + minus, plus).part(_WHOLE), sorted({min(found), max(found)})
         return
-    silent = others // 2
-    zeros = Group(silent, *chances.of_zero)
-    yield told_evidence(cards, told, others - silent, zeros)
-    if cards.turned() != cards:  # compositions with mostly ones: everything turned over
-        yield told_evidence(cards.turned(), told, others - silent, zeros).turned()
+    for cards in decks:
+        yield cards.part(_LEAST), [cards.chance]
 
 
 def _case(
-    chances: Chances, seen: Evidence, cards: Cards, about: dict[str, object]
+    chances: Chances, seen: Evidence, pure: float, about: dict[str, object]
 ) -> LossDistribution:
     """The target reports 1 or 0."""
     one, zero = chances.of_one, chances.of_zero
@@ -135,43 +156,45 @@ def _case(
         np.concatenate((second, not_second)),
         seen.error + 8 * ULP,
         seen.missing,
-        max(_largest(chances, cards), _largest(chances, cards.turned())),
+        pure,
         about,
     )
 
 
 def _of_many_values(mechanism: DRR, chances: Chances, colluders: int) -> Losses:
     """Only reports of x and x' tell them apart, by the belief that the card is x, or x'."""
-    truth, dealt, guess = chances
+    _, dealt, guess = chances
     # Told: who told the truth, who drew a value other than x, and every other card reported.
     told = Told(dealt + guess, dealt + guess, guess)
-    decks = {
-        cards: None
-        for value in {held: v for v, held in enumerate(mechanism.deck)}.values()
-        for cards in cards_left(mechanism, value, colluders)
-    }
     cases = []
-    for cards in decks:
-        seen = told_evidence(cards, told, cards.total - 1, None)
-        all_of = seen.plus + seen.minus
-        less = float(dealt + guess) * seen.plus + float(guess) * seen.minus
-        more = float(truth) * all_of + less
-        rest = np.maximum(0.0, all_of.sum(keepdims=True) - more.sum() - less.sum())
-        cases.append(
-            LossDistribution(
-                np.concatenate((more, less, rest)),
-                np.concatenate((less, more, rest)),
-                seen.error + 8 * ULP,
-                seen.missing,
-                _largest(chances, cards),
-                {"cards_left": cards.plus, "others": "bounded"},
-            )
-        )
+    for value in {held: v for v, held in enumerate(mechanism.deck)}.values():
+        decks = cards_left(mechanism, value, colluders)
+        pure = _largest(chances, decks)
+        for cards, believed in _parts(decks):
+            seen = told_evidence(cards, told, cards.total - 1, Group(0, Fraction(0), Fraction(0)))
+            cases += [_of_value(chances, seen.believed(cards, c), pure) for c in believed]
     return Losses(tuple(cases), (), "bounded")
 
 
-def _largest(chances: Chances, cards: Cards) -> float:
+def _of_value(chances: Chances, seen: Evidence, pure: float) -> LossDistribution:
+    """The target reports this value, the other one that is asked about, or neither."""
+    truth, dealt, guess = chances
+    all_of = seen.plus + seen.minus
+    less = float(dealt + guess) * seen.plus + float(guess) * seen.minus
+    more = float(truth) * all_of + less
+    rest = np.maximum(0.0, all_of.sum(keepdims=True) - more.sum() - less.sum())
+    return LossDistribution(
+        np.concatenate((more, less, rest)),
+        np.concatenate((less, more, rest)),
+        seen.error + 8 * ULP,
+        seen.missing,
+        pure,
+        {"others": "bounded"},
+    )
+
+
+def _largest(chances: Chances, decks: Sequence[Cards]) -> float:
     """The loss when every other holds 0 and reports 1."""
-    least = belief(cards, *chances.of_zero)
+    least = min(belief(cards, *chances.of_zero) for cards in decks)
     decoy = chances.dealt * least + chances.guess
     return log_ratio_up(chances.truth + decoy, decoy)

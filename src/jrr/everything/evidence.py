@@ -13,6 +13,7 @@ from jrr.everything.sums import Group, Rows, hypergeometric, ones_of, rows_of, s
 from jrr.shuffling.binomial import FAINT, ULP, Floats, Part
 
 _SILENT = 1e-26  # sights less likely than this are dropped, and counted
+_CELLS = 1 << 17  # of a grid of odds, where sights are merged
 
 
 class Cards(NamedTuple):
@@ -21,9 +22,26 @@ class Cards(NamedTuple):
     total: int
     plus: int
 
+    @property
+    def chance(self) -> Fraction:
+        """That the target holds plus."""
+        return Fraction(self.plus, self.total)
+
+    @property
+    def kinds(self) -> list[tuple[bool, int, float]]:
+        """For each kind the target may hold: is it plus, the others' plus cards, its chance."""
+        both = ((True, self.plus - 1, self.chance), (False, self.plus, 1 - self.chance))
+        return [(kind, held, float(chance)) for kind, held, chance in both if chance]
+
     def turned(self) -> "Cards":
         """The same deck with plus and minus exchanged."""
         return Cards(self.total, self.total - self.plus)
+
+    def part(self, most: int) -> "Cards":
+        """About the same share of plus cards among at most so many; see `Evidence.believed`."""
+        plus = round(Fraction(self.plus * most, self.total))
+        # A kind of card that is all but absent is not left out.
+        return Cards(most, plus) if self.total > most and 0 < plus < most else self
 
 
 class Evidence(NamedTuple):
@@ -37,6 +55,19 @@ class Evidence(NamedTuple):
     def turned(self) -> "Evidence":
         """With plus and minus exchanged."""
         return self._replace(plus=self.minus, minus=self.plus)
+
+    def believed(self, cards: Cards, chance: Fraction) -> "Evidence":
+        """Of these cards, where the target holds plus with another chance.
+
+        So it is where they are a part of a deck, the rest of which the adversary is shown: who is
+        shown is drawn among the others, as many of each kind as leave this part. That adversary
+        is no weaker, and who is shown says nothing of the target (docs/theory.md, Lemma D).
+        """
+        if chance == cards.chance:
+            return self
+        up, down = float(chance / cards.chance), float((1 - chance) / (1 - cards.chance))
+        missing = self.missing * max(up, down)
+        return Evidence(self.plus * up, self.minus * down, self.error + 4 * ULP, missing)
 
 
 def belief(cards: Cards, plus: Fraction, minus: Fraction) -> Fraction:
@@ -58,32 +89,18 @@ def of_one_group(cards: Cards, plus: Fraction, minus: Fraction) -> Evidence:
 def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidence]:
     """The same, and the first z that is listed."""
     people = Group(cards.total - 1, plus, minus)
-    parts, shares = [], []
-    for held, mine in ((cards.plus - 1, cards.plus), (cards.plus, cards.total - cards.plus)):
-        if mine:
-            parts.append(ones_of(people, held))
-            shares.append(mine / cards.total)
-        else:  # the target cannot hold this card
-            parts.append(Part(0, np.zeros(0)))
-            shares.append(0.0)
-    present = [part for part in parts if len(part.law)]
-    parts = [part if len(part.law) else Part(present[0].start, np.zeros(1)) for part in parts]
-    start, laws = side_by_side(parts)
+    start, laws = side_by_side([ones_of(people, held) for _, held, _ in cards.kinds])
     length = laws.shape[1]
+    joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
     error, missing = (16 * length + 256) * ULP, 128 * length * FAINT
-    return start, Evidence(shares[0] * laws[0], shares[1] * laws[1], error, missing)
+    return start, _evidence(joint, length, error, missing)
 
 
 def of_two_groups(cards: Cards, first: Group, second: Group) -> Evidence:
     """Two groups of others, each alike; z is the number of 1s in each, and the rest are silent."""
     others = cards.total - 1
     silent = others - first.size - second.size
-    counts = [
-        (held, mine / cards.total)
-        for held, mine in ((cards.plus - 1, cards.plus), (cards.plus, cards.total - cards.plus))
-        if mine
-    ]
-    deals = {held: hypergeometric(others, held, first.size) for held, _ in counts}
+    deals = {held: hypergeometric(others, held, first.size) for _, held, _ in cards.kinds}
     low = min(deal.start for deal in deals.values())
     high = max(deal.start + len(deal.law) for deal in deals.values()) - 1
     of_first = rows_of(first, low, high)
@@ -94,15 +111,16 @@ def of_two_groups(cards: Cards, first: Group, second: Group) -> Evidence:
     e_low = min(part.start for parts in splits.values() for part in parts)
     e_high = max(part.start + len(part.law) for parts in splits.values() for part in parts) - 1
     of_second = rows_of(second, e_low, e_high)
-    tables = dict.fromkeys((True, False), np.zeros(0))
-    for (held, share), is_plus in zip(counts, _kinds(cards), strict=True):
-        tables[is_plus] = share * _table(deals[held], splits[held], of_first, of_second)
+    joint = {
+        kind: chance * _table(deals[held], splits[held], of_first, of_second)
+        for kind, held, chance in cards.kinds
+    }
     size = of_first.laws.shape[1] * of_second.laws.shape[1]
-    plus, minus = (table if table.size else np.zeros(size) for table in tables.values())
-    heard = plus + minus > _SILENT
     lengths = sum(of_first.laws.shape) + sum(of_second.laws.shape)
     faint = 128 * lengths * FAINT + size * _SILENT
-    return Evidence(plus[heard], minus[heard], (32 * lengths + 256) * ULP, faint)
+    seen = _evidence(joint, size, (32 * lengths + 256) * ULP, faint)
+    heard = seen.plus + seen.minus > _SILENT
+    return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
 
 
 def together(parts: list[tuple[float, Evidence]]) -> Evidence:
@@ -115,9 +133,27 @@ def together(parts: list[tuple[float, Evidence]]) -> Evidence:
     )
 
 
-def _kinds(cards: Cards) -> list[bool]:
-    """The kinds of card that the target may hold, plus first."""
-    return [kind for kind in (True, False) if (cards.plus if kind else cards.total - cards.plus)]
+def merged(seen: Evidence) -> Evidence:
+    """Of very many sights those of nearly equal odds as one, the difference counted as an error."""
+    if len(seen.plus) <= 2 * _CELLS:
+        return seen
+    with np.errstate(divide="ignore"):
+        odds = np.log(seen.plus) - np.log(seen.minus)
+    even = np.isfinite(odds)
+    low, high = float(odds[even].min(initial=0.0)), float(odds[even].max(initial=0.0))
+    step = max((high - low) / _CELLS, ULP)
+    cells = np.where(even, (np.where(even, odds, low) - low) / step + 1, odds)
+    cells = np.clip(cells, 0, _CELLS + 2).astype(np.int64)
+    plus, minus = (np.bincount(cells, part).astype(np.float64) for part in (seen.plus, seen.minus))
+    there = plus + minus > 0
+    wide = np.expm1(step) + (len(cells) + 64) * ULP  # the sums' own rounding
+    return Evidence(plus[there], minus[there], seen.error + wide, seen.missing)
+
+
+def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float) -> Evidence:
+    """A kind of card that the target cannot hold has no chance."""
+    plus, minus = (joint.get(kind, np.zeros(size)) for kind in (True, False))
+    return Evidence(plus, minus, error, missing)
 
 
 def _split(deal: Part, left: int, held: int, drawn: int, silent: int) -> list[Part]:

@@ -16,7 +16,7 @@ from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
 from jrr.shuffling.binomial import ULP
 
-_MOST = 10_000_000  # contributors; beyond, laws are slow
+_MOST = 10_000_000  # contributors; beyond, laws are slow, and bounded by smaller ones
 _MOST_TABLE = 200_000  # contributors of a composition with both values
 _MOST_SCANNED = 5_000  # contributors for a scan of all compositions
 
@@ -43,8 +43,8 @@ def loss_distribution(
     if not isinstance(mechanism, JRR | DRR):
         raise checks.refusal("mechanism", mechanism, "RR, JRR or DRR: no law is known for others")
     known = checks.integer("colluders", colluders, 0, mechanism.n - 1)
-    if mechanism.n > _MOST:
-        raise checks.refusal("n", mechanism.n, f"at most {_MOST}")
+    if mechanism.n > _MOST and (prior is not None or ones is not None):
+        raise checks.refusal("n", mechanism.n, f"at most {_MOST} with ones or a frequency")
     if (prior is not None or ones is not None) and mechanism.k > 2:
         raise checks.refusal("k", mechanism.k, "2 where ones or a frequency is given")
     if ones is not None:
@@ -52,7 +52,10 @@ def loss_distribution(
             raise checks.refusal("ones", ones, "None where a frequency is given")
         ones = checks.integer("ones", ones, 0, mechanism.n - known - 1)
     if isinstance(mechanism, JRR):
-        cases = tuple(cases_of_joint(mechanism, known, prior))
+        whole = mechanism.n <= _MOST
+        cases = tuple(cases_of_joint(mechanism, known, prior, whole))
+        if not whole:
+            return Losses(cases, (), "bounded")
         return Losses(cases, cases, "all" if prior is None else "unknown, by the prior")
     if ones not in (None, 0, mechanism.n - known - 1) and mechanism.n > _MOST_TABLE:
         raise checks.refusal("n", mechanism.n, f"at most {_MOST_TABLE} for these ones")
@@ -69,10 +72,14 @@ def everything(
 ) -> float:
     """The smallest ε, rounded up, that this adversary's view keeps at δ; δ = 0: the largest loss.
 
-    Arguments as for `loss_distribution`. scan: for binary DRR compute every composition instead
-    of a bound: exact, and slow.
+    Arguments as for `loss_distribution`; at δ = 0 a frequency in (0, 1) or a prior changes
+    nothing, and the bound for known values is given. Where no law is known (unary encodings and
+    OLH with cards) it is the view `dealer`, which has more. scan: for binary DRR compute every
+    composition instead of a bound: exact, and slow.
     """
     delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    if not isinstance(mechanism, RR | JRR | DRR):
+        return mechanism.epsilon("dealer")
     if scan and isinstance(mechanism, DRR) and ones is None and frequency is None:
         if mechanism.k > 2 or mechanism.n > _MOST_SCANNED:
             raise checks.refusal("scan", scan, f"False for k > 2 or n > {_MOST_SCANNED}")

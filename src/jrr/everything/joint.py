@@ -12,11 +12,16 @@ from jrr.exact import SCALE, log_ratio_up
 from jrr.mechanisms.joint import JRR
 from jrr.shuffling.binomial import ULP
 
+_PART = 1_000_000  # cards
+
 
 def cases_of_joint(
-    mechanism: JRR, colluders: int, frequency: float | Beta | None
+    mechanism: JRR, colluders: int, frequency: float | Beta | None, whole: bool = True
 ) -> Iterator[LossDistribution]:
-    """One case for each deck that colluders may leave, and the holder of a blank card."""
+    """One case for each deck that colluders may leave, and the holder of a blank card.
+
+    whole: False bounds each deck by a part of it.
+    """
     law = mechanism.law
     plus, minus, blank = (
         Fraction(max(0, SCALE - lie), SCALE) for lie in (law.lie_plus, law.lie_minus, law.lie_blank)
@@ -29,7 +34,8 @@ def cases_of_joint(
     for shown in range(max(0, known - half), min(known, half) + 1):
         cards = Cards(law.signed - known, half - shown)
         if frequency is None:
-            seen = of_one_group(cards, plus, minus)
+            part = cards if whole else cards.part(_PART)
+            seen = of_one_group(part, plus, minus).believed(part, cards.chance)
         else:
             seen = averaged(cards, (plus, minus), (1 - plus, 1 - minus), frequency)
         # A prior tells no more than the values would.

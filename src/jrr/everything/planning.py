@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 
 from jrr import checks
+from jrr.everything.dealt import all_compositions
 from jrr.everything.guarantee import loss_distribution
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
@@ -17,6 +18,7 @@ from jrr.optimum import Request, best_rr, least
 
 _SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of one's own decoys
 _TRIES = 8
+_SCANNED = 1_000  # people, over all decks, for whom every composition is computed
 _LEAST = 2.0**-40  # truth; less is not worth a survey
 
 
@@ -25,8 +27,7 @@ def keeps_everything(mechanism: Mechanism, request: Request, delta: float) -> bo
     cap = request.dealer_epsilon
     if cap is not None and mechanism.epsilon("dealer") > cap:
         return False
-    seen = loss_distribution(mechanism, colluders=_known(mechanism, request))
-    return seen.delta(request.budget) <= delta
+    return _certain(mechanism, request, delta) <= delta
 
 
 def best_everything(request: Request, delta: float, kind: str = "auto") -> Mechanism:
@@ -85,14 +86,30 @@ def _best_dealt(request: Request, delta: float) -> list[Mechanism]:
     for _ in range(_TRIES):
         if chosen is None:
             return []
-        seen = loss_distribution(chosen, colluders=_known(chosen, request))
-        reached = seen.delta(request.budget)
+        reached = _certain(chosen, request, delta)
         if reached <= delta:
             capped = cap is None or chosen.epsilon("dealer") <= cap
             return [chosen] if capped else []
         aim *= 0.9 * (delta / reached) ** 1.1  # δ falls a little faster in the quick sight
         chosen = made(share, aim)
     return []
+
+
+def _certain(mechanism: Mechanism, request: Request, enough: float) -> float:
+    """δ at the budget, of every composition where that does not take too long, or a bound.
+
+    More than `enough` need not be the worst.
+    """
+    known = _known(mechanism, request)
+    few = mechanism.k == 2 and request.n * (known + 1) <= _SCANNED
+    if isinstance(mechanism, DRR) and few:
+        worst = 0.0
+        for case in all_compositions(mechanism, known):
+            worst = max(worst, case.delta(request.budget, once=True))
+            if worst > enough:
+                break
+        return worst
+    return loss_distribution(mechanism, colluders=known).delta(request.budget)
 
 
 def _quick(mechanism: DRR, request: Request) -> float:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jrr.everything.evidence import Cards, Evidence, of_two_groups, together
+from jrr.everything.evidence import Cards, Evidence, merged, of_two_groups, together
 from jrr.everything.sums import Group
 from jrr.shuffling.binomial import FAINT, binomial
 
-_GROUPS = 16  # numbers of speakers that are told apart; fewer is a looser bound
+_GROUPS = 16  # numbers of speakers that are told apart; fewer is a looser bound,
+_FEWER = 8  # which matters little among many
+_MANY = 5_000
 _WIDTH = 6.0  # standard deviations that are divided into groups
 
 
@@ -24,20 +26,19 @@ class Told(NamedTuple):
     minus: Fraction  # 1, with a minus card
 
 
-def told_evidence(cards: Cards, told: Told, people: int, secret: Group | None) -> Evidence:
-    """So many people are told about; the `secret` group shows its reports only.
+def told_evidence(cards: Cards, told: Told, people: int, secret: Group) -> Evidence:
+    """So many people are told about; the others, `secret`, show their reports only.
 
     How many speak does not depend on the cards. One more speaker only tells more, so neighbouring
     numbers of speakers are put together under the largest of them.
     """
-    if secret is None:
-        secret = Group(0, Fraction(0), Fraction(0))
     start, law = binomial(people, told.speaks)
     deviation = float(people * told.speaks * (1 - told.speaks)) ** 0.5
     middle = start + int(np.argmax(law))
+    groups = _FEWER if people > _MANY // 2 else _GROUPS
     edges = {
         min(start + len(law) - 1, max(start, round(middle + _WIDTH * deviation * x)))
-        for x in np.linspace(-1.0, 1.0, _GROUPS + 1)
+        for x in np.linspace(-1.0, 1.0, groups + 1)
     } | {start + len(law) - 1}
     parts, before = [], start
     for last in sorted(edges):
@@ -45,7 +46,7 @@ def told_evidence(cards: Cards, told: Told, people: int, secret: Group | None) -
         before = last + 1
         speakers = Group(last, *_given_speech(told))
         parts.append((chance, of_two_groups(cards, speakers, secret)))
-    seen = together(parts)
+    seen = merged(together(parts))
     return seen._replace(missing=seen.missing + 128 * len(law) * FAINT)
 
 
