@@ -34,6 +34,7 @@ docs: .venv/.ready ## write docs/cli.md and the pictures anew
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png
+	$(BIN)/python -c "from jrr.attacks import draw_attacks; draw_attacks('docs/attacks')"
 	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
 
 lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core|domains|files|committee]`: one JSON document, or a broken promise.
+"""`python -m benchmarks [part]`: one JSON document, or a broken promise.
 
 The exit code says whether all promises were kept. The document also goes to build/bench.json,
 what is going on to standard error, and the picture to build/benchmark.png (`make docs` copies
@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy
 
-from benchmarks import committee, core, domains, files, imports, picture, table
+from benchmarks import committee, core, curves, domains, files, imports, picture, table
 from benchmarks.child import ROOT
+
+PARTS = ("core", "everything", "domains", "files", "committee")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks")
-    parser.add_argument(
-        "part", nargs="?", choices=("core", "domains", "files", "committee"), help="only this part"
-    )
+    parser.add_argument("part", nargs="?", choices=PARTS, help="only this part")
     part = parser.parse_args().part
     document: dict[str, Any] = {
         "python": platform.python_version(),
@@ -37,6 +37,8 @@ def main() -> int:
             *core.planning(),
             *core.simulation(),
         ]
+    if part in (None, "everything"):
+        document["results"] += curves.growth()
     if part in (None, "files"):
         document["results"] += files.counting()
     if part in (None, "committee"):

@@ -1,11 +1,14 @@
 """The table of docs/security.md says what the library computes."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import jrr
+from jrr.attacks.decks import block_epsilon, sybil_epsilon
+from jrr.attacks.setting import Setting
 
 PAGE = (Path(__file__).parents[1] / "docs" / "security.md").read_text("utf-8")
 VIEWS = ("report", "truths", "cards", "dealer")
@@ -29,3 +32,25 @@ def test_table(at: int, case: tuple[float, str]) -> None:
     assert full <= cells("everything")[at] < full + 2e-3
     (errors,) = re.findall(r"^\| the standard error .*? \| \|(.*)\|$", PAGE, re.MULTILINE)
     assert 100 * made.stderr(0.1) == pytest.approx(float(errors.split("|")[at]), rel=5e-3)
+
+
+SYBILS = ("share of fakes", lambda mechanism, share: sybil_epsilon(mechanism, share / 100))
+BLOCKS = ("B", lambda mechanism, size: block_epsilon(mechanism, int(size), 5))
+
+
+@pytest.mark.parametrize(("heading", "epsilon"), [SYBILS, BLOCKS], ids=["sybils", "blocks"])
+def test_tables_of_attacks(
+    heading: str, epsilon: Callable[[jrr.JRR | jrr.DRR, float], float]
+) -> None:
+    lines = PAGE[PAGE.index(f"| {heading} |") :].split("\n\n")[0].splitlines()
+    first, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    at = [float(re.sub(r"[^\d.]", "", cell.replace("planned (5)", "0.05"))) for cell in first[1:]]
+    mechanisms = Setting().mechanisms
+    assert [row[0] for row in rows] == ["JRR", "JRR, capped", "DRR", "DRR, capped"]
+    for name, *shown in rows:
+        mechanism = mechanisms[name.replace(",", "")]
+        assert isinstance(mechanism, jrr.JRR | jrr.DRR)
+        for place, cell in zip(at, shown, strict=True):
+            exact = epsilon(mechanism, place)
+            assert exact <= float(cell.replace("∞", "inf")) * (1 + 1e-9)  # rounded up
+            assert float(cell.replace("∞", "inf")) <= exact + 1e-3
