@@ -7,7 +7,7 @@ UV := $(BIN)/uv
 test test-slow: export OPENBLAS_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow lint bench reproduce docs lock clean help
+.PHONY: demo test test-slow lint bench serve reproduce docs lock clean help
 
 demo: .venv/.ready ## run a whole survey on the embedded default
 	$(BIN)/jrr demo $(ARGS)
@@ -26,6 +26,9 @@ lint: .venv/.ready ## check style, types and layering
 
 bench: .venv/.ready ## run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+serve: .venv/.ready ## run a dealer and a collector here, to try things out
+	$(BIN)/jrr serve both --folder build/servers $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr reproduce $(ARGS)

@@ -19,7 +19,10 @@ import pytest
 
 from jrr import DRR
 from jrr.cli.app import run
+from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign
+from jrr.services.client import Admin
+from jrr.services.processes import free_port
 from tests.e2e import Pair, read_rows
 
 RUN = [sys.executable, "-m", "jrr.cli"]
@@ -370,3 +373,25 @@ def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[st
                 if count > 20:
                     return
     raise AssertionError("nobody answers")
+
+
+def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
+    """`jrr serve both`: says how to go on, and Ctrl-C leaves no server behind."""
+    port = free_port()
+    process = subprocess.Popen(
+        [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    sides = json.loads(process.stdout.readline())
+    assert sides["dealer"]["url"] == f"http://127.0.0.1:{port}"
+    for side in sides.values():
+        with pytest.raises(JrrError, match="404"):  # the token is right, the campaign is not there
+            Admin(side["url"], side["token"]).get(f"/v1/admin/campaigns/{'0' * 64}")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    with pytest.raises(JrrError, match="cannot be reached"):
+        Admin(sides["dealer"]["url"], sides["dealer"]["token"]).get("/healthz")

@@ -11,6 +11,7 @@ import click
 
 from jrr import __version__
 from jrr.cli.audit import command as audit
+from jrr.cli.bench import command as bench
 from jrr.cli.campaign import campaign
 from jrr.cli.contribute import contribute
 from jrr.cli.demo import demo
@@ -54,6 +55,7 @@ for command in (
     audit,
     reproduce,
     demo,
+    bench,
 ):
     cli.add_command(command)
 

@@ -3,6 +3,8 @@
 import hashlib
 import secrets
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -89,6 +91,60 @@ def party(**options: object) -> None:
 
 for server_command in (dealer, collector, party):
     _options(server_command)
+
+
+@serve.command()
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("jrr-servers"),
+    show_default=True,
+    help="Where databases, keys and logs go; kept.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65534),
+    default=8001,
+    show_default=True,
+    help="The dealer's port; the collector has the next one.",
+)
+@json_option
+def both(folder: Path, port: int, as_json: bool) -> None:
+    """Run a dealer and a collector on this machine, to try things out.
+
+    Two processes, each with a SQLite database and an admin token of its own, until
+    Ctrl-C. Whoever runs both can put cards and reports together: for a real survey, two parties
+    run one each.
+    """
+    from jrr.errors import MissingExtraError
+
+    try:
+        from jrr.services.processes import running
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    with (
+        running("dealer", folder, port=port) as dealer,
+        running("collector", folder, port=port + 1) as collector,
+    ):
+        if as_json:
+            print_json(
+                {side.role: {"url": side.url, "token": side.token} for side in (dealer, collector)}
+            )
+        else:
+            print(f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}")
+            print(
+                'jrr campaign create -n 100 -e 1 --question "Have you taken bribes?" '
+                f"--dealer {dealer.url} --collector {collector.url}"
+            )
+            print("jrr invite campaign.json --count 100 && jrr campaign open campaign.json")
+            print(
+                "Both listen; the lines above, in another terminal, begin a survey. Ctrl-C stops."
+            )
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            while dealer.process.poll() is None and collector.process.poll() is None:
+                time.sleep(0.2)
 
 
 @serve.command()
