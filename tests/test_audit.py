@@ -448,7 +448,7 @@ def test_exit_codes_and_json(tmp_path: Path) -> None:
 def test_views_take_small_decks(view: str) -> None:
     code, said = run("--mechanism", "drr", "--view", view, "--trials", "4000", "--json")
     assert code == 0
-    assert "DRR(n=20" in json.loads(said)["subject"]
+    assert "DRR (n 20," in json.loads(said)["subject"]
 
 
 def test_with_cards_and_a_program() -> None:

@@ -58,10 +58,12 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
-    for told in (text, contributor_text(plan)):  # the collector really has all reports
-        assert (
-            f"ε = {show_epsilon(plan.everything())}), except with a chance of 1 in 1,000," in told
-        )
+    full = f"ε = {show_epsilon(plan.everything())}"
+    assert f"{full}), except with a chance of 1 in 1,000,000." in text
+    told = contributor_text(plan)  # the collector really has all reports
+    assert f"(but for a chance of 1 in 1,000,000): {full}." in told
+    for view in ("report", "cards", "dealer"):
+        assert f": ε = {show_epsilon(plan.guarantees[view])}." in told
 
 
 def test_every_adversary_has_its_views_epsilon() -> None:
@@ -107,14 +109,36 @@ def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> Non
 )
 def test_instructions_give_the_probabilities(mechanism: jrr.Mechanism) -> None:
     text = instructions(mechanism)
-    first = getattr(mechanism, "truth", None) or getattr(mechanism, "p", 0.0)
+    first: float = getattr(mechanism, "truth", 0.0) or getattr(mechanism, "p", 0.0)
     if isinstance(mechanism, jrr.JRR):
         first = mechanism.p + mechanism.s
-    assert f"{first:.4g}" in text
+    assert f"{100 * first:.3g} of 100 cases" in text
     assert ("card" in text) == (mechanism.moments.deck is not None)
 
 
 def test_nearly_certain_is_not_shown_as_certain() -> None:
     text = instructions(jrr.JRR(100, 0.6, s=0.3999999))
-    assert "probability 1," not in text
-    assert "0.9999999" in text
+    assert "100 of 100" not in text
+    assert "99.99999 of 100" in text
+
+
+def test_words_for_contributors() -> None:
+    """Second person, roles named before they act, no abbreviation but ε, which is explained."""
+    told = contributor_text(jrr.plan(1_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr"))
+    assert "the dealer, who deals the cards" in told
+    assert "ε is the measure" in told
+    assert not re.search(r"\b(RR|JRR|DRR|docs)\b", told)
+    nobody = contributor_text(jrr.plan(1_000, 1.0, dealer_epsilon=3.0, mechanism="drr"), 1e-6, True)
+    assert "the parties that deal the cards" in nobody
+    assert "0 contributors" not in nobody
+    open_ended = contributor_text(jrr.plan(1_000, 1.0, mechanism="drr"))
+    assert "- certain if those who deal the cards" in open_ended
+    alone = contributor_text(jrr.plan(1_000, 1.0, mechanism="rr"))
+    assert "whatever else they know: ε = 1." in alone
+    assert "card" not in alone
+
+
+def test_a_whole_question_is_quoted() -> None:
+    plan = jrr.plan(1_000, 1.0, mechanism="rr")
+    assert "answer the question “Have you?” through randomized" in consent(plan, "Have you?")
+    assert "answer whether they have through randomized" in consent(plan, "whether they have")

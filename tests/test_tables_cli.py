@@ -14,6 +14,7 @@ import pytest
 import jrr
 from jrr import tables
 from jrr.cli.app import run
+from jrr.shuffling import shuffled_epsilon
 from tests.test_tables import write_data
 
 N = 400
@@ -353,3 +354,48 @@ def test_two_runs_at_once_do_not_meet(work: Path) -> None:
     assert [process.wait() for process in processes] == [0, 0]
     assert tables.tally(work / "r.csv")[1].n == N
     assert sorted(contents(work)) == ["copy.csv", "r.csv", "r.csv.json", "survey.csv"]
+
+
+def test_reports_that_are_there_twice_are_refused(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A deck has so many cards; a copy of a file, or a second use of cards, is more than that."""
+    done("deal", "-n", str(N), "-e", "1", "-o", "c.arrow", capsys=capsys)
+    start = ("perturb", "survey.csv", "--column", "smokes", "--labels", "no,yes", "-e", "1")
+    done(*start, "--cards", "c.arrow", "-o", "r.arrow", capsys=capsys)
+    shutil.copy("r.arrow", "copy.arrow")
+    assert run(["estimate", "r.arrow", "copy.arrow"]) == 2
+    said = capsys.readouterr().err
+    assert "must be at most 400 for each of the 1 decks named, got 800: is one there twice?" in said
+
+
+def test_a_share_lies_in_its_interval(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Among those who answered, too, and where noise is larger than shares."""
+    start = (
+        "perturb",
+        "survey.csv",
+        "--column",
+        "drinks",
+        "--labels",
+        "often,never,sometimes,daily",
+    )
+    outside = 0
+    for seed in range(6):
+        more = ("--missing", "none", "-e", "0.5", "--seed", str(seed), "-o", "r.arrow", "--force")
+        done(*start, *more, capsys=capsys)
+        found = document("estimate", "r.arrow", capsys=capsys)
+        for share in found.get("answered", {}).values():
+            low, high = share["interval"]
+            assert low <= share["share"] <= high
+            outside += share["share"] < 0
+    assert outside > 0
+    assert "is no mistake" in done("estimate", "r.arrow", capsys=capsys)
+
+
+def test_what_shuffled_reports_are_worth(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done("perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "r.arrow", capsys=capsys)
+    done("shuffle", "r.arrow", "-o", "m.arrow", capsys=capsys)
+    assert "behind_shuffler" not in document("estimate", "r.arrow", capsys=capsys)
+    behind = document("estimate", "m.arrow", capsys=capsys)["behind_shuffler"]
+    assert behind["epsilon"] == shuffled_epsilon(jrr.RR(epsilon=2.0), behind["delta"], N)
+    assert "shuffled by somebody honest: ε" in done("estimate", "m.arrow", capsys=capsys)

@@ -15,7 +15,19 @@ from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.unary import Unary
 from jrr.plan import DELTA, Plan
 
+OUTSIDE = (
+    "A share below 0% or above 100% is no mistake: estimates are right on average, and with few "
+    "people or a small ε the noise is larger than the share. Report the interval; shares that are "
+    "forced into 0 to 100% (jrr estimate --postprocess simplex) are a little off on average."
+)
 PRIOR = 0.1  # the guess whose change illustrates an ε
+_LEARN = {
+    "report": "if all they see is what you send",
+    "cards": "if they also see the secret cards of {people}",
+    "everything": "if they are the collector, and know how everybody else would answer{shown}",
+    "dealer": "if those who deal the cards and the collector break their word and put together "
+    "what they have",
+}
 _TOLD = ("cards", "everything", "dealer")  # views that contributors are told of beside the report
 
 
@@ -48,18 +60,20 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
     )
 
 
-def adversaries(plan: Plan, delta: float = DELTA) -> list[Adversary]:
+def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> list[Adversary]:
     """Who can learn how much, from the weakest view to the strongest.
 
-    delta: the chance that the collector who has everything else may learn more.
+    delta: the chance that the collector who has everything else may learn more. committee: cards
+    are dealt by parties together, and not by a dealer.
     """
     m = plan.request.colluders
-    people = "1 contributor" if m == 1 else f"up to {m:,} contributors"
+    people = _people(m)
     told = (
         "whether they reported truthfully"
         if isinstance(plan.mechanism, JRR | OLH)
         else "their answers and reports"
     )
+    dealer = "too many parties of the committee" if committee else "dealer"
     rest = f", everybody else's answer and the cards of {people}" if m else ""
     who = {
         "report": "to somebody who sees this one perturbed report",
@@ -67,7 +81,7 @@ def adversaries(plan: Plan, delta: float = DELTA) -> list[Adversary]:
         "cards": f"to somebody who sees this report and the secret cards of {people}",
         "everything": "to a collector who has all reports"
         + (rest or " and everybody else's answer"),
-        "dealer": "to dealer and collector together, who see this report and its secret card",
+        "dealer": f"to {dealer} and collector together, who see this report and its secret card",
     }
     if not deals(plan.mechanism):
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
@@ -93,21 +107,21 @@ def instructions(mechanism: Mechanism) -> str:
     """What a contributor's device does, in one sentence."""
     if isinstance(mechanism, DRR):
         own = (
-            f", with probability {_chance(mechanism.own)} a value it draws at random"
+            f", {_of_hundred(mechanism.own)} one that it draws itself at random"
             if mechanism.own
             else ""
         )
         return (
-            f"With probability {_chance(mechanism.truth)} the device reports your true answer, "
-            f"with probability {_chance(mechanism.dealt)} the answer on a secret card that it was "
-            f"dealt{own}; nobody is told which."
+            f"{_of_hundred(mechanism.truth, start=True)} the device sends your true answer, "
+            f"{_of_hundred(mechanism.dealt)} the answer on a secret card that it was dealt{own}; "
+            "nobody is told which."
         )
     if isinstance(mechanism, JRR):
         return (
-            f"The device was dealt a secret card: with a plus card it reports your true answer "
-            f"with probability {_chance(mechanism.p + mechanism.s)}, with a minus card with "
-            f"probability {_chance(mechanism.p - mechanism.s)}, otherwise another answer; the "
-            "collector does not know your card."
+            "The device was dealt a secret card: with a plus card it sends your true answer "
+            f"{_of_hundred(mechanism.p + mechanism.s)}, with a minus card "
+            f"{_of_hundred(mechanism.p - mechanism.s)}, otherwise another answer; the collector "
+            "does not know your card."
         )
     if isinstance(mechanism, Unary):
         cards = {
@@ -117,35 +131,52 @@ def instructions(mechanism: Mechanism) -> str:
         }[mechanism.coupling]
         return (
             f'The device asks itself "is this my answer?" for each of the {mechanism.k} answers '
-            f"and reports yes with probability {_chance(mechanism.p)} where it is, "
-            f"{_chance(mechanism.q)} where it is not{cards}."
+            f"and says yes {_of_hundred(mechanism.p)} where it is, "
+            f"{_of_hundred(mechanism.q)} where it is not{cards}."
         )
     if isinstance(mechanism, OLH):
         cards = ", leaned by a secret card" if deals(mechanism) else ""
         return (
-            f"The device sorts all answers at random into {mechanism.g} groups and reports the "
-            f"group of your answer with probability {_chance(mechanism.p)}, otherwise another "
-            f"group{cards}."
+            f"The device sorts all answers at random into {mechanism.g} groups and sends the "
+            f"group of your answer {_of_hundred(mechanism.p)}, otherwise another group{cards}."
         )
-    p = _chance(float(mechanism.moments.p[0]))
+    p = float(mechanism.moments.p[0])
     return (
-        f"The device reports your true answer with probability {p}, otherwise another answer "
-        "drawn at random; nobody is told which."
+        f"{_of_hundred(p, start=True)} the device sends your true answer, otherwise another "
+        "answer drawn at random; nobody is told which."
     )
 
 
-def contributor_text(plan: Plan, delta: float = DELTA) -> str:
-    """What a contributor should be told before answering."""
-    rows = adversaries(plan, delta)
-    lines = [
-        "Your answer is changed at random on your own device before it is sent.",
-        instructions(plan.mechanism),
-        rows[0].sentence,
-    ]
-    if len(rows) > 1:
-        lines += [row.sentence for row in rows if row.view in _TOLD]
-        lines.append("The dealer alone never sees a report; the collector never sees a card.")
-    lines.append("Each survey that asks you again learns as much again: the ε add up.")
+def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) -> str:
+    """What a contributor should be told before answering, in words for everybody."""
+    helper = "the parties that deal the cards" if committee else "the dealer, who deals the cards"
+    lines = ["Your own device changes your answer at random before anything is sent."]
+    if deals(plan.mechanism):
+        lines.append(
+            f"Two sides take part: {helper}, and the collector, who receives what is sent. The "
+            "first never sees what you send, the second never sees your card."
+        )
+    lines.append(instructions(plan.mechanism))
+    lines.append(
+        "So what is sent does not tell your answer. It makes answers a little more or less likely. "
+        f"Somebody who thinks an answer of yours {_percent(PRIOR)} likely can come to think it, "
+        "at the very most,"
+    )
+    people = _people(plan.request.colluders)
+    shown = f" and the secret cards of {people}" if plan.request.colluders else ""
+    for row in adversaries(plan, delta, committee):
+        if row.view not in _LEARN:
+            continue
+        seen = _LEARN[row.view].format(people=people, shown=shown)
+        if not deals(plan.mechanism):
+            seen = "if they see what you send, whatever else they know"
+        rarely = f" (but for a chance of {_odds(row.delta)})" if row.delta else ""
+        likely = "certain" if math.isinf(row.epsilon) else f"{_shown_belief(row.epsilon)} likely"
+        lines.append(f"- {likely} {seen}{rarely}: ε = {show_epsilon(row.epsilon)}.")
+    lines.append(
+        "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
+        "in several such surveys, the ε add up."
+    )
     return "\n".join(lines)
 
 
@@ -154,8 +185,8 @@ def consent(plan: Plan, question: str = "the question", delta: float = DELTA) ->
     request, rows = plan.request, adversaries(plan, delta)
     z = quantile(0.95)
     text = (
-        f"{request.n:,} participants answer {question} through {NAMES[plan.mechanism.name]}, a "
-        "form of randomized response: each participant's device perturbs the answer at random "
+        f"{request.n:,} participants answer {_quoted(question)} through "
+        f"{NAMES[plan.mechanism.name]}: each participant's device perturbs the answer at random "
         "before it leaves the device, so that no report tells by itself whether it is true. "
         f"{rows[0].sentence} "
     )
@@ -179,10 +210,27 @@ NAMES = {
     "RR": "randomized response",
     "JRR": "joint randomized response",
     "DRR": "dealt randomized response",
-    "SUE": "symmetric unary encoding",
-    "OUE": "optimised unary encoding",
-    "OLH": "optimised local hashing",
+    "SUE": "symmetric unary encoding, a form of randomized response",
+    "OUE": "optimised unary encoding, a form of randomized response",
+    "OLH": "optimised local hashing, a form of randomized response",
 }
+
+
+_DIGITS: dict[type, str] = {float: ".4g", int: ","}
+
+
+def brief(mechanism: Mechanism) -> str:
+    """Its name and parameters to four digits; all of them are in `to_dict`."""
+    facts = mechanism.to_dict()
+    name = facts.pop("mechanism")
+    if isinstance(mechanism, DRR) and max(mechanism.deck) - min(mechanism.deck) <= 1:
+        del facts["deck"]  # even, as it is unless told otherwise
+    shown = (
+        f"{key} {format(value, _DIGITS.get(type(value), ''))}"
+        for key, value in facts.items()
+        if value not in (None, "none")
+    )
+    return f"{name} ({', '.join(shown)})"
 
 
 def show_epsilon(epsilon: float) -> str:
@@ -197,13 +245,26 @@ def _up(number: float, digits: int) -> str:
     return f"{up.normalize():f}"
 
 
-def _chance(probability: float) -> str:
-    """Four digits, or as many as it takes not to look certain."""
-    for digits in range(4, 18):
-        shown = f"{probability:.{digits}g}"
-        if 0 < float(shown) < 1 or probability in (0, 1):
+def _of_hundred(probability: float, start: bool = False) -> str:
+    """Three digits, or as many as it takes not to look certain."""
+    for digits in range(3, 18):
+        shown = f"{100 * probability:.{digits}g}"
+        if 0 < float(shown) < 100 or probability in (0, 1):
             break
-    return shown
+    return f"{'In' if start else 'in'} {shown} of 100 cases"
+
+
+def _quoted(question: str) -> str:
+    """A whole question stands in quotes; "whether they ..." does not."""
+    return f"the question “{question}”" if question.endswith("?") else question
+
+
+def _people(number: int) -> str:
+    return "1 contributor" if number == 1 else f"up to {number:,} contributors"
+
+
+def _shown_belief(epsilon: float) -> str:
+    return _percent(belief(epsilon), up=True)
 
 
 def _odds(chance: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +40,7 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes = figure.subplots()
     frequencies = [float(f) for f in np.linspace(0, 1, 101)]
     kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    drawn: dict[tuple[float, ...], str] = {}
     encodings = {"SUE": "sue", "OUE": "oue", "OLH": "olh"}
     for row in plan.compare(frequencies):
         if row.mechanism is not None:
@@ -49,6 +51,9 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
             elif row.name.endswith("+ dealt"):
                 style = ":"
             label = f"{row.name} ({row.note})" if row.note else row.name
+            same = drawn.setdefault(tuple(errors), row.name)
+            if same != row.name:  # it lies under the other one: the legend says so
+                label = f"{row.name}: as {same}"
             axes.plot(
                 [100 * f for f in frequencies],
                 errors,
@@ -64,7 +69,7 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
     axes.set_title(
         f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
-        f"{request.colluders} colluders; dealer cap: {cap}",
+        f"{request.colluders} colluders (view: {plan.view}); dealer cap: {cap}",
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)
@@ -134,6 +139,7 @@ def draw_estimate(
     path: str | Path,
     level: float = 0.95,
     top: int = 20,
+    question: str = "",
 ) -> Path:
     """Shares with their intervals, one row per answer, one mark per group."""
     first = next(iter(estimates.values()))
@@ -160,11 +166,13 @@ def draw_estimate(
         )
     axes.set_yticks(range(len(order)), [names[v][:30] for v in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"estimated share (%), {level:.4g} interval")
+    axes.set_xlabel(f"estimated share (%), with its {100 * level:.4g}% interval")
     if len(shown) > 1:
         axes.legend(frameon=False, fontsize=8)
+    titles = [question] if question else []
     if len(shown) < len(estimates):
-        axes.set_title(f"the first {len(shown)} of {len(estimates)} groups", fontsize=9)
+        titles.append(f"the first {len(shown)} of {len(estimates)} groups")
+    axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
     return save(figure, path)
 
 

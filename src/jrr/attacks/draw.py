@@ -18,8 +18,9 @@ Curves = Mapping[str, Sequence[float]]  # by mechanism
 
 
 def draw_attacks(folder: str | Path, setting: Setting | None = None) -> list[Path]:
-    """A PNG file per attack in a folder that exists."""
+    """A PNG file per attack, in a folder that is made if it is not there."""
     survey = setting or Setting()
+    Path(folder).mkdir(parents=True, exist_ok=True)
     return [draw(survey, Path(folder) / f"attack-{name}.png") for name, draw in _DRAWN.items()]
 
 

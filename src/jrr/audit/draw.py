@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 from jrr.audit.verdict import Audit
 from jrr.plots import COLOURS, new_figure, save
 
-_SHOWN = 60  # characters of a subject's name
+_WIDTH = 110  # characters in a line
 
 
 def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
     """One row per audit: from the lower bound to the measured ratio, beside the claim."""
-    figure = new_figure(8.0, 1.6 + 0.45 * len(audits))
+    figure = new_figure(8.0, 1.8 + 0.6 * len(audits))
     axes = figure.subplots()
     for row, found in enumerate(audits):
         colour = COLOURS["drr"] if found.violates else COLOURS["jrr"]
@@ -19,7 +20,7 @@ def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
         axes.plot([found.lower_bound, right], [row, row], color=colour, linewidth=4)
         axes.plot(found.claimed, row, "k|", markersize=16)
         axes.annotate(
-            f"{found.subject[:_SHOWN]}: {found.verdict}",
+            fill(f"{found.subject}: {found.verdict}", _WIDTH),
             (0, row),
             xytext=(2, 10),
             textcoords="offset points",
@@ -28,5 +29,6 @@ def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
     axes.set_yticks([])
     axes.set_ylim(len(audits) - 0.5, -0.8)
     axes.set_xlim(left=0)
+    axes.set_title("A claimed ε, tried by experiment", fontsize=10)
     axes.set_xlabel("ε: lower bound to measured ratio (bar), claimed (black)")
     return save(figure, path)

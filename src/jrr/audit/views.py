@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jrr import checks, hashing
 from jrr.audit.subject import Observations, Subject
 from jrr.errors import JrrError
+from jrr.explain import brief
 from jrr.mechanisms.base import Cards, Mechanism, Reports
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.unary import Unary
@@ -30,7 +31,7 @@ class ReportView(Subject):
             raise checks.refusal("mechanism", mechanism, "a mechanism")
         self.mechanism = mechanism
         self.values = compared_values(mechanism.k)
-        self.name = f"{mechanism!r}, one report without a card"
+        self.name = f"{brief(mechanism)}, one report without a card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports."""
@@ -65,7 +66,7 @@ class CardedReportView(_DeckView):
 
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
-        self.name = f"{mechanism!r}, one report with a card"
+        self.name = f"{brief(mechanism)}, one report with a card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports."""
@@ -80,7 +81,7 @@ class CardsView(_DeckView):
         super().__init__(mechanism)
         most = (mechanism.moments.deck or 0) - 1
         self.colluders = checks.integer("colluders", colluders, 0, most)
-        self.name = f"{mechanism!r}, one report and the cards of {colluders} colluders"
+        self.name = f"{brief(mechanism)}, one report and the cards of {colluders} colluders"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports, then the colluders' cards, which have no order."""
@@ -101,7 +102,7 @@ class DealerView(_DeckView):
 
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
-        self.name = f"{mechanism!r}, one report and its card"
+        self.name = f"{brief(mechanism)}, one report and its card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports and cards."""
@@ -124,7 +125,7 @@ class RoundsView(_DeckView):
         while len(self.answers) ** rounds > _MOST_SEQUENCES:
             self.answers = self.answers[:-1]
         self.values = tuple(product(self.answers, repeat=rounds))
-        self.name = f"{mechanism!r}, one person's reports in {rounds} rounds"
+        self.name = f"{brief(mechanism)}, one person's reports in {rounds} rounds"
 
     def times(self, value: Any, other: Any) -> int:
         """In how many rounds two sequences of answers differ."""

@@ -17,10 +17,12 @@ from jrr.cli.options import console, dealer_cap, dealer_options, json_option, pr
 from jrr.cli.progress import steps
 from jrr.demo import Survey, run
 from jrr.errors import JrrError, MissingExtraError
-from jrr.explain import adversaries
+from jrr.explain import NAMES as WORDS
+from jrr.explain import OUTSIDE, adversaries, brief, contributor_text
 from jrr.randomness import SecureRandom, SeededRandom, shuffled
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
+LONG = {family: f"{WORDS[name]} ({name})" for family, name in NAMES.items()}
 FAMILIES = ("auto", *NAMES)
 
 
@@ -77,7 +79,12 @@ def demo(
             )
     seconds = time.perf_counter() - start
     facts = summary(result, seconds)
-    written = _write(result, facts, over_http, out)
+    how = "They answered in one process."
+    if over_http:
+        how = "They answered over HTTP" + (
+            ", with cards that three parties dealt together." if committee else "."
+        )
+    written = _write(result, facts, how, committee, out)
     if as_json:
         print_json(facts)
         return
@@ -85,7 +92,7 @@ def demo(
     chosen = result.outcomes[result.chosen]
     low, high = chosen.estimate.interval()
     inside = "inside" if low[1] <= result.truth <= high[1] else "outside"
-    screen.print(f"Chosen: {chosen.mechanism!r}; the truth is {inside} its 95% interval.")
+    screen.print(f"Chosen: {brief(chosen.mechanism)}; the truth is {inside} its 95% interval.")
     if cap is None:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
     screen.print(f"{written} ({seconds:.1f} seconds)" if over_http else written)
@@ -146,13 +153,18 @@ def summary(result: Survey, seconds: float) -> dict[str, Any]:
     }
 
 
-def _write(result: Survey, facts: dict[str, Any], over_http: bool, out: Path) -> str:
+def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out: Path) -> str:
     """The report; without matplotlib it has no picture."""
     out.mkdir(parents=True, exist_ok=True)
+    chosen = result.outcomes[result.chosen]
+    estimate, (low, high) = facts["estimate"], facts["interval"]
     parts = [
         page.paragraph(
-            f"{result.n:,} people were asked, {100 * result.truth:g}% would truthfully say yes. "
-            + ("They answered over HTTP." if over_http else "They answered in one process.")
+            f"{result.n:,} people were asked, {100 * result.truth:g}% of whom would truthfully say "
+            f"yes. {how} Every device changed its answer at random before sending it. The result "
+            f"by {LONG[result.chosen]}: {_percent(estimate)} yes, with an error of "
+            f"±{100 * facts['stderr']:.2f} percentage points; the truth lies between "
+            f"{_percent(low)} and {_percent(high)} in 95 of 100 such surveys."
         )
     ]
     said = f"Report: {out / 'report.html'}"
@@ -165,23 +177,29 @@ def _write(result: Survey, facts: dict[str, Any], over_http: bool, out: Path) ->
         said += f"; no picture: {error}"
     rows = [
         {
-            "": NAMES[family],
-            "estimate": float(outcome.estimate.frequencies[1]),
-            "standard error": float(outcome.estimate.stderr[1]),
-            "95% from": float(outcome.estimate.interval()[0][1]),
-            "to": float(outcome.estimate.interval()[1][1]),
+            "the same people, asked by": LONG[family],
+            "estimate": _percent(outcome.estimate.frequencies[1]),
+            "standard error (points)": f"{100 * outcome.estimate.stderr[1]:.2f}",
+            "95% interval": " to ".join(_percent(end[1]) for end in outcome.estimate.interval()),
         }
         for family, outcome in result.outcomes.items()
     ]
-    parts += [page.table(rows), "<h2>What each adversary can learn</h2>"]
     parts += [
-        page.paragraph(adversary.sentence)
-        for adversary in adversaries(result.outcomes[result.chosen].plan)
+        page.table(rows),
+        page.paragraph(OUTSIDE.replace("`--postprocess`", "Postprocessing")),
     ]
-    parts.append("<h2>Numbers</h2>")
-    parts.append(page.table([{key: value for key, value in facts.items() if key != "interval"}]))
+    parts.append("<h2>What contributors are told</h2>")
+    told = contributor_text(chosen.plan, committee=committee)
+    parts += [page.paragraph(line) for line in told.splitlines()]
+    parts.append("<h2>What somebody can learn of one contributor</h2>")
+    learners = adversaries(chosen.plan, committee=committee)
+    parts += [page.paragraph(adversary.sentence) for adversary in learners]
     page.write_page(out / "report.html", "A survey that learns nobody's secret", parts)
     return said
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
 
 
 def _table(result: Survey, over_http: bool) -> Table:
@@ -193,7 +211,7 @@ def _table(result: Survey, over_http: bool) -> Table:
     )
     for heading in ("", "estimate", "standard error", "95% interval", "variance / RR's"):
         table.add_column(heading, justify="left" if not heading else "right")
-    plain = result.outcomes["rr"].plan.stderr(result.truth)
+    plain = float(result.outcomes["rr"].estimate.stderr[1])
     for family, name in NAMES.items():
         estimate = result.outcomes[family].estimate
         low, high = estimate.interval()
@@ -204,6 +222,6 @@ def _table(result: Survey, over_http: bool) -> Table:
             f"{100 * estimate.frequencies[1]:.2f}%",
             f"±{100 * error:.2f}",
             f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",
-            f"{(result.outcomes[family].plan.stderr(result.truth) / plain) ** 2:.3f}",
+            f"{(error / plain) ** 2:.3f}",
         )
     return table

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -12,7 +11,10 @@ from jrr import checks, postprocess
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
 from jrr.estimate import Estimate
-from jrr.explain import show_epsilon
+from jrr.explain import OUTSIDE, brief, show_epsilon
+from jrr.mechanisms.rr import RR
+from jrr.plan import DELTA
+from jrr.shuffling import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
 
 if TYPE_CHECKING:
     from jrr.tables import Header, Result
@@ -84,7 +86,8 @@ def estimate(
 
         everybody = {"everybody": result.estimate}
         groups = {group.name: group.estimate for group in result.groups}
-        draw_estimate(result.header.names, everybody | groups, plot, level, top)
+        asked = result.header.question or ""
+        draw_estimate(result.header.names, everybody | groups, plot, level, top, asked)
     document = as_document(result, level, postprocess)
     if as_json:
         print_json(document)
@@ -113,6 +116,11 @@ def as_document(result: "Result", level: float, step: str | None) -> dict[str, A
         "carded": result.n_carded,
         "estimate": result.estimate.to_dict(level),
     }
+    if header.shuffled and isinstance(m, RR):
+        document["behind_shuffler"] = {
+            "epsilon": _behind_shuffler(m, result.estimate.n),
+            "delta": DELTA,
+        }
     if header.declined is not None:
         document["answered"] = among_answered(result.estimate, header, level)
     if step is not None:
@@ -129,6 +137,13 @@ def as_document(result: "Result", level: float, step: str | None) -> dict[str, A
     return document
 
 
+def _behind_shuffler(mechanism: RR, n: int) -> float:
+    """By the law of the counts, or for very many reports by the closed form, which is larger."""
+    if n <= MOST_SCANNED:
+        return shuffled_epsilon(mechanism, DELTA, n)
+    return amplified_epsilon(mechanism.epsilon(), n, DELTA)
+
+
 def among_answered(estimate: Estimate, header: "Header", level: float) -> dict[str, Any]:
     """Shares among those who did not decline: a ratio of two estimates.
 
@@ -136,14 +151,18 @@ def among_answered(estimate: Estimate, header: "Header", level: float) -> dict[s
     """
     assert header.declined is not None  # the caller asks only then
     at = header.names.index(header.declined)
-    low, high = (np.clip(end, 0, 1) for end in estimate.interval((1 + level) / 2))
+    low, high = estimate.interval((1 + level) / 2)
     declined = estimate.frequencies[at]
-    if not max(declined, high[at]) < 1:
+    if not high[at] < 1:
         return {}
+    most, least = 1 - low[at], 1 - high[at]  # who answered
     return {
         name: {
             "share": float(estimate.frequencies[v] / (1 - declined)),
-            "interval": [float(low[v] / (1 - low[at])), float(high[v] / (1 - high[at]))],
+            "interval": [
+                float(low[v] / (most if low[v] > 0 else least)),
+                float(high[v] / (least if high[v] > 0 else most)),
+            ],
         }
         for v, name in enumerate(header.names)
         if v != at
@@ -157,7 +176,7 @@ def _print(
     n, carded = result.estimate.n, result.n_carded
     about = f"{header.question}: " if header.question else ""
     kept = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
-    screen.print(f"{about}{n:,} reports{kept}, {header.mechanism!r}\n")
+    screen.print(f"{about}{n:,} reports{kept}, {brief(header.mechanism)}\n")
     screen.print(_shares(result.estimate, header.names, level, top))
     if "answered" in document:
         for name, share in document["answered"].items():
@@ -166,6 +185,9 @@ def _print(
                 f"Among those who answered, {name}: {100 * share['share']:.2f}% "
                 f"({100 * low:.2f}% to {100 * high:.2f}%, at least {100 * level:g}%)"
             )
+    everything = (result.estimate, *(group.estimate for group in result.groups))
+    if any(((one.frequencies < 0) | (one.frequencies > 1)).any() for one in everything):
+        screen.print(OUTSIDE)
     for step, shares in document.get("postprocessed", {}).items():
         for name, share in list(zip(header.names, shares, strict=True))[:top]:
             screen.print(f"After {step}, {name}: {100 * share:.2f}%")
@@ -190,6 +212,12 @@ def _print(
         screen.print(
             f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees the "
             "report."
+        )
+    if "behind_shuffler" in document:
+        behind = document["behind_shuffler"]
+        screen.print(
+            f"To whoever sees nothing but all of these reports, shuffled by somebody honest: ε "
+            f"{show_epsilon(behind['epsilon'])}, except with chance {behind['delta']:g}."
         )
 
 

@@ -18,7 +18,7 @@ from jrr.cli.options import (
     survey_options,
 )
 from jrr.errors import JrrError
-from jrr.explain import adversaries, deals, show_epsilon
+from jrr.explain import adversaries, brief, deals, show_epsilon
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.unary import Unary
@@ -191,7 +191,7 @@ def _table(title: str) -> Table:
 def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     request = made.request
     screen.print()
-    screen.print(f"Chosen: {made.mechanism!r}")
+    screen.print(f"Chosen: {brief(made.mechanism)}")
     for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
     if deals(made.mechanism) and request.dealer_epsilon is None:

@@ -167,6 +167,11 @@ class Mechanism(ABC):
         fewest = self.fewest_decks(tally.n_carded)
         if decks is None:
             decks = max(fewest, len(tally.decks))
+            if tally.decks and "" not in tally.decks and fewest > len(tally.decks):
+                raise JrrError(
+                    f"reports with a card must be at most {moments.deck} for each of the "
+                    f"{len(tally.decks)} decks named, got {tally.n_carded}: is one there twice?"
+                )
         decks = checks.integer("decks", decks, fewest)
         if isinstance(tally, WeightedTally):
             if not tally.carded.weight + tally.cardless.weight > 0:

@@ -274,7 +274,10 @@ def _underperformance(
     rows: Sequence[Row], x: str, key: str, title: str, label: str, *, logarithmic: bool
 ) -> "Figure":
     figure, panels = _panels(["ri", "r"], "{}", columns=2)
-    names = {"ri": "RI: excess of MSE over RR's at n₁/n = 1/2", "r": "R: share of frequencies"}
+    names = {
+        "ri": "RI: excess of MSE over RR's\nat n₁/n = 1/2",
+        "r": "R: share of frequencies",
+    }
     for metric, axes in panels:
         axes.set_title("")
         for value, colour in zip(_values(rows, key), _PALETTE, strict=False):
