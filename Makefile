@@ -37,6 +37,7 @@ docs: .venv/.ready ## write docs/cli.md and the pictures anew
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png
+	$(BIN)/jrr plan -n 10000 -e 0.1 -M 5 --curve docs/everything.png > build/docs/plan.txt
 	$(BIN)/python -c "from jrr.attacks import draw_attacks; draw_attacks('docs/attacks')"
 	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
 

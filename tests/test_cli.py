@@ -65,6 +65,31 @@ def test_no_cap_must_be_asked_for_and_is_marked() -> None:
     assert document["guarantees"]["dealer"] == "unbounded"
 
 
+def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> None:
+    """ε beside the other views, how tight it is, the law of the loss and its curve."""
+    law, curve = tmp_path / "law.json", tmp_path / "curve.png"
+    options = ("-n", "1000", "-e", "0.5", "-M", "2", "--delta", "1e-5")
+    result = jrr("plan", *options, "--losses", str(law), "--curve", str(curve), "--json")
+    document = last_json(result)
+    full = document["everything"]
+    assert full["delta"] == 1e-5
+    assert document["guarantees"]["cards"] <= full["at_least"] <= full["epsilon"]
+    assert full["epsilon"] <= document["guarantees"]["dealer"]
+    rows = {row["name"]: row["everything"] for row in document["compare"]}
+    assert rows["DRR"] == full["epsilon"] < rows["JRR (optimal)"]
+    assert rows["RR"] == pytest.approx(0.5, rel=1e-4)
+    written = json.loads(law.read_text())
+    assert written["mechanism"] == document["mechanism"]
+    assert sum(written["cases"][0]["first"]) == pytest.approx(1.0, abs=1e-9)
+    assert curve.stat().st_size > 10_000
+    text = jrr("plan", *options).stdout
+    assert "everything" in text
+    assert "do reach ε" in " ".join(text.split())
+    refused = jrr("plan", "-k", "5", "--mechanism", "oue", "--losses", str(tmp_path / "no.json"))
+    assert refused.returncode == 2
+    assert "losses must be for RR, JRR or DRR" in refused.stderr
+
+
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:
     reach = last_json(jrr("plan", "-e", "0.1", "--margin", "0.02", "--json"))["reach"]
     assert reach["required_n"] > 10_000

@@ -9,9 +9,10 @@ from jrr import checks
 from jrr.algorithm1 import algorithm1
 from jrr.errors import JrrError
 from jrr.estimate import quantile
-from jrr.everything import everything
+from jrr.everything import Losses, everything, loss_distribution
 from jrr.everything.planning import best_everything
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
@@ -88,11 +89,26 @@ class Plan:
 
     def everything(self, delta: float = DELTA) -> float:
         """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
-        known = 0 if isinstance(self.mechanism, RR) else self.request.colluders
-        bound = _everything(self.mechanism, delta, known)
+        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        losses = self.losses
+        bound = everything(self.mechanism, delta) if losses is None else losses.epsilon(delta)
         if self.delta is None or delta < self.delta:
             return bound
         return min(bound, self.request.epsilon)  # planning may have looked closer
+
+    def everything_at_least(self, delta: float = DELTA) -> float:
+        """An ε that some answers of the others do reach at δ: how tight `everything` is."""
+        losses = self.losses
+        low = 0.0 if losses is None else losses.epsilon_low(delta)
+        return min(low, self.everything(delta))
+
+    @property
+    def losses(self) -> Losses | None:
+        """The law of the loss in the view "everything"; None where it is not known."""
+        if not isinstance(self.mechanism, RR | JRR | DRR):
+            return None
+        known = 0 if isinstance(self.mechanism, RR) else self.request.colluders
+        return _losses(self.mechanism, known)
 
     def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
@@ -263,10 +279,10 @@ def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
 _best_everything = lru_cache(maxsize=64)(best_everything)  # it takes seconds
 
 
-@lru_cache(maxsize=64)
-def _everything(mechanism: Mechanism, delta: float, colluders: int) -> float:
+@lru_cache(maxsize=8)
+def _losses(mechanism: Mechanism, colluders: int) -> Losses:
     """Kept: it takes a second, and tables and texts ask for the same."""
-    return everything(mechanism, delta, colluders=colluders)
+    return loss_distribution(mechanism, colluders=colluders)
 
 
 def check_margin(margin: object) -> float:

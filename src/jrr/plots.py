@@ -1,6 +1,7 @@
 """Pictures of plans and results. Needs the extra [plots]; draws to files, never to screens."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -70,6 +71,42 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes.set_title(
         f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
         f"{request.colluders} colluders (view: {plan.view}); dealer cap: {cap}",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8)
+    return save(figure, path)
+
+
+def draw_losses(plan: Plan, path: str | Path) -> Path:
+    """δ against ε in the view "everything", of every mechanism whose law is known."""
+    figure = new_figure(7.2, 4.4)
+    axes = figure.subplots()
+    asked, faint = plan.request.epsilon, 1e-12
+    far = asked
+    grid = [float(epsilon) for epsilon in np.linspace(0.5 * asked, 3 * asked + 0.1, 240)]
+    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    for row in plan.compare([0.5]):
+        if row.mechanism is None or row.name not in kinds:
+            continue
+        losses = replace(plan, mechanism=row.mechanism).losses
+        if losses is None:
+            continue
+        colour = COLOURS[kinds[row.name]]
+        high = [losses.delta(epsilon) for epsilon in grid]
+        low = [losses.delta_low(epsilon) for epsilon in grid]
+        axes.plot(grid, high, color=colour, linewidth=2, label=row.name)
+        if low != high:
+            axes.plot(grid, low, ":", color=colour, linewidth=1)
+        far = max([far, *(e for e, delta in zip(grid, high, strict=True) if delta > faint)])
+    axes.axvline(asked, color="black", linewidth=1, linestyle="--", label="ε asked for")
+    axes.set_yscale("log")
+    axes.set_ylim(faint, 1)
+    axes.set_xlim(grid[0], 1.02 * far)
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ: chance of a larger loss (dotted: is reached)")
+    axes.set_title(
+        f"A collector who knows everybody else's answer and {plan.request.colluders} cards; "
+        f"n = {plan.request.n:,}",
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)

@@ -1,13 +1,16 @@
 """`jrr plan`: which mechanism, how accurate, how private."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from jrr import checks
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
@@ -19,11 +22,13 @@ from jrr.cli.options import (
 )
 from jrr.errors import JrrError
 from jrr.explain import adversaries, brief, deals, show_epsilon
+from jrr.files import write_whole
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.unary import Unary
 from jrr.plan import Plan, check_margin, required_epsilon, required_n
 
+FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
 
 
@@ -39,14 +44,18 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
     show_default=True,
     help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
 )
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw error against frequency.")
+@click.option("--plot", type=FILE, help="Draw error against frequency.")
+@click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
+@click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
 def plan(
     margin: float | None,
     others: bool,
     delta: float,
     view: str,
-    plot: str | None,
+    plot: Path | None,
+    curve: Path | None,
+    losses: Path | None,
     as_json: bool,
     **survey: Any,
 ) -> None:
@@ -69,6 +78,12 @@ def plan(
         from jrr.plots import draw_plan
 
         draw_plan(made, plot)
+    if curve:
+        from jrr.plots import draw_losses
+
+        draw_losses(made, curve)
+    if losses:
+        _write_losses(made, losses)
     if as_json:
         document = as_document(made, delta) | ({"reach": reach} if reach else {})
         if others:
@@ -87,8 +102,9 @@ def plan(
         )
     if others:
         print_alternatives(screen, found, made.request.n, delta)
-    if plot:
-        screen.print(f"Picture: {plot}")
+    for name, file in (("Picture", plot), ("Picture", curve), ("Law of the loss", losses)):
+        if file:
+            screen.print(f"{name}: {file}")
 
 
 def as_document(made: Plan, delta: float) -> dict[str, Any]:
@@ -104,7 +120,11 @@ def as_document(made: Plan, delta: float) -> dict[str, Any]:
         "frequency": request.frequency,
         "mechanism": made.mechanism.to_dict(),
         "guarantees": dict(made.guarantees),
-        "everything": {"epsilon": made.everything(delta), "delta": delta},
+        "everything": {
+            "epsilon": made.everything(delta),
+            "at_least": made.everything_at_least(delta),
+            "delta": delta,
+        },
         "stderr": made.stderr(),
         "compare": [
             {
@@ -119,6 +139,13 @@ def as_document(made: Plan, delta: float) -> dict[str, Any]:
             for row in made.compare()
         ],
     }
+
+
+def _write_losses(made: Plan, path: Path) -> None:
+    if made.losses is None:
+        raise checks.refusal("losses", str(path), "for RR, JRR or DRR: no law is known of others")
+    document = {"mechanism": made.mechanism.to_dict(), **made.losses.to_dict()}
+    write_whole(path, json.dumps(document) + "\n")
 
 
 def _everything(made: Plan, mechanism: Mechanism, delta: float) -> float:
@@ -194,6 +221,11 @@ def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     screen.print(f"Chosen: {brief(made.mechanism)}")
     for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
+    if made.losses is not None and made.losses.compositions != "all":
+        screen.print(
+            "Of the view everything this is an upper bound, whatever the others answer; some of "
+            f"their answers do reach ε = {made.everything_at_least(delta):.4g}."
+        )
     if deals(made.mechanism) and request.dealer_epsilon is None:
         screen.print(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "
