@@ -13,7 +13,7 @@ from jrr import DRR, JRR, OLH, OUE, RR, Mechanism, plan
 from jrr.errors import JrrError
 from jrr.plan import guarantees
 from jrr.protocol.campaign import MOST, Campaign, check_address, hash_of, read_campaign
-from jrr.protocol.creation import campaign_from, plan_for, planned_for
+from jrr.protocol.creation import campaign_from, more_people, plan_for, planned_for
 
 DEALER, COLLECTOR = "https://dealer.example", "https://collector.example:8443/here"
 
@@ -155,6 +155,74 @@ def test_less_than_what_holds_cannot_be_promised_and_more_can(view: str) -> None
 def test_what_is_no_campaign(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(JrrError, match=words):
         campaign(**changes)
+
+
+def parties(*addresses: str) -> dict[str, Any]:
+    return {
+        "kind": "committee",
+        "threshold": 1,
+        "parties": [
+            {"url": url, "link": f"p.example:{7000 + at}", "certificate": f"certificate {at}"}
+            for at, url in enumerate(addresses)
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("collector", "others"),
+    [
+        ("https://a.example", ["https://a.example"]),
+        ("https://a.example", ["https://A.example:443/deal"]),
+        ("https://a.example:443/collect", ["https://a.example"]),
+        ("http://127.0.0.1:80", ["http://127.0.0.1"]),
+        ("https://a.example", ["https://b.example", "https://c.example", "https://a.example"]),
+        ("https://a.example", ["https://b.example", "https://c.example", "https://B.example/x"]),
+    ],
+    ids=str,
+)
+def test_one_server_is_not_two(collector: str, others: list[str]) -> None:
+    """Whoever runs both has the view `dealer`; at one address it surely is one."""
+    committee = len(others) > 1
+    dealer = parties(*others) if committee else {"kind": "server", "url": others[0]}
+    dealing = "enrol" if committee else "arrival"
+    words = "party must be at another" if committee else "dealer must be at another"
+    with pytest.raises(JrrError, match=words):
+        campaign(collector=collector, dealer=dealer, dealing=dealing)
+
+
+def test_ports_of_one_host_are_apart() -> None:
+    """Demonstrations and tests are on one machine."""
+    at = "http://127.0.0.1:80"
+    assert campaign(collector=f"{at}01", dealer={"kind": "server", "url": f"{at}00"}).deals
+    assert campaign(
+        collector=f"{at}00", dealer=parties(f"{at}01", f"{at}02", f"{at}03"), dealing="enrol"
+    ).deals
+
+
+@pytest.mark.parametrize(
+    ("dealer", "words"),
+    [
+        (parties("https://a", "https://b"), "parties must be 3 to 16, got 2"),
+        (parties() | {"parties": [{"url": "https://a"}] * 3}, "of url, link and certificate"),
+        ({"kind": "server", "link": "x"}, "dealer must be of kind and url, got kind, link"),
+    ],
+    ids=str,
+)
+def test_refusals_are_in_words(dealer: dict[str, Any], words: str) -> None:
+    with pytest.raises(JrrError, match=words) as error:
+        campaign(dealer=dealer, dealing="enrol")
+    assert "{" not in str(error.value)
+
+
+def test_rounds_have_numbers() -> None:
+    three = campaign(rounds=3)
+    assert [three.check_round(number) for number in range(3)] == [0, 1, 2]
+    for wrong in (-1, 3, "0", None, True):
+        with pytest.raises(JrrError, match=r"round must be a whole number in 0\.\.2"):
+            three.check_round(wrong)
+    assert campaign().check_round(0) == 0
+    with pytest.raises(JrrError, match="round must be 0: the campaign has one round, got round=7"):
+        campaign().check_round(7)
 
 
 def test_mechanisms_without_cards_have_no_dealer() -> None:
@@ -312,9 +380,12 @@ def test_fewer_people_than_the_promise_needs_are_refused() -> None:
     made = campaign(DRR(21, truth=0.5, own=0.1), dealing="enrol", capacity=30)
     assert made.for_people(21) == made.mechanism
     assert made.for_people(30).moments.deck == 30
-    for n in (20, 2, 31, 0, -1, 21.0, True, "21", None):
+    for n in (20, 2, 0):
+        with pytest.raises(JrrError, match=f"{n} have enrolled, at least 21 are needed"):
+            made.for_people(n)
+    for wrong in (31, -1, 21.0, True, "21", None):
         with pytest.raises(JrrError, match="n must be"):
-            made.for_people(n)  # type: ignore[arg-type]
+            made.for_people(wrong)  # type: ignore[arg-type]
     # An honest document about a mechanism that would lose its privacy with more people.
     uneven = campaign(DRR(20, truth=0.5, own=0.1, deck=(15, 5)), dealing="enrol")
     with pytest.raises(JrrError, match="even where n is fixed by enrolment"):
@@ -329,6 +400,22 @@ def test_planning_for_enrolment_takes_a_number_at_or_below_the_fewest() -> None:
     for wrong in (1, 0, -1, 2.0, True):
         with pytest.raises(JrrError):
             planned_for(wrong, "enrol")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("people", "dealing", "more"), [(12, "enrol", 13), (3, "enrol", 13), (9, "arrival", 12)]
+)
+def test_how_many_people_would_have_cards(people: int, dealing: str, more: int) -> None:
+    options: dict[str, Any] = {"colluders": 2, "dealer_epsilon": 3.0}
+    assert plan_for(people, dealing, 1.0, **options).mechanism.moments.deck is None
+    assert more_people(people, dealing, 1.0, **options) == more
+    assert plan_for(more, dealing, 1.0, **options).mechanism.moments.deck is not None
+
+
+def test_what_never_has_cards_has_none_for_more_people() -> None:
+    assert more_people(12, "enrol", 1.0, mechanism="rr") is None
+    assert more_people(12, "enrol", 1.0, colluders=2, dealer_epsilon=1.0) is None
+    assert more_people(10**12, "arrival", 1.0, mechanism="rr") is None
 
 
 def test_a_campaign_from_a_plan() -> None:

@@ -308,6 +308,40 @@ def test_nothing_is_asked_of_anybody_before_the_arguments_are_right() -> None:
         assert seen == []
 
 
+def test_nobody_is_asked_what_could_not_be_sent() -> None:
+    asked = campaign(covariates={"region": ("n", "s")})
+    fine = {"region": "n"}
+    for covariates, number, words in (
+        ({}, 0, "covariates must be exactly those of the campaign: region"),
+        ({"region": "w"}, 0, "covariate region must be one of 'n', 's'"),
+        (fine | {"more": "x"}, 0, "covariates must be exactly"),
+        (fine, 1, "the campaign has one round"),
+    ):
+        steps = contributor.check_ready(asked, covariates, number, 30.0)
+        error, seen = talk(steps, servers(asked))
+        assert words in str(error)
+        assert seen == []
+    for state, words in (("new", "not open yet"), ("closed", "no more answers")):
+        status = Reply(200, json.dumps({"state": state, "n": None}).encode())
+        error, _ = talk(
+            contributor.check_ready(asked, fine, 0, 30.0), servers(asked, status=status)
+        )
+        assert isinstance(error, ProtocolError)
+        assert words in str(error)
+    found, seen = talk(contributor.check_ready(asked, fine, 0, 30.0), servers(asked))
+    assert found is None
+    assert [call.address.partition(asked.hash)[2] for call in calls(seen)] == ["/status"]
+
+
+@pytest.mark.parametrize(("status", "before"), [(201, False), (200, True)])
+def test_a_receipt_says_whether_the_report_was_there_before(status: int, before: bool) -> None:
+    asked = campaign()
+    body = b'{"round":0,"carded":true}'
+    say = servers(asked, reports=Reply(status, b"{}"))
+    receipt, _ = talk(contributor.send(asked, body, 1.0), say)
+    assert receipt.before is before
+
+
 def test_rounds_use_their_own_card_and_name() -> None:
     asked = campaign(DRR(20, truth=2**-52, k=2), rounds=3)  # reports its card
     reply = Reply(200, json.dumps({"n": 20, "cards": [0, 1, 0]}).encode())
@@ -350,6 +384,26 @@ def test_after_enrolment_both_servers_must_name_the_same_number() -> None:
         error, seen = talk(steps, servers(asked, cards, status=status))
         assert isinstance(error, JrrError), (cards, status)
         assert not any(isinstance(step, Save) for step in seen)
+
+
+def test_before_the_cards_are_dealt_one_is_told_to_enrol() -> None:
+    asked = campaign(DRR(21, truth=0.5, own=0.1), dealing="enrol", capacity=60)
+    closed = Reply(200, b'{"state":"closed","n":null}')
+    early = Reply(200, b'{"state":"new","n":null}')
+    for steps in (
+        contributor.contribute(asked, SECRET, 1, LIMITS),
+        contributor.check_ready(asked, {}, 0, 30.0),
+    ):
+        error, _ = talk(steps, servers(asked, Reply(404), status=early))
+        assert isinstance(error, ProtocolError)
+        assert "enrol first (--enrol)" in str(error)
+        assert "come again when the cards are dealt" in str(error)
+    error, _ = talk(contributor.check_ready(asked, {}, 0, 30.0), servers(asked, status=closed))
+    assert "the campaign is closed" in str(error)
+    found, _ = talk(
+        contributor.check_ready(asked, {}, 0, 30.0), servers(asked, status=announced(31))
+    )
+    assert found is None
 
 
 def test_without_a_card_the_chances_are_those_of_the_deck_that_was_dealt() -> None:

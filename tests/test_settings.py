@@ -14,8 +14,9 @@ from sqlalchemy import inspect
 from jrr.cli.app import run
 from jrr.errors import JrrError
 from jrr.services import database
+from jrr.services.certificates import check_pair, make_certificate
 from jrr.services.database import connect, prepare
-from jrr.services.settings import Settings, load
+from jrr.services.settings import PORTS, Settings, load
 
 HASH = "0" * 64
 ROLES = ("dealer", "collector")
@@ -42,6 +43,15 @@ def test_file_then_environment_then_options(tmp_path: Path) -> None:
     assert (found.port, found.host) == (3, "::1")
 
 
+def test_every_role_has_a_port_of_its_own(tmp_path: Path) -> None:
+    certificate = {"JRR_PARTY_LINK_CERTIFICATE": "c.pem", "JRR_PARTY_LINK_KEY": "c.key"}
+    ports = {role: load(role, None, given(role) | certificate).port for role in PORTS}
+    assert ports == PORTS == {"dealer": 8000, "collector": 8001, "party": 8002}
+    config = tmp_path / "collector.toml"
+    config.write_text("port = 9000\n")
+    assert load("collector", config, given()).port == 9000
+
+
 def test_what_others_are_told_is_not_for_us() -> None:
     environment = given() | {"JRR_DEALER_NONSENSE": "x", "JRR_COLLECTORS": "x", "PATH": "x"}
     assert load("collector", None, environment).database == "sqlite:///x.db"
@@ -57,8 +67,8 @@ def test_an_operators_token_in_the_same_shell_does_not_stop_a_server(role: str) 
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        (given(PORTS="1"), "got .'ports'."),
-        (given(ROLE="dealer"), "got .'role'."),
+        (given(PORTS="1"), "got ports"),
+        (given(ROLE="dealer"), "got role"),
         (given(PORT="x"), "port must be a number"),
         (given(PORT=""), "port must be a number"),
         (given(PORT="65536"), "port must be"),
@@ -86,8 +96,8 @@ def test_environments_that_are_refused(environment: dict[str, str], words: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour = 1", "got .'colour'."),
-        ("[server]\nport = 1", "got .'server'."),
+        ("colour = 1", "link_port, port, tls_certificate, tls_key, got colour"),
+        ("[server]\nport = 1", "got server"),
         ("port = '1'", "port must be a number"),
         ("port = true", "port must be"),
         ("port = 1.0", "port must be a number"),
@@ -269,7 +279,8 @@ def test_a_newer_database_is_refused(
         (["--database", "sqlite:///{0}/a.db", "--host", "203.0.113.1"], "free to listen on"),
         (["--database", "sqlite:///{0}/b.db", "--host", "no such host"], "host"),
         (["--database", "sqlite:///{0}/c.db", "--port", "99999"], "port must be"),
-        (["--config", "{0}/missing.toml"], "missing.toml"),
+        (["--config", "{0}/missing.toml"], "config must be readable"),
+        (["--config", "{0}"], ""),
         (["--config", "{0}/notes.txt"], "TOML"),
     ],
     ids=str,
@@ -302,3 +313,39 @@ def test_a_server_that_cannot_start_says_so_in_one_line(
     assert captured.err.count("\n") == 1
     assert words in captured.err
     assert notes.read_bytes() == before
+
+
+@pytest.mark.parametrize("role", ["collector", "party"])
+def test_a_certificate_and_the_key_of_another(
+    role: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("tls", "link")[role == "party"]
+    mine, _ = make_certificate(tmp_path / "mine")
+    _, other = make_certificate(tmp_path / "other")
+    environment = given(role, DATABASE=f"sqlite:///{tmp_path}/x.db", PORT="0")
+    prefix = f"JRR_{role.upper()}_{names.upper()}"
+    for key in (other, tmp_path / "missing.key", mine):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv(f"{prefix}_CERTIFICATE", str(mine))
+        monkeypatch.setenv(f"{prefix}_KEY", str(key))
+        assert run(["serve", role]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""  # nobody was told an address
+        assert captured.err.startswith(f"jrr: error: {names}_certificate and {names}_key must be")
+        assert key.name in captured.err
+        assert captured.err.count("\n") == 1
+
+
+def test_a_certificate_and_its_own_key(tmp_path: Path) -> None:
+    public, secret = make_certificate(tmp_path / "mine")
+    check_pair("both", public, secret)
+    (tmp_path / "text.pem").write_text("no certificate")
+    with pytest.raises(JrrError, match="both must be a certificate in PEM and its own key"):
+        check_pair("both", tmp_path / "text.pem", secret)
+    for directory in (".", "", tmp_path):
+        with pytest.raises(JrrError, match="no directory"):
+            make_certificate(directory)

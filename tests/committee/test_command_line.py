@@ -231,6 +231,24 @@ def test_members_files_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         assert run(["mpc", "group", str(file), "--index", index, *options[2:]]) == 2
 
 
+def test_a_certificate_that_is_not_there_or_has_another_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jrr.cli.app import run
+
+    base = ["mpc", "group", str(group_file(tmp_path, 3)), "--index", "0"]
+    own, other = identity(0), identity(1)
+    for certificate_file, key, words in (
+        ("nope.pem", own.key, "certificate and key must be files that exist, got 'nope.pem'"),
+        (own.certificate, "nope.key", "certificate and key must be files that exist"),
+        (own.certificate, other.key, "certificate and key must be a certificate in PEM and its"),
+    ):
+        assert run([*base, "--certificate", certificate_file, "--key", key]) == 2
+        err = capsys.readouterr().err
+        assert words in err
+        assert err.count("\n") == 1
+
+
 def test_one_certificate_for_two_members_is_refused_at_once(tmp_path: Path) -> None:
     """As a campaign refuses it: one person would sit on two chairs."""
     from jrr.cli.app import run

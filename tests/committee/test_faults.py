@@ -152,7 +152,7 @@ def test_too_few_people_are_refused_by_all() -> None:
     campaign = campaign_of(peers(3), DRR(6, truth=0.5, own=0.1))
     ended = together(parts_of(campaign))
     for one in ended:
-        assert "n must be a whole number in 6..1000, got n=5" in one.reason
+        assert "5 have enrolled, at least 6 are needed" in one.reason
 
 
 # A bad network ----------------------------------------------------------------------------------

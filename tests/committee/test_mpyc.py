@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -27,23 +28,34 @@ from tests.committee.memory import (
 from tests.statistics_rules import OFF, P_VALUE
 
 PROGRAM = Path(__file__).with_name("mpyc_program.py")
-DEADLINE = 120.0  # seconds; a dead party would leave the others waiting for ever
+DEADLINE, TRIES = 60.0, 3  # seconds
 DEALS = 3_000
 DECK = (1, 1, 2)
 
 
 def ask(**asked: Any) -> Any:
-    """Three processes of MPyC on this machine."""
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), "-M3", "-B", str(free_port()), "--no-log"],
-        env=os.environ | {"JRR_TEST_ASKED": json.dumps({"prime": PRIME, **asked})},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """Three processes of MPyC on this machine.
+
+    A port that somebody else takes in between leaves them waiting for ever: try again.
+    """
+    for _ in range(TRIES):
+        process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), "-M3", "-B", str(free_port()), "--no-log"],
+            env=os.environ | {"JRR_TEST_ASKED": json.dumps({"prime": PRIME, **asked})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            out, error = process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            continue
+        assert process.returncode == 0, error
+        return json.loads(out)
+    raise AssertionError("MPyC did not finish")
 
 
 @pytest.mark.parametrize("deck", [(1, 1, 2, 2), (1, 2, 3, 1, 2, 3, 1)], ids=str)

@@ -30,6 +30,7 @@ from tests.e2e import (
 )
 
 MECHANISM = DRR(20, truth=0.5, own=0.1)
+DEAF = "http://127.0.0.1:9"  # nobody listens there
 Say = Callable[[str, str, bytes], bytes]
 
 
@@ -272,7 +273,7 @@ def test_a_document_that_promises_more_than_holds(tmp_path: Path) -> None:
     box: list[bytes] = []
     with pretender(lambda method, path, body: http_reply(200, box[0])) as url:
         honest = Campaign(
-            "Do you?", ("no", "yes"), MECHANISM, {"kind": "server", "url": url}, url, capacity=20
+            "Do you?", ("no", "yes"), MECHANISM, {"kind": "server", "url": DEAF}, url, capacity=20
         )
         document = json.loads(honest.to_bytes())
         document["guarantees"]["cards"] = 0.01

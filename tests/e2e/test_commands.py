@@ -106,7 +106,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
     assert made["mechanism"]["mechanism"] == "DRR"
     assert made["guarantees"]["cards"] <= 0.5
     assert (campaign.labels, campaign.dealing) == (("never", "sometimes"), dealing)
-    assert "Do you?" in campaign.consent
+    assert campaign.consent.startswith("Your own device changes your answer")
 
     assert jrr("invite", str(file), "--count", "4", "--json", cwd=tmp_path, env=tokens) == {
         "invitations": 4,
@@ -135,9 +135,10 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
 
     region = ("--covariate", "region=south", "--answer-from", "-")
     receipts = at_once([contribute(at, *region) for at in range(3)], ["sometimes\n"] * 3, tmp_path)
-    assert receipts == [{"campaign": campaign.hash, "round": 0, "carded": True}] * 3
+    facts = {"campaign": campaign.hash, "round": 0, "carded": True}
+    assert receipts == [facts | {"earlier": False}] * 3
     again = jrr(*contribute(0), *region, cwd=tmp_path, said="never\n")
-    assert again == receipts[0]
+    assert again == facts | {"earlier": True}
 
     shown = jrr("campaign", "show", str(file), "--json", cwd=tmp_path, env=tokens)
     assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (3, 3)
@@ -148,7 +149,8 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
     assert shown["estimate"]["final"] is True
     for name in ("reports.parquet", "reports.csv"):
         base = ("campaign", "export", str(file), "-o", name, "--json")
-        assert jrr(*base, cwd=tmp_path, env=tokens) == {"reports": name}
+        beside = {"header": f"{name}.json"} if name.endswith(".csv") else {}
+        assert jrr(*base, cwd=tmp_path, env=tokens) == {"reports": name} | beside
     estimated = jrr("estimate", "reports.csv", "--json", cwd=tmp_path)
     for name in ("n", "counts", "frequencies", "stderr"):
         assert _found(estimated, name) == shown["estimate"]["estimate"][name]
@@ -395,3 +397,41 @@ def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
     assert process.returncode == 0
     with pytest.raises(JrrError, match="cannot be reached"):
         Admin(sides["dealer"]["url"], sides["dealer"]["token"]).get("/healthz")
+
+
+def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
+    """The printed lines are run as they are, by a shell, and somebody has answered."""
+    port = free_port()
+    process = subprocess.Popen(
+        [*RUN, "serve", "both", "--folder", str(tmp_path / "servers"), "--port", str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean({"PATH": "/usr/bin:/bin"}),  # without an installed jrr
+    )
+    try:
+        assert process.stdout is not None
+        lines = []
+        while not (line := process.stdout.readline()).startswith("Both listen"):
+            assert line, process.communicate()
+            lines.append(line)
+        work = tmp_path / "work"
+        work.mkdir()
+        done = subprocess.run(
+            ["sh", "-e", "-c", "".join(lines)],
+            cwd=work,
+            env=clean({"PATH": "/usr/bin:/bin", "XDG_STATE_HOME": str(tmp_path / "state")}),
+            input="yes\n",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        assert "Received (answered with a card)" in done.stdout
+        assert "collector: open, 100 invited, 1 report" in done.stdout
+        assert len(list((tmp_path / "state" / "jrr").glob("*.report"))) == 1
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0

@@ -27,6 +27,14 @@ from jrr.cli.simulate import command as simulate
 from jrr.errors import JrrError, MissingExtraError
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+GOES_ON = (  # commands that keep what is done; all others begin anew
+    ("contribute",),
+    ("reproduce",),
+    ("campaign", "open"),
+    ("campaign", "deal"),
+    ("campaign", "close"),
+    ("mpc", "deal"),
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -80,9 +88,7 @@ def run(arguments: Sequence[str]) -> int:
     except JrrError as error:
         return _say(str(error), REFUSED)
     except (click.Abort, KeyboardInterrupt):
-        return _say(
-            "interrupted; nothing is half-written, and the same command goes on", INTERRUPTED
-        )
+        return _say(f"interrupted; nothing is half-written{_going_on(arguments)}", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read us has gone; without this the interpreter complains once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -92,6 +98,13 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError:
         return _say("not enough memory for these arguments", FAILED)
     return code if isinstance(code, int) else 0
+
+
+def _going_on(arguments: Sequence[str]) -> str:
+    """What the same command would do next, where it does not begin anew."""
+    words = tuple(word for word in arguments if not word.startswith("-"))
+    goes_on = words[:1] in GOES_ON or words[:2] in GOES_ON
+    return ", and the same command goes on" if goes_on else ""
 
 
 def _say(message: str, code: int) -> int:

@@ -1,5 +1,6 @@
 """`jrr audit`: tries to refute a privacy claim, of a mechanism here or of any program."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from click.core import ParameterSource
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
+from jrr.explain import brief
 from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
@@ -80,6 +82,11 @@ def command(
         subject = _subject(mechanism, view, with_cards, survey["colluders"], rounds)
         if claimed is None:
             claimed = _claim(mechanism, view, survey["colluders"])
+            if math.isinf(claimed):
+                raise JrrError(
+                    f"view {view} must have a bound to refute, and {brief(mechanism)} has none: "
+                    "leave --no-dealer-cap out, or give --claimed"
+                )
     with bar("auditing", as_json) as progress:
         found = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
     if plot is not None:

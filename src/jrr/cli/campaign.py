@@ -1,18 +1,25 @@
 """`jrr campaign`: create, open, close, show and export campaigns."""
 
+import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jrr import checks
-from jrr.cli.operators import FILE, operator_of, operator_options, say
+from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import console, dealer_cap, json_option, print_json, survey_options
 from jrr.errors import JrrError
-from jrr.explain import consent as consent_text
-from jrr.explain import show_epsilon
+from jrr.explain import OUTSIDE, brief, contributor_text, show_epsilon
 from jrr.files import write_whole_bytes
+
+if TYPE_CHECKING:
+    from jrr.plan import Plan
+    from jrr.services.operator import Operator
+
+CARDLESS = ("rr", "sue", "oue", "olh")  # families of which nothing deals cards
 
 
 @click.group()
@@ -49,7 +56,9 @@ def campaign() -> None:
 @click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north,south.")
 @click.option("--min-cell", type=int, default=20, show_default=True, help="Smallest group shown.")
-@click.option("--consent-file", type=FILE, help="Consent text; default: that of jrr explain.")
+@click.option(
+    "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
+)
 @click.option("--consent-version", default="1", show_default=True)
 @click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -100,7 +109,16 @@ def create(
     survey["k"] = len(answers)
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
     made = creation.plan_for(n, dealing, epsilon, dealer_epsilon=cap, **survey)
-    text = consent_text(made, question) if consent_file is None else _text(consent_file)
+    if (dealer or party) and survey["mechanism"] in CARDLESS:
+        raise checks.refusal("mechanism", survey["mechanism"], "one with cards for who deals them")
+    if (dealer or party) and made.mechanism.moments.deck is None:
+        more = creation.more_people(n, dealing, epsilon, dealer_epsilon=cap, **survey)
+        raise _no_cards(made, n, more)
+    text = (
+        contributor_text(made, committee=bool(party))
+        if consent_file is None
+        else _text(consent_file)
+    )
     document = creation.campaign_from(
         made,
         question,
@@ -118,11 +136,9 @@ def create(
         min_cell=min_cell,
         rounds=rounds,
     )
-    if (dealer or party) and not document.deals:
-        raise JrrError(
-            "--dealer and --party must be left out: the best mechanism here, "
-            f"{document.mechanism!r}, deals no cards"
-        )
+    _, end = document.times
+    if end is not None and end <= datetime.now(UTC):
+        raise checks.refusal("closes", closes, "a time in the future")
     write_whole_bytes(out, document.to_bytes())
     facts = {
         "campaign": document.hash,
@@ -136,7 +152,7 @@ def create(
         print_json(facts)
         return
     screen = console()
-    screen.print(f"Campaign {document.hash} in {out}: {document.mechanism!r}")
+    screen.print(f"Campaign {document.hash} in {out}: {brief(document.mechanism)}")
     screen.print(f"Link for contributors: {facts['link']}", soft_wrap=True)
     for view in ("report", "cards", "dealer"):
         screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
@@ -154,7 +170,7 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
     """Install the document at the servers and open it (or its enrolment)."""
     operator = operator_of(**options)
     operator.install()
-    say(as_json, {"campaign": operator.campaign.hash} | operator.open(n))
+    say_servers(as_json, operator.campaign, operator.open(n))
 
 
 @campaign.command()
@@ -163,17 +179,38 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
 def deal(as_json: bool, **options: Any) -> None:
     """End enrolment and deal to exactly those who enrolled."""
     operator = operator_of(**options)
-    say(as_json, {"campaign": operator.campaign.hash, "n": operator.deal()})
+    n = operator.deal()
+    if as_json:
+        print_json({"campaign": operator.campaign.hash, "n": n})
+    else:
+        console().print(f"Dealt to {n:,} people.")
 
 
 @campaign.command()
 @operator_options
 @click.option("--decks", type=int, help="Decks dealt: for a collector on its own.")
+@click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 @json_option
-def close(decks: int | None, as_json: bool, **options: Any) -> None:
-    """Close for good: the dealer burns the cards, the collector takes no more reports."""
+@click.pass_context
+def close(
+    context: click.Context,
+    /,
+    decks: int | None,
+    yes: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Close for good: the dealer burns the cards, the collector takes no more reports.
+
+    Asks first on a terminal, since nothing opens a campaign again.
+    """
     operator = operator_of(**options)
-    say(as_json, {"campaign": operator.campaign.hash} | operator.close(decks))
+    # A script is not asked: nobody would answer.
+    asks = not yes and not as_json and sys.stdin.isatty()
+    if asks and not click.confirm(f"Close “{operator.campaign.question}” for good?", err=True):
+        console().print("Nothing was closed.")
+        context.exit(1)
+    say_servers(as_json, operator.campaign, operator.close(decks))
 
 
 @campaign.command()
@@ -185,31 +222,31 @@ def close(decks: int | None, as_json: bool, **options: Any) -> None:
 def show(level: float, round_number: int, by: str | None, as_json: bool, **options: Any) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
-    facts = {"campaign": operator.campaign.hash} | operator.show()
-    if operator.collector is not None and facts["collector"]["reports"]:
-        facts["estimate"] = operator.estimate(round_number, checks.level(level), by)
+    asked, level = operator.campaign, checks.level(level)
+    asked.check_round(round_number)
+    if by is not None:
+        checks.one_of("by", by, tuple(asked.covariates))
+    servers = operator.show()
+    facts = {"campaign": asked.hash} | servers
+    few = None if operator.collector is None else _too_few(operator, servers, round_number)
+    if few is not None:
+        facts["too_few"] = {"reports": few, "min_cell": asked.min_cell}
+    elif operator.collector is not None:
+        facts["estimate"] = operator.estimate(round_number, level, by)
     if as_json:
         print_json(facts)
         return
+    say_servers(False, asked, servers)
     screen = console()
-    screen.print(f"Campaign {operator.campaign.hash}: {operator.campaign.question}")
-    if not operator.campaign.invitations:
+    if not asked.invitations:
         screen.print("NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations.", style="bold")
-    for server in facts:
-        if server not in ("campaign", "estimate"):
-            counts = ", ".join(f"{k} {v}" for k, v in facts[server].items() if k != "campaign")
-            screen.print(f"{server}: {counts}")
+    if few is not None:
+        screen.print(
+            f"{counted(few, 'report', 'reports')} in round {round_number}: too few to estimate "
+            f"from ({asked.min_cell} are needed, or one when the campaign is closed)."
+        )
     if "estimate" in facts:
-        final = "final" if facts["estimate"]["final"] else "so far"
-        groups = [{"name": "everybody"} | facts["estimate"]["estimate"]]
-        for found in groups + facts["estimate"].get("groups", []):
-            for label, share, (low, high) in zip(
-                facts["estimate"]["labels"], found["frequencies"], found["interval"], strict=True
-            ):
-                screen.print(
-                    f"{found['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
-                    f"{100 * high:.2f}%, {100 * level:g}%, {final})"
-                )
+        _print_estimate(facts["estimate"], level)
 
 
 @campaign.command()
@@ -225,7 +262,9 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
     operator = operator_of(**options)
+    operator.campaign.check_round(round_number)
     data = operator.export("parquet", round_number)
+    written = {"reports": str(out)}
     if out.suffix == ".parquet":
         write_whole_bytes(out, data)
     else:
@@ -235,12 +274,63 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
             whole = Path(folder) / "reports.parquet"
             whole.write_bytes(data)
             tables.convert(whole, out, force=force)
-    say(as_json, {"reports": str(out)})
+        written["header"] = f"{out}.json"
+    if as_json:
+        print_json(written)
+    else:
+        beside = f"; it needs {written['header']} beside it" if "header" in written else ""
+        console().print(f"Reports: {out}{beside}", soft_wrap=True)
+
+
+def _no_cards(made: "Plan", people: int, more: int | None) -> JrrError:
+    """Why somebody who deals must be left out, and what would have cards."""
+    n, colluders = made.request.n, counted(made.request.colluders, "colluder", "colluders")
+    reason = (
+        "--dealer and --party must be left out: nothing with cards is more accurate than "
+        f"{brief(made.mechanism)} for {n:,} people and {colluders}"
+    )
+    if n != people:  # see creation.planned_for
+        reason += (
+            f" (enrolment of {people:,} or more is planned for {n:,}, whose uneven deck hides less "
+            "than all larger ones)"
+        )
+    return JrrError(reason if more is None else f"{reason}; with -n {more} there would be cards")
+
+
+def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -> int | None:
+    """How many reports there are, where they are too few to be shown; None where not."""
+    found = servers["collector"]
+    reports: int = found["by_round"][round_number]
+    least = 1 if found["state"] == "closed" else operator.campaign.min_cell
+    return reports if reports < least else None
+
+
+def _print_estimate(found: dict[str, Any], level: float) -> None:
+    screen = console()
+    final = "final" if found["final"] else "so far"
+    outside = False
+    everybody = {"name": "everybody"} | found["estimate"]
+    for group in (everybody, *found.get("groups", [])):
+        for label, share, (low, high) in zip(
+            found["labels"], group["frequencies"], group["interval"], strict=True
+        ):
+            screen.print(
+                f"{group['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
+                f"{100 * high:.2f}%, {100 * level:g}%, {final})"
+            )
+        outside |= any(not 0 <= share <= 1 for share in group["frequencies"])
+    if outside:
+        screen.print(OUTSIDE)
+    small = found.get("groups_too_small", 0)
+    if small:
+        screen.print(f"{counted(small, 'group is', 'groups are')} too small to be shown.")
 
 
 def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
     from jrr.committee.schedule import default_threshold
 
+    if not 3 <= len(given) <= 16:
+        raise JrrError(f"--party must be given 3 to 16 times, got it {len(given)} times")
     parties = []
     for text in given:
         parts = text.split(",")
@@ -267,3 +357,5 @@ def _text(file: Path) -> str:
         return file.read_text("utf-8")
     except UnicodeDecodeError:
         raise JrrError(f"consent_file must be a text in UTF-8, got {file}") from None
+    except OSError as error:
+        raise checks.refusal("consent_file", str(file), f"readable ({error.strerror})") from None

@@ -1,12 +1,18 @@
 """`jrr contribute`: one person's answer, perturbed on this device."""
 
+import shlex
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from jrr import checks
 from jrr.cli.options import console, json_option, print_json
+from jrr.errors import JrrError
 from jrr.explain import show_epsilon
+
+if TYPE_CHECKING:
+    from jrr.protocol.campaign import Campaign
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -82,8 +88,12 @@ def contribute(
         else:
             screen.print("Cards fetched and kept." if there else "There are no cards to be had.")
         return
+    campaign.check_round(round_number)
     receipt = person.resume(round_number)
+    earlier = receipt is not None
     if receipt is None:
+        given = _attributes(campaign, covariate)
+        person.check_ready(given, round_number)
         if answer_from is None:
             screen.print(campaign.question)
             screen.print(campaign.consent)
@@ -102,10 +112,36 @@ def contribute(
             answer = click.prompt("Your answer", type=click.Choice(campaign.labels))
         else:
             answer = answer_from.read().strip()
-        given = dict(text.partition("=")[::2] for text in covariate)
         receipt = person.answer(answer, given, round_number)
     if as_json:
-        print_json({"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded})
+        facts = {"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded}
+        print_json(facts | {"earlier": earlier})
+        return
+    card = f"answered {'with' if receipt.carded else 'without'} a card"
+    if not earlier:
+        screen.print(f"Received ({card}). Thank you.")
+    elif receipt.before:
+        screen.print(
+            f"Your earlier report stands ({card}) and was received: nothing new was asked or sent."
+        )
     else:
-        card = "with" if receipt.carded else "without"
-        screen.print(f"Received (answered {card} a card). Thank you.")
+        screen.print(f"Your earlier report ({card}) is received now; nothing new was asked.")
+
+
+def _attributes(campaign: "Campaign", given: tuple[str, ...]) -> dict[str, str]:
+    """The public attributes, of which none may be missing."""
+    from jrr.protocol.messages import known_values
+
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise checks.refusal("covariate", text, "as region=north")
+        found[name.strip()] = value.strip()
+    for name, values in campaign.covariates.items():
+        if name not in found:
+            raise JrrError(
+                f"covariate {name} must be given, as --covariate {shlex.quote(name)}="
+                f"{shlex.quote(values[0])}: one of {known_values(campaign, name)}"
+            )
+    return found

@@ -196,8 +196,8 @@ def _print(
         screen.print(_shares(group.estimate, header.names, level, top))
     if result.hidden:
         screen.print(
-            f"{result.hidden} groups with {result.hidden_reports:,} reports in all are too small "
-            "to be shown on their own (--min-cell)."
+            f"{result.hidden} {'group' if result.hidden == 1 else 'groups'} with "
+            f"{result.hidden_reports:,} reports in all, too small to be shown alone (--min-cell)."
         )
     _print_differences(screen, result, level)
     epsilon = document["guarantees"]

@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
+from jrr import checks
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import show_epsilon
+from jrr.explain import brief, show_epsilon
 from jrr.randomness import SeededRandom
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -39,7 +40,7 @@ def deal(
     made = make_plan(**survey)
     if made.mechanism.moments.deck is None:
         raise JrrError(
-            f"mechanism must deal cards, but the best plan here is {made.mechanism!r}: "
+            f"mechanism must deal cards, but the best plan here is {brief(made.mechanism)}: "
             "perturb without cards"
         )
     from jrr import tables
@@ -65,7 +66,7 @@ def deal(
         print_json(document)
         return
     console().print(
-        f"{decks * made.request.n:,} cards in {out}: {made.mechanism!r}\n"
+        f"{decks * made.request.n:,} cards in {out}: {brief(made.mechanism)}\n"
         f"ε {show_epsilon(made.guarantees['cards'])} against the collector and "
         f"{made.request.colluders} colluders, {show_epsilon(made.guarantees['dealer'])} against "
         "dealer and collector together. Keep the file from the collector."
@@ -159,7 +160,7 @@ def perturb(
         )
         return
     screen = console()
-    screen.print(f"{target}: {m!r}")
+    screen.print(f"{target}: {brief(m)}")
     screen.print(
         f"ε {show_epsilon(guarantees['report'])} of one report alone, "
         f"{show_epsilon(guarantees['cards'])} against the collector and {header.colluders} "
@@ -210,6 +211,8 @@ def keys(name: Path, force: bool, as_json: bool) -> None:
     """Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports."""
     from jrr.tables import seal
 
+    if not name.name or name.is_dir():
+        raise checks.refusal("name", str(name), "a file's name without its ending, no directory")
     private, public = seal.make_keys(name, force)
     if as_json:
         print_json({"private": str(private), "public": str(public)})
@@ -227,6 +230,8 @@ def _listed(labels: str | None, file: Path | None) -> tuple[str, ...] | None:
             lines = file.read_text("utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise JrrError(f"labels_file must be a text in UTF-8, got {file}") from None
+        except OSError as error:
+            raise checks.refusal("labels_file", str(file), f"readable ({error.strerror})") from None
         return tuple(line.strip() for line in lines if line.strip())
     return None
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ def invite(
     count = checks.integer("count", count, 1, 10_000_000)
     if out.exists():
         raise checks.refusal("out", str(out), "a file that does not exist yet (or use --from)")
+    operator.install()
+    operator.check_inviting(count)
     made = new_invitations(count)
     link = f"{operator.campaign.collector}/v1/campaigns/{operator.campaign.hash}"
     text = io.StringIO()
@@ -52,10 +55,10 @@ def invite(
     rows.writerows([entry, link] for entry in made)
     write_whole(out, text.getvalue(), private=True)
     try:
-        operator.install()
         operator.invite(made)
     except JrrError as error:
-        raise JrrError(f"{error}; when that is mended: jrr invite --from {out}") from None
+        again = shlex.join(["jrr", "invite", str(options["file"]), "--from", str(out)])
+        raise JrrError(f"{error}; {out} is kept: when that is mended, {again}") from None
     say(as_json, {"invitations": count, "file": str(out)})
 
 

@@ -68,9 +68,11 @@ def group(
     """
     from jrr.committee.group import deal_among
     from jrr.committee.link import Identity
+    from jrr.services.certificates import check_pair
 
     name, threshold, peers = _members(file)
     index = checks.integer("index", index, 0, len(peers) - 1)
+    check_pair("certificate and key", certificate, key)
     place = asyncio.run(
         deal_among(
             index,

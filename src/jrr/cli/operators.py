@@ -1,6 +1,7 @@
 """What commands of operators share: the campaign's file, tokens, and how results are said."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
+_COUNTED = {  # by the names of the servers' replies
+    "n": ("person dealt to", "people dealt to"),
+    "invited": ("invited", "invited"),
+    "seats": ("seat taken", "seats taken"),
+    "members": ("enrolled", "enrolled"),
+    "reports": ("report", "reports"),
+    "decks": ("deck", "decks"),
+}
 
 
 def operator_options(command: F) -> F:
@@ -79,6 +88,47 @@ def read_campaign(file: Path) -> "Campaign":
     if not file.is_file():
         raise checks.refusal("file", str(file), "a campaign's document that exists")
     return Campaign.from_bytes(file.read_bytes())
+
+
+def say_servers(as_json: bool, campaign: "Campaign", facts: dict[str, Any]) -> None:
+    """What each server says of a campaign: one line of JSON, or of words per server."""
+    if as_json:
+        print_json({"campaign": campaign.hash} | facts)
+        return
+    screen = console()
+    screen.print(f"Campaign {campaign.hash}: {campaign.question}")
+    for server, found in facts.items():
+        screen.print(f"{server}: {in_words(campaign, found)}")
+
+
+def in_words(campaign: "Campaign", found: dict[str, Any] | str) -> str:
+    """A server's state, and the counts that there are."""
+    if isinstance(found, str):
+        return _state(campaign, found)
+    parts = [_state(campaign, found["state"])]
+    for name, (one, many) in _COUNTED.items():
+        count = found.get(name)
+        if count is not None:
+            parts.append(counted(count, one, many))
+    return ", ".join(parts)
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number and what it counts."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _state(campaign: "Campaign", state: str) -> str:
+    """A state by the clock: an open campaign takes nothing before and after its times."""
+    opens, closes = campaign.times
+    now = datetime.now(UTC)
+    if state in ("new", "closed"):
+        return state
+    if closes is not None and now >= closes:
+        return f"over since {campaign.closes}"
+    if opens is not None and now < opens:
+        return f"{state}, from {campaign.opens}"
+    return state
 
 
 def say(as_json: bool, facts: dict[str, Any]) -> None:

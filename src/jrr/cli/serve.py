@@ -2,6 +2,8 @@
 
 import hashlib
 import secrets
+import shlex
+import shutil
 import sys
 import time
 from contextlib import suppress
@@ -10,6 +12,7 @@ from pathlib import Path
 import click
 
 from jrr.cli.options import console, json_option, print_json
+from jrr.services.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -24,12 +27,12 @@ def serve() -> None:
     """
 
 
-def _options(command: click.Command) -> click.Command:
+def _options(command: click.Command, port: int) -> click.Command:
     for option in (
         click.Option(["--config"], type=FILE, help="TOML file with settings."),
         click.Option(["--database"], help="sqlite:///file.db or postgresql://…"),
         click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
-        click.Option(["--port"], type=int, help="Port; 0 takes a free one.  [default: 8000]"),
+        click.Option(["--port"], type=int, help=f"Port; 0 takes a free one.  [default: {port}]"),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -90,7 +93,7 @@ def party(**options: object) -> None:
 
 
 for server_command in (dealer, collector, party):
-    _options(server_command)
+    _options(server_command, PORTS[str(server_command.name)])
 
 
 @serve.command()
@@ -104,7 +107,7 @@ for server_command in (dealer, collector, party):
 @click.option(
     "--port",
     type=click.IntRange(1, 65534),
-    default=8001,
+    default=PORTS["dealer"],
     show_default=True,
     help="The dealer's port; the collector has the next one.",
 )
@@ -133,18 +136,30 @@ def both(folder: Path, port: int, as_json: bool) -> None:
             )
         else:
             print(f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}")
+            for line in _first_survey(dealer.url, collector.url):
+                print(line)
             print(
-                'jrr campaign create -n 100 -e 1 --question "Have you taken bribes?" '
-                f"--dealer {dealer.url} --collector {collector.url}"
-            )
-            print("jrr invite campaign.json --count 100 && jrr campaign open campaign.json")
-            print(
-                "Both listen; the lines above, in another terminal, begin a survey. Ctrl-C stops."
+                "Both listen; the lines above, in another terminal and an empty directory, make a "
+                "survey and its first answer. Ctrl-C stops."
             )
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             while dealer.process.poll() is None and collector.process.poll() is None:
                 time.sleep(0.2)
+
+
+def _first_survey(dealer: str, collector: str) -> list[str]:
+    """Commands for a shell: a campaign, its invitations, and somebody who answers."""
+    last = "tail -n 1 invitations.csv | cut -d ,"
+    jrr = "jrr" if shutil.which("jrr") else f"{shlex.quote(sys.executable)} -m jrr.cli"
+    return [
+        f'{jrr} campaign create -n 100 -e 1 --question "Have you taken bribes?" '
+        f"--dealer {dealer} --collector {collector}",
+        f"{jrr} invite campaign.json --count 100",
+        f"{jrr} campaign open campaign.json",
+        f"JRR_INVITATION=$({last} -f 1) {jrr} contribute $({last} -f 2) --limit 1",
+        f"{jrr} campaign show campaign.json",
+    ]
 
 
 @serve.command()

@@ -1,21 +1,27 @@
 """`jrr simulate`: how a planned survey would come out, many times."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from jrr import checks
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import deals
+from jrr.explain import brief, deals
+from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import even_deck
 from jrr.paper.catalogue import DATA_SETS, SENSITIVE
 from jrr.randomness import SeededRandom
-from jrr.simulate import simulate
+from jrr.simulate import as_generator, simulate
+from jrr.variance import Floats
 
 LEVELS = (0.025, 0.5, 0.975)
+CELLS = 2_000_000  # counts simulated at a time: a fraction of a second
 
 
 @click.command("simulate")
@@ -29,7 +35,10 @@ LEVELS = (0.025, 0.5, 0.975)
 @click.option("--runs", type=int, default=10_000, show_default=True, help="Surveys to simulate.")
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
 @json_option
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     yes: float,
     counts: str | None,
     question: str | None,
@@ -46,6 +55,7 @@ def command(
     jrr simulate -e 1 --question HIV
     """  # noqa: D301 - click reads the \b
     if question is not None:
+        _alone(context)
         known = {entry.name: entry for entry in (*SENSITIVE, *DATA_SETS)}
         entry = known[checks.one_of("question", question, tuple(known))]
         survey["n"], counts = entry.n, f"{entry.n - entry.ones},{entry.ones}"
@@ -53,7 +63,9 @@ def command(
     n, k = made.request.n, made.request.k
     true = _parsed(counts) if counts is not None else _with_share(yes, n, k)
     rng = None if seed is None else SeededRandom(seed)
-    estimates = simulate(made.mechanism, true, runs, rng)[:, 1]
+    runs = checks.integer("runs", runs, 1)
+    with bar("simulating", as_json) as progress:
+        estimates = _estimates(made.mechanism, true, runs, rng, progress)
     people = sum(true)
     quantiles = [float(value) / people for value in np.quantile(estimates, LEVELS)]
     truth = true[1] / people
@@ -78,7 +90,7 @@ def command(
     screen = console()
     missing = f" ({n - people:,} of {n:,} do not report)" if people < n else ""
     low, middle, high = (100 * value for value in quantiles)
-    screen.print(f"{made.mechanism!r}, {runs:,} surveys of {people:,} people{missing}")
+    screen.print(f"{brief(made.mechanism)}, {runs:,} surveys of {people:,} people{missing}")
     screen.print(f"true share of answer 1:  {100 * truth:.3f}%")
     screen.print(f"mean estimate:           {100 * mean:.3f}%")
     screen.print(f"median, central 95%:     {middle:.2f}%, {low:.2f}% to {high:.2f}%")
@@ -86,6 +98,30 @@ def command(
     screen.print(f"root mean square error:  {100 * simulated:.4f} points")
     if made.request.dealer_epsilon is None and deals(made.mechanism):
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
+
+
+def _alone(context: click.Context) -> None:
+    """Refuse what a real question brings with it: its people and their answers."""
+    for name, option in (("n", "-n"), ("k", "-k"), ("yes", "--yes"), ("counts", "--counts")):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise JrrError(f"{option} must be left out with --question, which has its own people")
+
+
+def _estimates(
+    mechanism: Mechanism,
+    true: list[int],
+    runs: int,
+    rng: Rng,
+    progress: Callable[[int, int | None], None],
+) -> Floats:
+    """Estimated counts of answer 1, some surveys at a time: numpy cannot be interrupted."""
+    generator = as_generator(rng)
+    each = max(1, CELLS // mechanism.k)
+    parts = []
+    for done in range(0, runs, each):
+        parts.append(simulate(mechanism, true, min(each, runs - done), generator)[:, 1].copy())
+        progress(min(done + each, runs), runs)
+    return np.concatenate(parts)
 
 
 def _parsed(counts: str) -> list[int]:

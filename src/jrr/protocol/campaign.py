@@ -24,6 +24,7 @@ from jrr.plan import guarantees
 VERSION = 1
 _DEALERS = {"none": (), "server": ("url",), "committee": ("parties", "threshold")}
 _HERE = ("localhost", "127.0.0.1", "::1")
+_PORTS = {"http": 80, "https": 443}  # where an address names none
 ENROL, ARRIVAL = "enrol", "arrival"
 MOST = 1 << 20  # bytes of a document
 _FIELDS = {
@@ -85,6 +86,7 @@ class Campaign:
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
         _check_dealer(self.dealer, self.deals)
+        self._check_apart()
         if self.dealer["kind"] == "committee" and self.dealing != ENROL:
             raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
         for name, values in self.covariates.items():
@@ -117,6 +119,18 @@ class Campaign:
             return [party["url"] for party in self.dealer["parties"]]
         return [self.dealer["url"]] if self.deals else []
 
+    def _check_apart(self) -> None:
+        """Whoever answers at one address for two of them has the view `dealer`, not its own."""
+        where = {_origin(self.collector): "the collector's"}
+        one_of_many = self.dealer["kind"] == "committee"
+        for number, address in enumerate(self.dealers):
+            who = "party" if one_of_many else "dealer"
+            other = where.get(_origin(address))
+            if other is not None:
+                allowed = f"at another host or port than {other}: one server must not be both"
+                raise checks.refusal(who, address, allowed)
+            where[_origin(address)] = f"party {number}'s"
+
     @property
     def times(self) -> tuple[datetime | None, datetime | None]:
         """When it opens and closes."""
@@ -135,13 +149,20 @@ class Campaign:
         """
         return self.guarantee("cards" if self.invitations or not self.deals else "dealer")
 
+    def check_round(self, number: object) -> int:
+        """The number of a round that there is."""
+        if self.rounds == 1 and (type(number) is not int or number != 0):
+            raise checks.refusal("round", number, "0: the campaign has one round")
+        return checks.integer("round", number, 0, self.rounds - 1)
+
     def for_people(self, n: int) -> Mechanism:
         """The mechanism dealt to n people; refused where it would break the promise."""
         if self.dealing == ARRIVAL or not self.deals:
             return self.mechanism
         document = self.mechanism.to_dict()
         least = checks.integer("n", document["n"], 2)
-        checks.integer("n", n, least, self.capacity)
+        if checks.integer("n", n, 0, self.capacity) < least:
+            raise JrrError(f"{n} have enrolled, at least {least} are needed for the guarantee")
         if n == least:
             return self.mechanism
         document["n"] = n
@@ -272,14 +293,22 @@ def check_address(argument: str, value: object) -> str:
     return value
 
 
+def _origin(address: str) -> tuple[str, str | None, int]:
+    """Who answers at a checked address, however it is written: scheme, host and port."""
+    parts = urlsplit(address)
+    port = parts.port if parts.port is not None else _PORTS[parts.scheme]
+    return parts.scheme, parts.hostname, port
+
+
 def _check_dealer(dealer: object, deals: bool) -> None:
     if not isinstance(dealer, Mapping):
         raise checks.refusal("dealer", dealer, "an object")
     kind = checks.one_of("dealer kind", dealer.get("kind"), tuple(_DEALERS))
     if (kind == "none") == deals:
-        raise checks.refusal("dealer", dict(dealer), "one exactly where there are cards")
+        raise checks.refusal("dealer kind", kind, "another than none exactly where there are cards")
     if set(dealer) != {"kind", *_DEALERS[kind]}:
-        raise checks.refusal("dealer", sorted(dealer), f"a kind and {_DEALERS[kind]}")
+        fields = " and ".join(("kind", *_DEALERS[kind]))
+        raise JrrError(f"dealer must be of {fields}, got {', '.join(map(str, dealer))}")
     if kind == "server":
         check_address("dealer", dealer["url"])
     if kind == "committee":
@@ -287,12 +316,14 @@ def _check_dealer(dealer: object, deals: bool) -> None:
 
 
 def _check_parties(parties: object, threshold: object) -> None:
-    if not isinstance(parties, list | tuple) or not 3 <= len(parties) <= 16:
+    if not isinstance(parties, list | tuple):
         raise checks.refusal("parties", parties, "a list of 3 to 16 parties")
+    if not 3 <= len(parties) <= 16:
+        raise JrrError(f"parties must be 3 to 16, got {len(parties)}")
     checks.integer("threshold", threshold, 1, (len(parties) - 1) // 2)
     for party in parties:
         if not isinstance(party, Mapping) or set(party) != {"url", "link", "certificate"}:
-            raise checks.refusal("parties", party, "of url, link and certificate")
+            raise JrrError("parties must each be of url, link and certificate")
         check_address("party", party["url"])
         _text("party certificate", party["certificate"], 10_000)
         check_link(party["link"])

@@ -7,7 +7,7 @@ The true value is used once, to make the report, and is in nothing that is yield
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -23,6 +23,11 @@ from jrr.protocol.campaign import ENROL, Campaign, check_address, hash_of, read_
 from jrr.protocol.deck import card_from_json
 from jrr.protocol.identity import collector_role, dealer_roles, pseudonym
 
+NEW, CLOSED = "new", "closed"  # states of a collector that takes no answers
+_NO_ANSWERS = {
+    NEW: "the campaign is not open yet: come again later",
+    CLOSED: "the campaign is closed: no more answers are taken",
+}
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
 
 
@@ -71,6 +76,7 @@ class Receipt:
     campaign: str
     round: int
     carded: bool
+    before: bool = field(default=False, compare=False)  # it had the report already
 
 
 class ProtocolError(JrrError):
@@ -154,6 +160,23 @@ def enrol(
             raise _refused("the dealer", reply)
 
 
+def check_ready(
+    campaign: Campaign,
+    covariates: Mapping[str, str] | None,
+    round_number: int,
+    patience: float,
+) -> Generator[Step, Reply | None, None]:
+    """Refuse, before anybody is asked for an answer, what could not be sent with it."""
+    campaign.check_round(round_number)
+    messages.check_covariates(campaign, dict(covariates or {}))
+    if campaign.deals and campaign.dealing == ENROL:
+        yield from _announced(campaign, patience)
+        return
+    state = (yield from _status(campaign, patience)).get("state")
+    if state in _NO_ANSWERS:
+        raise ProtocolError(_NO_ANSWERS[state])
+
+
 def contribute(
     campaign: Campaign,
     secret: bytes,
@@ -171,7 +194,7 @@ def contribute(
     hand: cards that were fetched before.
     """
     checks.integer("value", value, 0, campaign.mechanism.k - 1)
-    checks.integer("round", round_number, 0, campaign.rounds - 1)
+    campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
     check_limits(campaign, limits)
@@ -208,7 +231,7 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
         raise _unreachable(address, reply, patience)
     if reply.status not in (200, 201):
         raise _refused("the collector", reply)
-    return Receipt(campaign.hash, document["round"], document["carded"])
+    return Receipt(campaign.hash, document["round"], document["carded"], reply.status == 200)
 
 
 def split_link(link: object) -> tuple[str, str]:
@@ -317,9 +340,20 @@ def _cardless(campaign: Campaign, patience: float) -> Generator[Step, Reply | No
 
 def _announced(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, Mechanism]:
     """The mechanism for as many people as the collector says were dealt cards."""
+    document = yield from _status(campaign, patience)
+    if document.get("n") is None:
+        if document.get("state") == CLOSED:
+            raise ProtocolError(_NO_ANSWERS[CLOSED])
+        raise ProtocolError(
+            "the collector takes no answers yet and has not said how many people are dealt cards: "
+            "enrol first (--enrol), if you have not, and come again when the cards are dealt"
+        )
+    return _mechanism(campaign, document["n"], "the collector")
+
+
+def _status(campaign: Campaign, patience: float) -> Generator[Step, Reply | None, dict[str, Any]]:
     path = f"{campaign_path(campaign.hash)}/status"
-    document = _object((yield from _get(campaign.collector, path, patience)).body, "the collector")
-    return _mechanism(campaign, document.get("n"), "the collector")
+    return _object((yield from _get(campaign.collector, path, patience)).body, "the collector")
 
 
 def _mechanism(campaign: Campaign, n: object, who: str) -> Mechanism:

@@ -9,6 +9,8 @@ from jrr.errors import JrrError
 from jrr.plan import Plan, plan
 from jrr.protocol.campaign import ARRIVAL, ENROL, Campaign
 
+_DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
+
 
 def planned_for(people: int, dealing: str, k: int = 2) -> int:
     """The n to plan for, so that the guarantee holds for the decks that will be dealt.
@@ -61,6 +63,28 @@ def campaign_from(
         covariates={name: tuple(values) for name, values in (covariates or {}).items()},
         **more,
     )
+
+
+def more_people(people: int, dealing: str, epsilon: float, **options: Any) -> int | None:
+    """A number of people, larger than this one, whose plan deals cards; None where none is found.
+
+    Between a number that has them and half of it, the search takes cards to be for all larger
+    numbers; decks that do not come out even may spoil that, but never what is returned.
+    """
+
+    def deals(n: int) -> bool:
+        made = plan_for(n, dealing, epsilon, **options)
+        return made.mechanism.moments.deck is not None
+
+    tried = (people << times for times in range(1, _DOUBLINGS + 1))
+    found = next((n for n in tried if n <= _MOST and deals(n)), None)
+    if found is None:
+        return None
+    without = max(people, found // 2)
+    while found - without > 1:
+        middle = (found + without) // 2
+        found, without = (middle, without) if deals(middle) else (found, middle)
+    return found
 
 
 def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:

@@ -118,12 +118,17 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
 def check_covariates(campaign: Campaign, given: object) -> str:
     """Exactly the covariates that the campaign declares, each with a declared value."""
     if not isinstance(given, Mapping) or set(given) != set(campaign.covariates):
-        raise JrrError(f"covariates must be exactly {sorted(campaign.covariates)}")
+        declared = ", ".join(sorted(campaign.covariates)) or "none"
+        raise JrrError(f"covariates must be exactly those of the campaign: {declared:.200}")
     for name, value in given.items():
         if value not in campaign.covariates[name]:
-            allowed = f"one of {list(campaign.covariates[name])!r:.200}"
-            raise JrrError(f"covariate {name} must be {allowed}")
+            raise JrrError(f"covariate {name} must be one of {known_values(campaign, name)}")
     return _json(dict(given)).decode()
+
+
+def known_values(campaign: Campaign, name: str) -> str:
+    """The values of a covariate, in words."""
+    return f"{', '.join(map(repr, campaign.covariates[name])):.200}"
 
 
 def roles(campaign: Campaign) -> list[str]:

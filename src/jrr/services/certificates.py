@@ -2,6 +2,7 @@
 
 import datetime
 import secrets
+import ssl
 from pathlib import Path
 
 from cryptography import x509
@@ -11,13 +12,30 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from jrr import checks
+from jrr.errors import JrrError
 from jrr.files import write_whole
 
 DAYS = 3650
 
 
+def check_pair(names: str, certificate: str | Path, key: str | Path) -> None:
+    """Refuse a certificate and a key that are no files in PEM, or do not belong together."""
+    for path in (certificate, key):
+        if not Path(path).is_file():
+            raise JrrError(f"{names} must be files that exist, got {str(path)!r}")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except OSError:  # among them all errors of TLS
+        raise JrrError(
+            f"{names} must be a certificate in PEM and its own key, got {str(certificate)!r} and "
+            f"{str(key)!r}"
+        ) from None
+
+
 def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, Path]:
     """Write STEM.pem (public) and STEM.key (secret)."""
+    if not Path(stem).name or Path(stem).is_dir():
+        raise checks.refusal("name", str(stem), "a file's name without its ending, no directory")
     public, private = Path(f"{stem}.pem"), Path(f"{stem}.key")
     for path in (public, private):
         if path.exists():

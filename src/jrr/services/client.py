@@ -31,10 +31,11 @@ T = TypeVar("T")
 class Contributor:
     """One person's part in a campaign, on that person's own device.
 
-    Checks that dealer and collector serve the same campaign and that it costs no more than the
-    limits, gets a card (or answers without one when none is to be had within the patience),
-    perturbs the answer, keeps the perturbed report in the directory `state`, and sends it until
-    the collector has committed it. The true answer is neither stored, logged nor sent.
+    Checks that the campaign is the one that the link names and costs no more than the limits, gets
+    a card from a dealer that serves the same campaign (or answers without one when none is to be
+    had within the patience), perturbs the answer, keeps the perturbed report in the directory
+    `state`, and sends it until the collector has committed it. The true answer is neither stored,
+    logged nor sent.
     """
 
     def __init__(
@@ -128,6 +129,13 @@ class Contributor:
         )
         return self._drive(conversation, round_number)
 
+    def check_ready(
+        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
+    ) -> None:
+        """Refuse what could not be sent, before the person is asked for an answer."""
+        patience = self._limits.patience
+        self._drive(protocol.check_ready(self.campaign, covariates, round_number, patience))
+
     def resume(self, round_number: int = 0) -> Receipt | None:
         """Send a report that was saved and perhaps not received; None where there is none."""
         path = self._path(round_number)
@@ -205,12 +213,12 @@ class Admin:
         """Store something."""
         return json.loads(self._checked("PUT", path, body))
 
-    def post(self, path: str, document: Any = None) -> Any:
-        """Do something."""
-        return json.loads(self._checked("POST", path, json.dumps(document).encode()))
+    def post(self, path: str, document: Any = None, longer: float = 0.0) -> Any:
+        """Do something, which may take so many seconds longer than usual."""
+        return json.loads(self._checked("POST", path, json.dumps(document).encode(), longer))
 
-    def _checked(self, method: str, path: str, body: bytes | None) -> bytes:
-        reply = self._http.request(method, self.address + path, body, most=-1)
+    def _checked(self, method: str, path: str, body: bytes | None, longer: float = 0.0) -> bytes:
+        reply = self._http.request(method, self.address + path, body, most=-1, longer=longer)
         if reply.status == 0:
             raise JrrError(f"{self.address} must answer, but cannot be reached")
         if reply.status >= 400:
@@ -233,7 +241,10 @@ class Http:
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
     ) -> None:
-        self._trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
+        try:
+            self._trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
+        except OSError:  # not there, or not what it should be
+            raise checks.refusal("ca", str(ca), "a file of certificates in PEM") from None
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._timeout = timeout
 
@@ -242,21 +253,23 @@ class Http:
         method = "GET" if call.body is None else "POST"
         return self.request(method, call.address, call.body, MOST_READ)
 
-    def request(self, method: str, address: str, body: bytes | None, most: int) -> Reply:
+    def request(
+        self, method: str, address: str, body: bytes | None, most: int, longer: float = 0.0
+    ) -> Reply:
         """One request; status 0 where nothing came back in time, or not a whole reply."""
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise checks.refusal("address", address, "an http or https address")
-        host, port = parts.hostname, parts.port
+        host, port, timeout = parts.hostname, parts.port, self._timeout + longer
         connection: http.client.HTTPConnection
         if parts.scheme == "https":
             connection = http.client.HTTPSConnection(
-                host, port, timeout=self._timeout, context=self._trust
+                host, port, timeout=timeout, context=self._trust
             )
         else:
-            connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+            connection = http.client.HTTPConnection(host, port, timeout=timeout)
         # A server that sends a byte now and then would never time out by itself.
-        watchdog = threading.Timer(self._timeout, _hang_up, (connection,))
+        watchdog = threading.Timer(timeout, _hang_up, (connection,))
         watchdog.daemon = True
         watchdog.start()
         path = parts.path + (f"?{parts.query}" if parts.query else "")

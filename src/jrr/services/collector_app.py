@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from fastapi import Depends, FastAPI, Request, Response
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from jrr import checks, wire
 from jrr.estimate import difference
@@ -179,7 +179,21 @@ def _show(connection: Connection, name: str) -> dict[str, Any]:
         "n": row.n,
         "invited": holding.count(connection, invited, name),
         "reports": holding.count(connection, reports, name),
+        "by_round": _by_round(connection, name, campaign_of(row).rounds),
     }
+
+
+def _by_round(connection: Connection, name: str, rounds: int) -> list[int]:
+    """Reports of each round."""
+    query = (
+        select(reports.c.round, func.count())
+        .where(reports.c.campaign == name)
+        .group_by(reports.c.round)
+    )
+    found = [0] * rounds
+    for number, count in connection.execute(query):
+        found[number] = count
+    return found
 
 
 def _estimate(
@@ -189,6 +203,7 @@ def _estimate(
     with engine.connect() as connection:
         row = find(connection, campaigns, name)
         campaign = campaign_of(row)
+        campaign.check_round(round_number)
         if by is not None:
             checks.one_of("by", by, tuple(campaign.covariates))
         mechanism = _mechanism(row, campaign)
@@ -260,6 +275,7 @@ def _export(engine: Engine, name: str, round_number: int, kind: str) -> bytes:
     with engine.connect() as connection, tempfile.TemporaryDirectory() as folder:
         row = find(connection, campaigns, name)
         campaign = campaign_of(row)
+        campaign.check_round(round_number)
         mechanism = _mechanism(row, campaign)
         blocks = _blocks(connection, name, round_number, mechanism)
         path = Path(folder) / f"reports.{kind.removesuffix('.json')}"

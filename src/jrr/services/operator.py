@@ -16,6 +16,7 @@ from jrr.protocol.identity import DEALER, accepted, dealer_roles, new_invitation
 from jrr.protocol.messages import roles
 from jrr.services.client import Admin
 
+COLLECTOR = "collector"
 HASHES = 20_000  # names sent in one request
 
 
@@ -52,6 +53,19 @@ class Operator:
             if server is not None:
                 server.put(self.path, self.campaign.to_bytes())
 
+    def check_inviting(self, count: int) -> None:
+        """Refuse, before there are secrets, invitations that the servers would not take."""
+        if not self.campaign.invitations:
+            raise JrrError("the campaign must be by invitation, but anybody may answer it")
+        for name, facts in self.show().items():
+            if facts["state"] == "closed":
+                raise JrrError(f"{name}: the campaign is closed, and takes no more invitations")
+            each = self.campaign.rounds if name == COLLECTOR else 1
+            room = self.campaign.capacity - facts["invited"] // each
+            if count > room:
+                allowed = f"at most {room}, what is left of the capacity {self.campaign.capacity}"
+                raise checks.refusal("count", count, allowed)
+
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
         if self.dealer is not None:
@@ -78,7 +92,7 @@ class Operator:
         for name, server in self._named().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self._enrols or n is not None):
-            states["collector"] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
+            states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
 
     def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
@@ -91,10 +105,14 @@ class Operator:
             raise JrrError("the token of the dealer, or of a party, must be given to deal")
         wish = {"patience": patience, "join": join, "again": again} if self.parties else None
         with ThreadPoolExecutor(len(self._dealing)) as pool:
-            replies = pool.map(lambda server: server.post(f"{self.path}/deal", wish), self._dealing)
+            longer = join + patience if self.parties else 0.0
+            replies = pool.map(
+                lambda server: server.post(f"{self.path}/deal", wish, longer), self._dealing
+            )
             found = {int(reply["n"]) for reply in replies}
         if len(found) != 1:
-            raise JrrError(f"the parties must deal to the same people, got n of {sorted(found)}")
+            shown = " and ".join(map(str, sorted(found)))
+            raise JrrError(f"the parties must deal to the same people, got {shown} of them")
         n = found.pop()
         if self.collector is not None:
             self.collector.post(f"{self.path}/open", {"n": n})
@@ -103,18 +121,39 @@ class Operator:
     def close(self, decks: int | None = None) -> dict[str, Any]:
         """Burn the cards, take no more reports."""
         closed: dict[str, Any] = {}
-        for name, server in self._named().items():
-            closed[name] = server.post(f"{self.path}/close")
-            decks = closed[name]["decks"]
-        if self.collector is not None:
-            closed["collector"] = self.collector.post(f"{self.path}/close", {"decks": decks})
+        failed: dict[str, JrrError] = {}
+        for name, server in self._named().items():  # every card that can be burned is
+            try:
+                closed[name] = server.post(f"{self.path}/close")
+            except JrrError as error:
+                failed[name] = error
+            else:
+                decks = closed[name]["decks"]
+        if self.collector is not None and not failed:
+            # Last: once closed, it is never told from how many decks was dealt.
+            try:
+                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", {"decks": decks})
+            except JrrError as error:
+                failed[COLLECTOR] = error
+        if failed:
+            raise self._not_closed(closed, failed)
         return closed
+
+    def _not_closed(self, closed: dict[str, Any], failed: dict[str, JrrError]) -> JrrError:
+        left = [*failed]
+        if self.collector is not None and COLLECTOR not in failed:
+            left.append(COLLECTOR)
+        reasons = "; ".join(str(error) for error in failed.values())
+        return JrrError(
+            f"{reasons}; closed: {', '.join(closed) or 'none'}; not closed: {', '.join(left)}; "
+            "when that is mended, the same command goes on"
+        )
 
     def show(self) -> dict[str, Any]:
         """Counts at each server."""
         servers = self._named()
         if self.collector is not None:
-            servers["collector"] = self.collector
+            servers[COLLECTOR] = self.collector
         return {name: server.get(self.path) for name, server in servers.items()}
 
     def _named(self) -> dict[str, Admin]:
@@ -127,7 +166,7 @@ class Operator:
     def _number(self, party: Admin) -> int:
         known = self.campaign.dealers
         if party.address not in known:
-            raise checks.refusal("party", party.address, f"one of {known}")
+            raise checks.refusal("party", party.address, f"one of {', '.join(known)}")
         return known.index(party.address)
 
     def estimate(

@@ -13,6 +13,7 @@ from jrr.committee.rounds import Member, Outcome
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign, check_link
 from jrr.services import holding
+from jrr.services.certificates import check_pair
 from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
 from jrr.services.problems import Problem, gone, too_early, unknown_name
 from jrr.services.settings import Settings
@@ -33,6 +34,7 @@ class PartyJobs:
         self._clock = clock
         self._settings = settings
         self.identity = Identity(settings.link_certificate, settings.link_key)
+        check_pair("link_certificate and link_key", settings.link_certificate, settings.link_key)
         try:
             self._certificate = Path(settings.link_certificate).read_text("ascii").strip()
         except (OSError, UnicodeDecodeError):

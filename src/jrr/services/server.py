@@ -42,6 +42,13 @@ def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None
         ssl_keyfile=settings.tls_key or None,
     )
     try:
+        config.load()  # reads certificate and key, now: whoever is told an address may use it
+    except OSError:
+        raise JrrError(
+            "tls_certificate and tls_key must be a certificate in PEM and its own key, got "
+            f"{settings.tls_certificate!r} and {settings.tls_key!r}"
+        ) from None
+    try:
         listening = socket.create_server(
             (settings.host, settings.port),
             family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,

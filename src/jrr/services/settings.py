@@ -12,6 +12,7 @@ from jrr import checks
 from jrr.errors import JrrError
 
 ROLES = ("dealer", "collector", "party")
+PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine
 _NUMBERS = {"port": (0, 65535), "link_port": (0, 65535), "body_limit": (1024, 1 << 30)}
 
 
@@ -24,7 +25,7 @@ class Settings:
     admin_token_sha256: str  # of the token that `jrr serve token` prints
     keys: str = ""  # dealer: directory for key files, outside the database and its backups
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: int = 0  # 0: a free one; `load` gives every role its own
     tls_certificate: str = ""
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
@@ -57,12 +58,14 @@ def load(
 ) -> Settings:
     """Settings from a file, overridden by JRR_DEALER_… and so on, then by arguments."""
     known = {field.name: field.type for field in fields(Settings) if field.name != "role"}
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"port": PORTS[checks.one_of("role", role, ROLES)]}
     if path is not None:
         try:
-            found = tomllib.loads(path.read_text("utf-8"))
+            found |= tomllib.loads(path.read_text("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise JrrError(f"config must be a TOML file, {path} is not: {error}") from None
+        except OSError as error:
+            raise checks.refusal("config", str(path), f"readable ({error.strerror})") from None
     prefix = f"JRR_{role.upper()}_"
     for name, value in environment.items():
         if name.startswith(prefix) and name != f"{prefix}TOKEN":  # that one is the operator's
@@ -71,7 +74,7 @@ def load(
     found |= {name: value for name, value in given.items() if value is not None}
     strange = sorted(set(found) - set(known))
     if strange:
-        raise JrrError(f"settings must be of {sorted(known)}, got {strange}")
+        raise JrrError(f"settings must be of {', '.join(sorted(known))}, got {', '.join(strange)}")
     for name, value in found.items():
         if not isinstance(value, int if name in _NUMBERS else str):
             raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a text")

@@ -1,0 +1,455 @@
+"""What commands say to people: in words, before it is too late, and with a way to go on."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr import DRR, RR
+from jrr.cli.app import run
+from jrr.protocol.campaign import Campaign
+from jrr.services.certificates import make_certificate
+from jrr.services.client import Contributor
+from jrr.services.operator import new_invitations
+from jrr.services.processes import free_port
+from tests.e2e import Pair, answer_all, enrol_all, link_of
+
+MECHANISM = DRR(20, truth=0.5, own=0.1)
+Said = Callable[..., str]
+
+
+class Terminal(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def said(
+    sqlite_pair: Pair,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Said:
+    """Run a command here, with both tokens; what it says, in one line."""
+    monkeypatch.chdir(tmp_path)
+    for name in os.environ:
+        if name.startswith("JRR_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+
+    def do(*arguments: object, code: int = 0, typed: str | None = None) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
+            assert run([str(argument) for argument in arguments]) == code
+        captured = capsys.readouterr()
+        if code in (1, 2, 130):
+            assert captured.err.count("\n") <= 1
+        return " ".join((captured.out + captured.err).split())
+
+    return do
+
+
+def kept(campaign: Campaign) -> Path:
+    """The document as a file."""
+    file = Path("campaign.json")
+    file.write_bytes(campaign.to_bytes())
+    return file
+
+
+# -- creating ------------------------------------------------------------------------------
+
+
+def created(*more: object) -> list[object]:
+    return [
+        *("campaign", "create", "-M", 2, "-e", 1, "--question", "Q?", "--dealing", "enrol"),
+        *("--dealer", "http://127.0.0.1:8000", "--collector", "http://127.0.0.1:8001", *more),
+    ]
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "drr"])
+def test_why_there_are_no_cards_and_for_whom_there_would_be(said: Said, mechanism: str) -> None:
+    refused = said(*created("-n", 12, "--mechanism", mechanism), code=2)
+    assert "nothing with cards is more accurate than RR (k 2, p 0.7311) for 11 people" in refused
+    assert "enrolment of 12 or more is planned for 11" in refused
+    assert refused.endswith("with -n 13 there would be cards")
+    assert "DRR (n 13" in said(*created("-n", 13, "--mechanism", mechanism))
+
+
+def test_what_has_no_cards_needs_nobody_to_deal_them(said: Said) -> None:
+    refused = said(*created("-n", 1000, "--mechanism", "rr"), code=2)
+    assert "mechanism must be one with cards" in refused
+    refused = said(*created("-n", 1000, "--dealer-epsilon", 1), code=2)
+    assert "--dealer and --party must be left out" in refused
+    assert "there would be cards" not in refused
+
+
+def test_a_campaign_must_not_be_over_before_it_begins(said: Said, tmp_path: Path) -> None:
+    refused = said(*created("-n", 50, "--closes", "2020-01-01T00:00:00Z"), code=2)
+    assert "closes must be a time in the future" in refused
+    assert list(tmp_path.iterdir()) == []
+    said(*created("-n", 50, "--closes", "2999-01-01T00:00:00Z"))
+
+
+def test_files_that_are_not_there_are_named(said: Said) -> None:
+    refused = said(*created("-n", 50, "--consent-file", "nope.txt"), code=2)
+    assert "consent_file must be readable" in refused
+    assert "'nope.txt'" in refused
+    kept(Campaign("Q?", ("no", "yes"), RR(2, 1.0), {"kind": "none"}, "https://c"))
+    refused = said("campaign", "show", "campaign.json", "--ca", "nope.pem", code=2)
+    assert "ca must be a file of certificates in PEM, got ca='nope.pem'" in refused
+
+
+def test_too_few_parties_are_counted(said: Said, tmp_path: Path) -> None:
+    public, _ = make_certificate(tmp_path / "party")
+    party = ("--party", f"https://a.example,a.example:7000,{public}")
+    base = ("campaign", "create", "-n", 50, "--question", "Q?", "--collector", "https://c")
+    refused = said(*base, *party, code=2)
+    assert "--party must be given 3 to 16 times, got it 1 times" in refused
+
+
+# -- operating -----------------------------------------------------------------------------
+
+
+def test_a_survey_in_words(sqlite_pair: Pair, said: Said) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM, covariates={"region": ("north", "south")})
+    file = kept(campaign)
+    opened = said("campaign", "open", file)
+    assert opened.endswith(f"{campaign.hash}: Do you? dealer: open collector: open")
+    operator, people = sqlite_pair.begin(campaign, 10)
+    shown = said("campaign", "show", file)
+    assert "dealer: open, 10 invited, 0 seats taken collector: open, 10 invited" in shown
+    assert "0 reports in round 0: too few to estimate from (5 are needed" in shown
+    everywhere = [{"region": "north"}] * 5 + [{"region": "south"}]
+    answer_all(campaign, people[:4], covariates=everywhere)
+    shown = said("campaign", "show", file)
+    assert "4 reports in round 0: too few" in shown
+    assert "%" not in shown
+    found = json.loads(said("campaign", "show", file, "--json"))
+    assert found["collector"]["reports"] == 4
+    assert found["too_few"] == {"reports": 4, "min_cell": 5}
+    assert "estimate" not in found
+    answer_all(campaign, people[4:6], covariates=everywhere[4:])
+    shown = said("campaign", "show", file, "--by", "region")
+    assert "everybody, answer 0:" in shown
+    assert "north, answer 0:" in shown
+    assert "south, answer 0:" not in shown
+    assert "1 group is too small to be shown." in shown
+    assert "by must be one of 'region'" in said("campaign", "show", file, "--by", "age", code=2)
+    for command in (("show", file), ("export", file, "-o", "reports.csv")):
+        refused = said("campaign", *command, "--round", 7, code=2)
+        assert "round must be 0: the campaign has one round, got round=7" in refused
+    exported = said("campaign", "export", file, "-o", "reports.csv")
+    assert exported == "Reports: reports.csv; it needs reports.csv.json beside it"
+    assert said("campaign", "export", file, "-o", "reports.parquet") == "Reports: reports.parquet"
+    closed = said("campaign", "close", file)
+    assert closed.endswith("dealer: closed, 1 deck collector: closed, 6 reports")
+    assert operator.show()["dealer"]["state"] == "closed"
+
+
+def test_a_closed_campaign_shows_what_there_is(sqlite_pair: Pair, said: Said) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM)
+    operator, people = sqlite_pair.begin(campaign, 2)
+    answer_all(campaign, people[:1])
+    file = kept(campaign)
+    assert "1 report in round 0: too few" in said("campaign", "show", file)
+    operator.close()
+    shown = said("campaign", "show", file)
+    assert "final)" in shown
+    assert "is no mistake" in shown  # one report: a share is far from 0 to 100%
+
+
+def test_rounds_are_counted_each(sqlite_pair: Pair, said: Said) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM, rounds=2)
+    _, people = sqlite_pair.begin(campaign, 6)
+    answer_all(campaign, people)
+    file = kept(campaign)
+    found = json.loads(said("campaign", "show", file, "--json"))
+    assert found["collector"]["by_round"] == [6, 0]
+    assert found["estimate"]["estimate"]["n"] == 6
+    assert "0 reports in round 1" in said("campaign", "show", file, "--round", 1)
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ({"opens": "2999-01-01T00:00:00Z"}, "open, from 2999-01-01T00:00:00Z"),
+        ({"closes": "2020-01-01T00:00:00Z"}, "over since 2020-01-01T00:00:00Z"),
+        ({"opens": "2020-01-01T00:00:00Z", "closes": "2999-01-01T00:00:00Z"}, "open"),
+    ],
+    ids=str,
+)
+def test_open_is_said_by_the_clock(
+    sqlite_pair: Pair, said: Said, times: dict[str, str], words: str
+) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM, **times)
+    file = kept(campaign)
+    opened = said("campaign", "open", file)
+    assert opened.endswith(f"dealer: {words} collector: {words}")
+    assert f"dealer: {words}, 0 invited" in said("campaign", "show", file)
+    found = json.loads(said("campaign", "open", file, "--json"))
+    assert (found["dealer"], found["collector"]) == ("open", "open")
+
+
+def test_too_few_enrolled(sqlite_pair: Pair, said: Said) -> None:
+    campaign = sqlite_pair.campaign(DRR(13, truth=0.4, own=0.1), dealing="enrol", capacity=60)
+    _, people = sqlite_pair.begin(campaign, 13)
+    file = kept(campaign)
+    enrol_all(campaign, people[:4])
+    refused = said("campaign", "deal", file, code=2)
+    assert "4 have enrolled, at least 13 are needed" in refused
+    enrol_all(campaign, people)
+    assert said("campaign", "deal", file) == "Dealt to 13 people."
+    assert "13 people dealt to" in said("campaign", "show", file)
+
+
+def test_closing_is_asked_for_on_a_terminal_only(sqlite_pair: Pair, said: Said) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM)
+    operator, _ = sqlite_pair.begin(campaign, 2)
+    close = ("campaign", "close", kept(campaign))
+    for typed in ("n\n", "\n"):
+        assert "Nothing was closed." in said(*close, typed=typed, code=1)
+    assert operator.show()["dealer"]["state"] == "open"
+    assert "Close “Do you?” for good?" in said(*close, typed="y\n")
+    assert operator.show()["collector"]["state"] == "closed"
+    for more in (["--yes"], ["--json"]):
+        assert "for good?" not in said(*close, *more, typed="n\n")
+    assert "for good?" not in said(*close)  # a script
+
+
+def test_closing_half_says_which_half(sqlite_pair: Pair, said: Said) -> None:
+    dead = {"kind": "server", "url": f"http://127.0.0.1:{free_port()}"}
+    campaign = sqlite_pair.campaign(MECHANISM, dealer=dead)
+    at_collector = sqlite_pair.collector.admin
+    at_collector.put(f"/v1/admin/campaigns/{campaign.hash}", campaign.to_bytes())
+    refused = said("campaign", "close", kept(campaign), code=2)
+    assert f"{dead['url']} must answer, but cannot be reached" in refused
+    assert "closed: none; not closed: dealer, collector" in refused
+    assert "the same command goes on" in refused
+    # The collector waits: it must be told from how many decks was dealt.
+    assert at_collector.get(f"/v1/admin/campaigns/{campaign.hash}")["state"] == "new"
+
+
+# -- inviting ------------------------------------------------------------------------------
+
+
+def test_no_invitations_where_they_would_not_be_taken(
+    sqlite_pair: Pair, said: Said, tmp_path: Path
+) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM, rounds=2)
+    operator, _ = sqlite_pair.begin(campaign, 15)
+    invite = ("invite", kept(campaign), "-o", "more.csv", "--count")
+    refused = said(*invite, 6, code=2)
+    assert "count must be at most 5, what is left of the capacity 20" in refused
+    operator.close()
+    assert "the campaign is closed" in said(*invite, 5, code=2)
+    anybody = sqlite_pair.campaign(MECHANISM, invitations=False)
+    assert "anybody may answer" in said("invite", kept(anybody), "--count", 5, code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign.json"]
+
+
+def test_a_hint_that_can_be_followed(
+    sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from jrr.errors import JrrError
+    from jrr.services.operator import Operator
+
+    def fails(*_: Any) -> None:
+        raise JrrError("the network broke")
+
+    campaign = sqlite_pair.campaign(MECHANISM)
+    kept(campaign).rename("my campaign.json")
+    with monkeypatch.context() as patch:
+        patch.setattr(Operator, "invite", fails)
+        refused = said("invite", "my campaign.json", "--count", 3, "-o", "a.csv", code=2)
+    hint = "jrr invite 'my campaign.json' --from a.csv"
+    assert refused.endswith(f"the network broke; a.csv is kept: when that is mended, {hint}")
+    assert said("invite", "my campaign.json", "--from", "a.csv") == "invitations: 3, file: a.csv"
+
+
+# -- contributing --------------------------------------------------------------------------
+
+
+def test_covariates_are_asked_for_before_the_answer(
+    sqlite_pair: Pair, said: Said, tmp_path: Path
+) -> None:
+    campaign = sqlite_pair.campaign(MECHANISM, covariates={"region": ("north", "far south")})
+    operator = sqlite_pair.operator(campaign)
+    operator.install()
+    (invitation,) = new_invitations(1)
+    operator.invite([invitation])
+    operator.open()
+    base = (
+        *("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9),
+        *("--state", tmp_path / "state"),
+    )
+    refused = said(*base, typed="answer 1\n", code=2)
+    assert "--covariate region=north: one of 'north', 'far south'" in refused
+    for wrong, words in (("region", "as region=north"), ("region=west", "one of 'north'")):
+        assert words in said(*base, "--covariate", wrong, typed="answer 1\n", code=2)
+    assert "one round" in said(*base, "--round", 3, typed="answer 1\n", code=2)
+    assert list((tmp_path / "state").glob("*.report")) == []
+    done = said(*base, "--covariate", "region=far south", typed="answer 1\n")
+    assert "Do you?" in done
+    assert done.endswith("Received (answered with a card). Thank you.")
+    # Again, with another answer: nobody is asked, and nothing changes.
+    again = said(*base, "--covariate", "region=north", typed="answer 0\n")
+    assert again == (
+        "Your earlier report stands (answered with a card) and was received: nothing new was "
+        "asked or sent."
+    )
+    assert operator.show()["collector"]["reports"] == 1
+
+
+def test_a_report_that_waited_is_sent_without_asking(
+    sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from jrr.errors import JrrError
+    from jrr.protocol import contributor
+
+    campaign = sqlite_pair.campaign(MECHANISM)
+    operator = sqlite_pair.operator(campaign)
+    operator.install()
+    (invitation,) = new_invitations(1)
+    operator.invite([invitation])
+    operator.open()
+    state = tmp_path / "state"
+
+    def unplugged(*_: Any) -> Any:
+        raise JrrError("unplugged")
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(contributor, "send", unplugged)
+        me = Contributor(link_of(campaign), invitation, limit=9.0, state=state)
+        with pytest.raises(JrrError, match="unplugged"):
+            me.answer(1)
+    base = ("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9)
+    found = said(*base, "--state", state, typed="answer 0\n")
+    assert found == (
+        "Your earlier report (answered with a card) is received now; nothing new was asked."
+    )
+
+
+def test_whoever_comes_before_the_deal_is_told_what_to_do(
+    sqlite_pair: Pair, said: Said, tmp_path: Path
+) -> None:
+    campaign = sqlite_pair.campaign(DRR(5, truth=0.4, own=0.1), dealing="enrol", capacity=60)
+    operator = sqlite_pair.operator(campaign)
+    operator.install()
+    (invitation,) = new_invitations(1)
+    operator.invite([invitation])
+    operator.open()
+    base = ("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9)
+    refused = said(*base, "--state", tmp_path / "state", typed="answer 1\n", code=2)
+    assert "enrol first (--enrol)" in refused
+    assert "come again when the cards are dealt" in refused
+    assert "Do you?" not in refused  # nobody was asked
+
+
+# -- other commands ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["audit", "--view", "dealer", "--no-dealer-cap"],
+            "view dealer must have a bound to refute",
+        ),
+        (["simulate", "--question", "HIV", "-n", "50"], "-n must be left out with --question"),
+        (["simulate", "--question", "HIV", "--yes", "0.1"], "--yes must be left out"),
+        (["simulate", "--question", "HIV", "--counts", "1,2"], "--counts must be left out"),
+        (["simulate", "--runs", "0"], "runs must be"),
+        (["keys", "."], "no directory, got name='.'"),
+        (["keys", ""], "no directory"),
+        (["keys", "folder"], "no directory, got name='folder'"),
+        (["serve", "certificate", "."], "no directory"),
+        (["perturb", "x", "--column", "a", "--labels-file", "no"], "labels_file must be readable"),
+    ],
+    ids=str,
+)
+def test_refusals(arguments: list[str], words: str, said: Said, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert words in said(*arguments, code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_cap_or_a_claim_makes_a_bound_to_refute(said: Said) -> None:
+    audit = ("audit", "--view", "dealer", "--trials", 4000, "--seed", 1)
+    assert "no violation found" in said(*audit)
+    assert "no violation found" in said(*audit, "--no-dealer-cap", "--claimed", 50)
+
+
+def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jrr.cli import simulate
+
+    command = ("simulate", "-n", 1000, "--runs", 4001, "--seed", 3, "--json")
+    whole = json.loads(said(*command))
+    monkeypatch.setattr(simulate, "CELLS", 1_000)
+    parts = json.loads(said(*command))
+    assert parts["runs"] == 4001
+    for name in ("stderr_simulated", "stderr_theory"):
+        assert parts[name] == pytest.approx(whole[name], rel=0.06)
+    assert parts["mean"] == pytest.approx(0.1, abs=5 * whole["stderr_theory"] / 4001**0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "goes_on"),
+    [
+        (["contribute", "link", "--limit", "1"], True),
+        (["campaign", "close", "c.json"], True),
+        (["mpc", "deal", "c.json"], True),
+        (["reproduce"], True),
+        (["campaign", "create"], False),
+        (["mpc", "group"], False),
+        (["simulate", "--runs", "10"], False),
+        (["deal", "-n", "10"], False),
+        (["audit"], False),
+        (["demo"], False),
+    ],
+    ids=str,
+)
+def test_only_what_goes_on_says_so(
+    arguments: list[str],
+    goes_on: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from jrr.cli import app
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app.cli, "main", interrupted)
+    assert run(arguments) == 130
+    err = capsys.readouterr().err
+    assert err.startswith("jrr: error: interrupted; nothing is half-written")
+    assert ("the same command goes on" in err) is goes_on
+
+
+def test_a_long_simulation_stops_when_asked() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jrr.cli", "simulate", "-k", "200", "--runs", "10000000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(6)  # it simulates by now
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 5
+    assert err.strip() == "jrr: error: interrupted; nothing is half-written"
