@@ -85,6 +85,10 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     text = jrr("plan", *options).stdout
     assert "everything" in text
     assert "do reach ε" in " ".join(text.split())
+    assert full["epsilon"] < full["sure_epsilon"]
+    both = jrr("plan", *options, "--view", "everything", "--margin", "0.05")
+    assert both.returncode == 2
+    assert "--margin and --view everything must not be given together" in both.stderr
     refused = jrr("plan", "-k", "5", "--mechanism", "oue", "--losses", str(tmp_path / "no.json"))
     assert refused.returncode == 2
     assert "losses must be for RR, JRR or DRR" in refused.stderr

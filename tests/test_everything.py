@@ -23,6 +23,8 @@ from jrr.everything import (
     dealt,
     everything,
     evidence,
+    guarantee,
+    joint,
     loss_distribution,
 )
 from jrr.everything.planning import best_everything, keeps_everything
@@ -340,7 +342,10 @@ def test_views_are_ordered(n: int, truth: float, own: float, colluders: int) -> 
             assert np.abs(case.losses[solid]).max(initial=0.0) <= case.pure * (1 + 1e-9) + 1e-9
 
 
-@pytest.mark.parametrize(("own", "deck"), [(0.0, (120, 120)), (0.05, (150, 90)), (0.4, (130, 110))])
+@pytest.mark.parametrize(
+    ("own", "deck"),
+    [(0.0, (120, 120)), (0.05, (150, 90)), (0.0425, (90, 150)), (0.4, (130, 110))],
+)
 def test_bound_for_all_compositions_holds(own: float, deck: tuple[int, int]) -> None:
     mechanism = jrr.DRR(240, 0.1, own, deck=deck)
     bound = loss_distribution(mechanism)
@@ -420,6 +425,51 @@ def test_merged_sights_bound_what_was_merged(monkeypatch: pytest.MonkeyPatch) ->
         assert before.delta_low(epsilon) <= after.delta(epsilon)
         assert before.delta(epsilon, once=True) == pytest.approx(before.delta(epsilon), rel=1e-9)
     assert after.delta(0.3) <= before.delta(0.3) + 0.4
+
+
+@pytest.mark.parametrize("colluders", [0, 3])
+def test_parts_of_joint_decks_bound_them(colluders: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = jrr.JRR(240, 0.6, s=0.3)
+    exact = loss_distribution(mechanism, colluders=colluders)
+    monkeypatch.setattr(guarantee, "_MOST", 100)
+    monkeypatch.setattr(joint, "_PART", 150)
+    bound = loss_distribution(mechanism, colluders=colluders)
+    assert bound.compositions == "bounded"
+    assert bound.pure == exact.pure
+    for epsilon in (0.0, 0.2, 0.4, 0.7, 1.0, 2.0):
+        assert exact.delta_low(epsilon) <= bound.delta(epsilon)
+        assert bound.delta(epsilon) <= 1.5 * exact.delta(epsilon) + 0.01
+
+
+def chance_beyond(case: LossDistribution, epsilon: float) -> float:
+    """Nothing but the definition."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = np.log(case.first / case.second)
+    return float(max(case.first[losses > epsilon].sum(), case.second[-losses > epsilon].sum()))
+
+
+@pytest.mark.parametrize("chance", [0.3, 0.05, 1e-3, 1e-6])
+def test_sure_epsilon_is_a_quantile_and_not_delta(chance: float) -> None:
+    for mechanism in (jrr.JRR(60, 0.6, s=0.2), jrr.DRR(60, 0.2, 0.1), jrr.RR(epsilon=0.7)):
+        losses = loss_distribution(mechanism)
+        sure = losses.sure_epsilon(chance)
+        assert max(chance_beyond(case, sure) for case in losses.cases) <= chance
+        below = sure * (1 - 1e-6)
+        assert max(chance_beyond(case, below) for case in losses.cases) > chance
+        assert losses.epsilon(chance) <= sure <= losses.pure
+    assert losses.sure_epsilon(0.0) == losses.pure
+
+
+@pytest.mark.parametrize(("n", "own"), [(240, 0.0), (240, 0.05), (1_000, 0.01)])
+def test_sure_epsilon_of_a_bound_holds_for_every_composition(n: int, own: float) -> None:
+    mechanism = jrr.DRR(n, 0.1, own)
+    bound = loss_distribution(mechanism)
+    for chance in (0.01, 1e-4, 1e-6):
+        sure = bound.sure_epsilon(chance)
+        for ones in (0, 3, n // 4, n // 2, n - 1):
+            (case,) = loss_distribution(mechanism, ones=ones).cases
+            assert case.sure_epsilon(chance) <= sure
+        assert sure <= 2 * loss_distribution(mechanism, ones=0).sure_epsilon(chance)
 
 
 def test_large_decks_are_bounded_by_smaller_ones() -> None:
@@ -538,6 +588,25 @@ def test_rounds_agree_with_an_independent_accountant() -> None:
     assert composed(losses, 8).epsilon(0.0) == pytest.approx(8 * case.pure)
 
 
+@pytest.mark.parametrize(
+    ("deck", "truth", "own"), [((2, 4), 0.3, 0.2), ((4, 2), 0.3, 0.2), ((3, 3), 0.3, 0.0)]
+)
+def test_rounds_of_dealt_cards(deck: tuple[int, int], truth: float, own: float) -> None:
+    """Both directions, and losses without bound."""
+    losses = loss_distribution(jrr.DRR(6, truth, own, deck=deck), ones=0)
+    (case,) = losses.cases
+    first, second = (np.multiply.outer(one, one).ravel() for one in (case.first, case.second))
+    many = composed(losses, 2)
+    for epsilon in (*EPSILONS, 6.0, 12.0):
+        exact = max(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+        # One law above both directions is larger than either.
+        assert exact - 1e-12 <= many.delta(epsilon) <= exact + 0.15
+    single = composed(losses, 1)
+    assert single.step < 0.01  # the grid is not spoilt by what is infinite
+    for epsilon in EPSILONS:
+        assert losses.delta(epsilon) - 1e-9 <= single.delta(epsilon) <= losses.delta(epsilon) + 0.15
+
+
 def test_rounds_never_less_than_exact() -> None:
     mechanism = jrr.JRR(6, 0.6, s=0.2)
     case = loss_distribution(mechanism).cases[0]
@@ -559,6 +628,25 @@ def test_planning(n: int, epsilon: float, dealt: float, joint: float) -> None:
         made = best_everything(request, DELTA, kind)
         assert keeps_everything(made, request, DELTA)
         assert request.expected_variance(made) / base == pytest.approx(share, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "colluders", "kind"),
+    [(101, 0.3, 1, "drr"), (301, 0.1, 0, "drr"), (150, 0.5, 2, "drr"), (2_000, 1.0, 100, "jrr")],
+)
+def test_what_is_planned_keeps_its_promise(
+    n: int, epsilon: float, colluders: int, kind: str
+) -> None:
+    """For every composition, and whatever cards the colluders hold."""
+    request = Request(n, epsilon, colluders, frequency=0.0)
+    made = best_everything(request, DELTA, kind)
+    if isinstance(made, jrr.DRR):
+        cases = dealt.all_compositions(made, colluders)
+        assert max(case.delta(epsilon, once=True) for case in cases) <= DELTA
+    else:
+        assert isinstance(made, jrr.JRR)
+        assert loss_distribution(made, colluders=colluders).delta(epsilon) <= DELTA
+        assert loss_distribution(made, colluders=colluders + 20).delta(epsilon) > DELTA
 
 
 def test_planning_with_colluders_and_a_cap() -> None:

@@ -58,12 +58,13 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
-    full = f"ε = {show_epsilon(plan.everything())}"
-    assert f"{full}), except with a chance of 1 in 1,000,000." in text
+    full = f"ε = {show_epsilon(plan.surely())}"
+    assert f"{full}), except with a chance of at most 1 in 1,000,000." in text
     told = contributor_text(plan)  # the collector really has all reports
-    assert f"(but for a chance of 1 in 1,000,000): {full}." in told
+    assert f"(but for a chance of at most 1 in 1,000,000): {full}." in told
     for view in ("report", "cards", "dealer"):
-        assert f": ε = {show_epsilon(plan.guarantees[view])}." in told
+        known = plan.guarantees[view]
+        assert f": ε {'unbounded' if math.isinf(known) else '= ' + show_epsilon(known)}." in told
 
 
 def test_every_adversary_has_its_views_epsilon() -> None:
@@ -71,10 +72,10 @@ def test_every_adversary_has_its_views_epsilon() -> None:
     rows = adversaries(plan, 1e-4)
     for row in rows:
         full = row.view == "everything"
-        exact = plan.everything(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
-        assert (row.epsilon, row.delta) == (exact, 1e-4 if full else 0.0)
+        exact = plan.surely(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
+        assert (row.epsilon, row.chance) == (exact, 1e-4 if full else 0.0)
         assert show_epsilon(row.epsilon) in row.sentence
-        assert ("except with a chance of 1 in 10,000." in row.sentence) == full
+        assert ("except with a chance of at most 1 in 10,000." in row.sentence) == full
     assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
     nobody = [row.view for row in adversaries(jrr.plan(1_000, 0.5, 0))]
     assert nobody == ["report", "everything", "dealer"]
@@ -88,7 +89,7 @@ def test_every_adversary_has_its_views_epsilon() -> None:
 def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> None:
     row = adversaries(jrr.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
     assert row.view == "everything"
-    assert (f"except with a chance of {shown}." in row.sentence) == (shown is not None)
+    assert (f"except with a chance of at most {shown}." in row.sentence) == (shown is not None)
     assert ("except" in row.sentence) == (shown is not None)
 
 
@@ -142,3 +143,22 @@ def test_a_whole_question_is_quoted() -> None:
     plan = jrr.plan(1_000, 1.0, mechanism="rr")
     assert "answer the question “Have you?” through randomized" in consent(plan, "Have you?")
     assert "answer whether they have through randomized" in consent(plan, "whether they have")
+
+
+def test_what_can_become_certain_has_its_chance() -> None:
+    """γ = 0 and a small deck: δ(∞) = λ/2·(1-λ)^(n/2), here a little below 1 in 519."""
+    plan = jrr.plan(100, 0.1, mechanism="drr")
+    row = adversaries(plan)[1]
+    assert (row.view, row.epsilon) == ("everything", math.inf)
+    truth = plan.mechanism.to_dict()["truth"]
+    assert row.chance == pytest.approx(truth / 2 * (1 - truth) ** 50, rel=1e-6)
+    assert "can become certain (ε unbounded), with a chance of at most 1 in 519." in row.sentence
+    assert "- certain if they are the collector" in contributor_text(plan)
+
+
+@given(epsilon=st.floats(0.001, 8))
+def test_a_shown_belief_is_never_below_the_real_one(epsilon: float) -> None:
+    plan = jrr.Plan(jrr.plan(100, epsilon, mechanism="rr").request, jrr.RR(epsilon=epsilon))
+    (shown,) = re.findall(r"at most ([\d.]+)% likely", adversaries(plan)[0].sentence)
+    exact = 100 * belief(plan.mechanism.epsilon())
+    assert exact <= float(shown) <= exact + 0.1 + 1e-9

@@ -34,6 +34,17 @@ def test_table(at: int, case: tuple[float, str]) -> None:
     assert 100 * made.stderr(0.1) == pytest.approx(float(errors.split("|")[at]), rel=5e-3)
 
 
+def test_figures_in_words() -> None:
+    shown = re.search(r"`everything` of JRR is ([\d.]+) at ε = 0.1", PAGE)
+    assert shown is not None
+    uncapped = jrr.plan(10_000, 0.1, 5, mechanism="jrr").everything(1e-6)
+    assert uncapped <= float(shown[1]) < uncapped + 2e-3
+    shown = re.search(r"a loss beyond ([\d.]+) \(DRR, ε = 1\)", PAGE)
+    assert shown is not None
+    sure = jrr.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr").surely(1e-6)
+    assert sure <= float(shown[1]) < sure + 2e-3
+
+
 SYBILS = ("share of fakes", lambda mechanism, share: sybil_epsilon(mechanism, share / 100))
 BLOCKS = ("B", lambda mechanism, size: block_epsilon(mechanism, int(size), 5))
 

@@ -38,7 +38,7 @@ class Adversary:
     view: str  # as in Mechanism.epsilon, or "everything"
     who: str  # in plain words
     epsilon: float
-    delta: float  # the chance that more is learnt; 0: never
+    chance: float  # that more is learnt, or of a loss without bound; 0: never
     sentence: str
 
 
@@ -63,8 +63,8 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
 def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> list[Adversary]:
     """Who can learn how much, from the weakest view to the strongest.
 
-    delta: the chance that the collector who has everything else may learn more. committee: cards
-    are dealt by parties together, and not by a dealer.
+    delta: a chance with which the collector who has everything else may learn more. committee:
+    cards are dealt by parties together, and not by a dealer.
     """
     m = plan.request.colluders
     people = _people(m)
@@ -89,13 +89,24 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
         del who["truths"], who["cards"]
     rows = []
     for view, text in who.items():
-        open_to_chance = view == "everything"
-        epsilon = plan.everything(delta) if open_to_chance else plan.guarantees[view]
+        epsilon, chance = plan.guarantees.get(view, math.inf), 0.0
+        if view == "everything":
+            epsilon, chance = _informed(plan, delta)
         sentence = f"{text[0].upper()}{text[1:]}: {meaning(epsilon)}"
-        if open_to_chance and delta:
-            sentence += f", except with a chance of {_odds(delta)}"
-        rows.append(Adversary(view, text, epsilon, delta * open_to_chance, f"{sentence}."))
+        if chance:
+            word = "with" if math.isinf(epsilon) else "except with"
+            sentence += f", {word} a chance of at most {_odds(chance)}"
+        rows.append(Adversary(view, text, epsilon, chance, f"{sentence}."))
     return rows
+
+
+def _informed(plan: Plan, delta: float) -> tuple[float, float]:
+    """ε and the chance that it is exceeded, or infinity and the chance of that."""
+    losses = plan.losses
+    if losses is None:  # a bound that holds outright
+        return plan.surely(), 0.0
+    epsilon = plan.surely(delta)
+    return epsilon, losses.revealed if math.isinf(epsilon) else delta
 
 
 def deals(mechanism: Mechanism) -> bool:
@@ -170,12 +181,13 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
         seen = _LEARN[row.view].format(people=people, shown=shown)
         if not deals(plan.mechanism):
             seen = "if they see what you send, whatever else they know"
-        rarely = f" (but for a chance of {_odds(row.delta)})" if row.delta else ""
+        but = "with" if math.isinf(row.epsilon) else "but for"
+        rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
         likely = "certain" if math.isinf(row.epsilon) else f"{_shown_belief(row.epsilon)} likely"
-        lines.append(f"- {likely} {seen}{rarely}: ε = {show_epsilon(row.epsilon)}.")
+        lines.append(f"- {likely} {seen}{rarely}: {_is(row.epsilon)}.")
     lines.append(
         "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
-        "in several such surveys, the ε add up."
+        "in several such surveys, the ε add up, and so do the chances."
     )
     return "\n".join(lines)
 
@@ -261,6 +273,10 @@ def _quoted(question: str) -> str:
 
 def _people(number: int) -> str:
     return "1 contributor" if number == 1 else f"up to {number:,} contributors"
+
+
+def _is(epsilon: float) -> str:
+    return "ε unbounded" if math.isinf(epsilon) else f"ε = {show_epsilon(epsilon)}"
 
 
 def _shown_belief(epsilon: float) -> str:

@@ -96,6 +96,16 @@ class Plan:
             return bound
         return min(bound, self.request.epsilon)  # planning may have looked closer
 
+    def surely(self, chance: float = DELTA) -> float:
+        """ε that this collector's loss exceeds with at most this chance (an upper bound).
+
+        More than `everything`, because δ also counts by how much.
+        """
+        losses = self.losses
+        if losses is None:
+            return everything(self.mechanism, 0.0)
+        return losses.sure_epsilon(chance)
+
     def everything_at_least(self, delta: float = DELTA) -> float:
         """An ε that some answers of the others do reach at δ: how tight `everything` is."""
         losses = self.losses
@@ -175,7 +185,8 @@ def plan(
     number, an interval (low, high: its worst is counted), or None (k = 2: the mean over all
     frequencies; larger k: the mean over the values of the worst population). By that
     criterion no plan by "auto", "jrr" or "drr" is worse than RR. view "everything": ε is kept,
-    except with chance `delta`, against a collector that also knows everybody else's answer.
+    as (ε, `delta`)-differential privacy, against a collector that also knows everybody else's
+    answer.
     """
     view = checks.one_of("view", view, ("cards", "everything"))
     if view == "cards" and delta is not None:

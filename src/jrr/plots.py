@@ -103,7 +103,7 @@ def draw_losses(plan: Plan, path: str | Path) -> Path:
     axes.set_ylim(faint, 1)
     axes.set_xlim(grid[0], 1.02 * far)
     axes.set_xlabel("ε")
-    axes.set_ylabel("δ: chance of a larger loss (dotted: is reached)")
+    axes.set_ylabel("δ (dotted: is reached)")
     axes.set_title(
         f"A collector who knows everybody else's answer and {plan.request.colluders} cards; "
         f"n = {plan.request.n:,}",

@@ -217,7 +217,7 @@ def _print(
         behind = document["behind_shuffler"]
         screen.print(
             f"To whoever sees nothing but all of these reports, shuffled by somebody honest: ε "
-            f"{show_epsilon(behind['epsilon'])}, except with chance {behind['delta']:g}."
+            f"{show_epsilon(behind['epsilon'])} at δ = {behind['delta']:g}."
         )
 
 

@@ -40,7 +40,7 @@ delta_option = click.option(
     default=DELTA,
     show_default=True,
     callback=lambda _context, _option, delta: checks.real("delta", delta, "in 0..1", 0.0, 1.0),
-    help="Chance that a collector who has everything else learns more than its ε.",
+    help="δ against a collector who has everything else.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 

@@ -72,6 +72,8 @@ def plan(
     jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey, view=view, delta=delta if view == "everything" else None)
+    if margin is not None and made.delta is not None:
+        raise JrrError("--margin and --view everything must not be given together")
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
     found = compare(made.request, delta, quiet=as_json) if others else []
     if plot:
@@ -123,6 +125,7 @@ def as_document(made: Plan, delta: float) -> dict[str, Any]:
         "everything": {
             "epsilon": made.everything(delta),
             "at_least": made.everything_at_least(delta),
+            "sure_epsilon": made.surely(delta),
             "delta": delta,
         },
         "stderr": made.stderr(),
@@ -180,7 +183,7 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
     privacy = _table(
         "ε by view: what the adversary has besides the report (rounded up; everything: an upper "
-        f"bound that holds except with chance {delta:g})"
+        f"bound of (ε, δ)-differential privacy with δ = {delta:g})"
     )
     for frequency in frequencies:
         error.add_column(f"{100 * frequency:g}%", justify="right")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jrr.everything.distribution import LossDistribution, Losses
-from jrr.everything.evidence import Cards, Evidence, belief, of_one_group, of_two_groups
+from jrr.everything.evidence import Cards, Evidence, belief, of_one_group, of_two_groups, parts
 from jrr.everything.prior import Beta, averaged
 from jrr.everything.sums import Group
 from jrr.everything.told import Told, told_evidence
@@ -119,27 +119,13 @@ def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
     # Mostly ones: all is turned over, which is the turned deck with mostly zeros.
     both_ways = list({turn: None for cards in decks for turn in (cards, cards.turned())})
     pure = _largest(chances, both_ways)
-    for cards, believed in _parts(both_ways):
+    for cards, believed in parts(both_ways, _WHOLE, _LEAST):
         others = cards.total - 1
         silent = others // 2 if others < _HALF else 0
         zeros = Group(silent, *chances.of_zero)
         seen = told_evidence(cards, told, others - silent, zeros)
         for chance in believed:
             yield _case(chances, seen.believed(cards, chance), pure, {"others": "bounded"})
-
-
-def _parts(decks: list[Cards]) -> Iterator[tuple[Cards, list[Fraction]]]:
-    """Parts that bound all of these decks, each with chances that the target holds plus.
-
-    δ is convex in that chance, so that of decks with a large part in common two are enough.
-    """
-    plus, minus = min(c.plus for c in decks), min(c.turned().plus for c in decks)
-    if plus and minus and plus + minus >= decks[0].total / 2:
-        found = [cards.chance for cards in decks]
-        yield Cards(plus + minus, plus).part(_WHOLE), sorted({min(found), max(found)})
-        return
-    for cards in decks:
-        yield cards.part(_LEAST), [cards.chance]
 
 
 def _case(
@@ -170,7 +156,7 @@ def _of_many_values(mechanism: DRR, chances: Chances, colluders: int) -> Losses:
     for value in {held: v for v, held in enumerate(mechanism.deck)}.values():
         decks = cards_left(mechanism, value, colluders)
         pure = _largest(chances, decks)
-        for cards, believed in _parts(decks):
+        for cards, believed in parts(decks, _WHOLE, _LEAST):
             seen = told_evidence(cards, told, cards.total - 1, Group(0, Fraction(0), Fraction(0)))
             cases += [_of_value(chances, seen.believed(cards, c), pure) for c in believed]
     return Losses(tuple(cases), (), "bounded")

@@ -10,6 +10,7 @@ import numpy as np
 from jrr import checks
 from jrr.shuffling.binomial import LARGEST, ULP, Floats
 
+_STEPS = 33  # tries of δ, four to a power of ten
 _ENOUGH = 1e-9  # relative precision of an ε, always on its upper side
 
 
@@ -31,6 +32,11 @@ class _Tails(NamedTuple):
             np.concatenate((zero, np.cumsum(second[order]))),
         )
 
+    def quantile(self, chance: float) -> float:
+        """A loss that is exceeded with at most this chance; math.inf if there is none."""
+        count = int(np.searchsorted(self.first, chance, side="right")) - 1
+        return -float(self.losses[count]) if count < len(self.losses) else -math.inf
+
     def excess(self, up: float, down: float) -> float:
         """The sum over atoms of max(0, up·first - down·second)."""
         count = int(np.searchsorted(self.losses, math.log(up / down)))
@@ -41,8 +47,9 @@ class _Tails(NamedTuple):
 class LossDistribution:
     """Atoms of one case: chances `first` if the target holds x, `second` if it holds x'.
 
-    Every number is right to a relative `error`; sights that are not listed have, in sum, at most
-    the chance `missing` under either hypothesis. `pure` is a loss that is never exceeded.
+    Every number is right to a relative `error`, but for what `missing` makes up for: sights that
+    are not listed, or too faint, have in sum at most that chance under either hypothesis. `pure`
+    is a loss that is never exceeded.
     """
 
     first: Floats
@@ -92,6 +99,15 @@ class LossDistribution:
     def epsilon(self, delta: float) -> float:
         """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
         return least_epsilon(self, delta)
+
+    def sure_epsilon(self, chance: float) -> float:
+        """An ε, never too small, that the loss exceeds with at most this chance."""
+        error = self.error + (len(self.first) + 16) * ULP
+        left = (chance - self.missing) / (1 + error)
+        if left < 0:
+            return self.pure
+        found = max(tail.quantile(left) for tail in self._tails)
+        return min(self.pure, max(0.0, found + 2 * error))
 
     def quantile(self, share: float) -> float:
         """The size of the loss that is not exceeded with this chance, if the target holds x."""
@@ -155,6 +171,30 @@ class Losses:
             if case.delta(reached) > delta:
                 reached = least_epsilon(case, delta, reached)
         return reached
+
+    def sure_epsilon(self, chance: float) -> float:
+        """An ε, never too small, that no loss exceeds with more than this chance.
+
+        δ is another thing: the mean of how far the loss goes beyond ε, which is smaller. Where δ
+        is only bounded, Pr[loss > ε'] <= δ(ε) / (1 - e^(ε-ε')) for every ε < ε'.
+        """
+        chance = checks.real("chance", chance, "in 0..1", 0.0, 1.0, open_high=True)
+        if chance == 0:
+            return self.pure
+        if self.tried is self.cases:
+            return max(case.sure_epsilon(chance) for case in self.cases)
+        best = self.pure
+        for step in range(1, _STEPS):
+            epsilon = self.epsilon(chance * 10 ** (-step / 4))
+            if epsilon >= best:
+                break
+            best = min(best, epsilon - math.log1p(-self.delta(epsilon) / chance))
+        return min(self.pure, best * (1 + 4 * ULP))
+
+    @property
+    def revealed(self) -> float:
+        """The largest chance of a loss without bound, never too small."""
+        return self.delta(LARGEST) if math.isinf(self.pure) else 0.0
 
     def epsilon_low(self, delta: float) -> float:
         """An ε below which δ is not kept in a case that does occur."""

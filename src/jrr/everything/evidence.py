@@ -4,6 +4,7 @@ The target's report depends on its card alone once the others' sight z is given,
 numbers for each z is all that the loss needs (docs/theory.md, the view `everything`).
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -68,6 +69,21 @@ class Evidence(NamedTuple):
         up, down = float(chance / cards.chance), float((1 - chance) / (1 - cards.chance))
         missing = self.missing * max(up, down)
         return Evidence(self.plus * up, self.minus * down, self.error + 4 * ULP, missing)
+
+
+def parts(decks: list[Cards], most: int, least: int) -> Iterator[tuple[Cards, list[Fraction]]]:
+    """Parts that bound all of these decks, each with chances that the target holds plus.
+
+    δ is convex in that chance, so that of decks with a large part in common two are enough: at
+    most `most` cards of it. Where they have none, at most `least` cards of each.
+    """
+    plus, minus = min(c.plus for c in decks), min(c.turned().plus for c in decks)
+    if plus and minus and plus + minus >= decks[0].total / 2:
+        found = [cards.chance for cards in decks]
+        yield Cards(plus + minus, plus).part(most), sorted({min(found), max(found)})
+        return
+    for cards in decks:
+        yield cards.part(least), [cards.chance]
 
 
 def belief(cards: Cards, plus: Fraction, minus: Fraction) -> Fraction:

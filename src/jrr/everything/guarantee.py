@@ -38,8 +38,8 @@ def loss_distribution(
     prior = check_frequency(frequency)
     if isinstance(mechanism, RR):
         checks.integer("colluders", colluders, 0)
-        case = _of_rr(mechanism)
-        return Losses((case,), (case,), "all")
+        alone = (_of_rr(mechanism),)
+        return Losses(alone, alone, "all")
     if not isinstance(mechanism, JRR | DRR):
         raise checks.refusal("mechanism", mechanism, "RR, JRR or DRR: no law is known for others")
     known = checks.integer("colluders", colluders, 0, mechanism.n - 1)

@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 
 from jrr.everything.distribution import LossDistribution
-from jrr.everything.evidence import Cards, Evidence, belief, of_one_group
+from jrr.everything.evidence import Cards, Evidence, belief, of_one_group, parts
 from jrr.everything.prior import Beta, averaged
 from jrr.exact import SCALE, log_ratio_up
 from jrr.mechanisms.joint import JRR
 from jrr.shuffling.binomial import ULP
 
-_PART = 1_000_000  # cards
+_PART = 10_000_000  # cards
 
 
 def cases_of_joint(
@@ -31,16 +31,24 @@ def cases_of_joint(
         yield _case(mechanism, alone, blank, blank, (Fraction(1),), {"card": "blank"})
     known = min(colluders, law.signed - 1)
     half = law.signed // 2
-    for shown in range(max(0, known - half), min(known, half) + 1):
-        cards = Cards(law.signed - known, half - shown)
+    shown = range(max(0, known - half), min(known, half) + 1)
+    decks = [Cards(law.signed - known, half - number) for number in shown]
+    # A prior tells no more than the values would.
+    beliefs = [(belief(cards, plus, minus), belief(cards, 1 - plus, 1 - minus)) for cards in decks]
+    if not whole:
+        every = tuple(one for both in beliefs for one in both)
+        for part, chances in parts(decks, _PART, _PART):
+            seen = of_one_group(part, plus, minus)
+            for chance in chances:
+                about: dict[str, object] = {"others": "bounded"}
+                yield _case(mechanism, seen.believed(part, chance), plus, minus, every, about)
+        return
+    for number, cards, both in zip(shown, decks, beliefs, strict=True):
         if frequency is None:
-            part = cards if whole else cards.part(_PART)
-            seen = of_one_group(part, plus, minus).believed(part, cards.chance)
+            seen = of_one_group(cards, plus, minus)
         else:
             seen = averaged(cards, (plus, minus), (1 - plus, 1 - minus), frequency)
-        # A prior tells no more than the values would.
-        beliefs = (belief(cards, plus, minus), belief(cards, 1 - plus, 1 - minus))
-        yield _case(mechanism, seen, plus, minus, beliefs, {"plus_cards_shown": shown})
+        yield _case(mechanism, seen, plus, minus, both, {"plus_cards_shown": number})
 
 
 def _case(

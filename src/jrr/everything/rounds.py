@@ -75,7 +75,7 @@ def _one_round(losses: Losses) -> ManyRounds:
             falling = there[np.argsort(-side * case.losses[there])]
             sides.append((side * case.losses[falling], np.cumsum(chances[falling]), case))
     # Larger losses together have next to no chance: they count as infinite.
-    top = max(float(values[np.searchsorted(reached, _RARE)]) for values, reached, _ in sides)
+    top = max(_rare(values, reached) for values, reached, _ in sides)
     top = min(max(top, 1e-9), LARGEST) * (1 + 4 / _CELLS)
     step = 2 * top / _CELLS
     grid = (np.arange(_CELLS + 1) - _CELLS // 2) * step
@@ -92,6 +92,16 @@ def _one_round(losses: Losses) -> ManyRounds:
     chances = np.maximum(0.0, chances)
     start = -(_CELLS // 2)
     return ManyRounds(step, start, chances, infinite * (1 + error), error, losses.pure)
+
+
+def _rare(falling: Floats, reached: Floats) -> float:
+    """The largest finite loss but for those that are rare."""
+    infinite = int(np.count_nonzero(np.isposinf(falling)))
+    if infinite == len(falling):
+        return 0.0
+    certain = float(reached[infinite - 1]) if infinite else 0.0
+    place = int(np.searchsorted(reached, certain + _RARE, side="right"))
+    return float(falling[min(place, len(falling) - 1)])
 
 
 def _added(one: ManyRounds, other: ManyRounds) -> ManyRounds:
