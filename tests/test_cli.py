@@ -84,7 +84,7 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     assert curve.stat().st_size > 10_000
     text = jrr("plan", *options).stdout
     assert "everything" in text
-    assert "do reach ε" in " ".join(text.split())
+    assert "some answers do reach" in " ".join(text.split())
     assert full["epsilon"] < full["sure_epsilon"]
     both = jrr("plan", *options, "--view", "everything", "--margin", "0.05")
     assert both.returncode == 2
@@ -92,6 +92,32 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     refused = jrr("plan", "-k", "5", "--mechanism", "oue", "--losses", str(tmp_path / "no.json"))
     assert refused.returncode == 2
     assert "losses must be for RR, JRR or DRR" in refused.stderr
+
+
+def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None:
+    """Explained, dealt and asked: always the same mechanism."""
+    options = ("-n", "300", "-e", "0.5", "-M", "0", "--view", "everything")
+    planned = last_json(jrr("plan", *options, "--json"))
+    assert planned["everything"]["epsilon"] <= 0.5
+    assert last_json(jrr("explain", *options, "--json"))["mechanism"] == planned["mechanism"]
+    cards = jrr("deal", *options, "-o", str(tmp_path / "cards.csv"), "--json")
+    assert last_json(cards)["mechanism"] == planned["mechanism"]
+    addresses = ("--dealer", "https://d.example", "--collector", "https://c.example")
+    out = tmp_path / "campaign.json"
+    last_json(
+        jrr(
+            "campaign",
+            "create",
+            *options,
+            *addresses,
+            "--question",
+            "Do you?",
+            "-o",
+            str(out),
+            "--json",
+        )
+    )
+    assert json.loads(out.read_text())["mechanism"] == planned["mechanism"]
 
 
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:

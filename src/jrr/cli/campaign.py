@@ -10,7 +10,15 @@ import click
 
 from jrr import checks
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
-from jrr.cli.options import console, dealer_cap, json_option, print_json, survey_options
+from jrr.cli.options import (
+    console,
+    dealer_cap,
+    delta_option,
+    json_option,
+    print_json,
+    survey_options,
+    view_option,
+)
 from jrr.errors import JrrError
 from jrr.explain import OUTSIDE, brief, contributor_text, show_epsilon
 from jrr.files import write_whole_bytes
@@ -55,6 +63,8 @@ def campaign() -> None:
 @click.option("--closes", help="UTC, as 2026-01-31T12:00:00Z.")
 @click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north,south.")
+@view_option
+@delta_option
 @click.option("--min-cell", type=int, default=20, show_default=True, help="Smallest group shown.")
 @click.option(
     "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
@@ -87,6 +97,8 @@ def create(
     closes: str | None,
     min_cell: int,
     consent_version: str,
+    view: str,
+    delta: float,
     **survey: Any,
 ) -> None:
     """Write a campaign's document from a plan.
@@ -108,6 +120,7 @@ def create(
     answers = [label.strip() for label in labels.split(",")]
     survey["k"] = len(answers)
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
+    survey |= {"view": view, "delta": delta if view == "everything" else None}
     made = creation.plan_for(n, dealing, epsilon, dealer_epsilon=cap, **survey)
     if (dealer or party) and survey["mechanism"] in CARDLESS:
         raise checks.refusal("mechanism", survey["mechanism"], "one with cards for who deals them")

@@ -73,7 +73,7 @@ def contribute(
         ca=ca,
     )
     campaign = person.campaign
-    screen = console()
+    screen = console(to_error=as_json)  # JSON has standard output for itself
     if enrol:
         person.enrol()
         if as_json:
@@ -97,11 +97,11 @@ def contribute(
         if answer_from is None:
             screen.print(campaign.question)
             screen.print(campaign.consent)
-            screen.print(
-                f"It costs you ε = {show_epsilon(campaign.cost)} against the "
-                f"collector and {campaign.colluders} colluders, "
-                f"{show_epsilon(campaign.guarantee('dealer'))} against dealer and collector."
-            )
+            cost = show_epsilon(campaign.cost)
+            screen.print(f"It costs you ε = {cost} against {campaign.against}.")
+            if campaign.deals and campaign.invitations:
+                most = show_epsilon(campaign.guarantee("dealer"))
+                screen.print(f"Whoever deals the cards and the collector together: ε = {most}.")
             if campaign.deals and campaign.dealing == "arrival":
                 screen.print(
                     f"Cards come from decks of {campaign.mechanism.moments.deck:,}; the guarantee "
@@ -109,7 +109,7 @@ def contribute(
                 )
             if not campaign.invitations:
                 screen.print("Anybody can answer this, and as often as they like.")
-            answer = click.prompt("Your answer", type=click.Choice(campaign.labels))
+            answer = click.prompt("Your answer", type=click.Choice(campaign.labels), err=as_json)
         else:
             answer = answer_from.read().strip()
         receipt = person.answer(answer, given, round_number)

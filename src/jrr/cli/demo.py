@@ -163,8 +163,8 @@ def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out
             f"{result.n:,} people were asked, {100 * result.truth:g}% of whom would truthfully say "
             f"yes. {how} Every device changed its answer at random before sending it. The result "
             f"by {LONG[result.chosen]}: {_percent(estimate)} yes, with an error of "
-            f"±{100 * facts['stderr']:.2f} percentage points; the truth lies between "
-            f"{_percent(low)} and {_percent(high)} in 95 of 100 such surveys."
+            f"±{100 * facts['stderr']:.2f} percentage points. The 95% interval is {_percent(low)} "
+            f"to {_percent(high)}; intervals made like this hold the truth in 95 of 100 surveys."
         )
     ]
     said = f"Report: {out / 'report.html'}"
@@ -186,7 +186,7 @@ def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out
     ]
     parts += [
         page.table(rows),
-        page.paragraph(OUTSIDE.replace("`--postprocess`", "Postprocessing")),
+        page.paragraph(OUTSIDE),
     ]
     parts.append("<h2>What contributors are told</h2>")
     told = contributor_text(chosen.plan, committee=committee)

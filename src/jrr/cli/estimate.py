@@ -185,8 +185,8 @@ def _print(
                 f"Among those who answered, {name}: {100 * share['share']:.2f}% "
                 f"({100 * low:.2f}% to {100 * high:.2f}%, at least {100 * level:g}%)"
             )
-    everything = (result.estimate, *(group.estimate for group in result.groups))
-    if any(((one.frequencies < 0) | (one.frequencies > 1)).any() for one in everything):
+    estimates = (result.estimate, *(group.estimate for group in result.groups))
+    if any(((one.frequencies < 0) | (one.frequencies > 1)).any() for one in estimates):
         screen.print(OUTSIDE)
     for step, shares in document.get("postprocessed", {}).items():
         for name, share in list(zip(header.names, shares, strict=True))[:top]:

@@ -11,6 +11,7 @@ from jrr.cli.options import (
     make_plan,
     print_json,
     survey_options,
+    view_option,
 )
 from jrr.explain import adversaries, consent, contributor_text
 
@@ -18,9 +19,10 @@ from jrr.explain import adversaries, consent, contributor_text
 @click.command()
 @survey_options
 @click.option("--question", default="the question", help="The question, for the consent text.")
+@view_option
 @delta_option
 @json_option
-def explain(question: str, delta: float, as_json: bool, **survey: Any) -> None:
+def explain(question: str, view: str, delta: float, as_json: bool, **survey: Any) -> None:
     """Say in plain words what a survey does to its contributors.
 
     What a contributor should be told, what each adversary can learn, and a paragraph for an
@@ -29,7 +31,7 @@ def explain(question: str, delta: float, as_json: bool, **survey: Any) -> None:
     \b
     jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey)
+    made = make_plan(**survey, view=view, delta=delta)
     rows = adversaries(made, delta)
     if as_json:
         print_json(

@@ -6,7 +6,15 @@ from typing import Any
 import click
 
 from jrr import checks
-from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.options import (
+    console,
+    delta_option,
+    json_option,
+    make_plan,
+    print_json,
+    survey_options,
+    view_option,
+)
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
 from jrr.explain import brief, show_epsilon
@@ -23,11 +31,20 @@ seed_option = click.option(
 @survey_options
 @click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
 @click.option("--decks", type=int, default=1, show_default=True, help="Decks of n cards each.")
+@view_option
+@delta_option
 @seed_option
 @force_option
 @json_option
 def deal(
-    out: Path, decks: int, seed: int | None, force: bool, as_json: bool, **survey: Any
+    out: Path,
+    decks: int,
+    view: str,
+    delta: float,
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+    **survey: Any,
 ) -> None:
     """Deal secret cards into a file, one row per contributor.
 
@@ -37,7 +54,7 @@ def deal(
     \b
     jrr deal -n 10000 -e 1 -o cards.parquet
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey)
+    made = make_plan(**survey, view=view, delta=delta)
     if made.mechanism.moments.deck is None:
         raise JrrError(
             f"mechanism must deal cards, but the best plan here is {brief(made.mechanism)}: "

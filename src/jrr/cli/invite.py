@@ -67,8 +67,13 @@ def _invitations(file: Path) -> list[str]:
 
     if not file.is_file():
         raise checks.refusal("from", str(file), "a file that jrr invite wrote")
-    with file.open(encoding="utf-8", newline="") as lines:
-        found = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            found = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
+    except (UnicodeDecodeError, csv.Error):
+        found = []
+    if not found:
+        raise checks.refusal("from", str(file), "a file that jrr invite wrote, with invitations")
     for entry in found:
         invitation_secret(entry)
     return found

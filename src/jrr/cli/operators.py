@@ -122,7 +122,7 @@ def _state(campaign: "Campaign", state: str) -> str:
     """A state by the clock: an open campaign takes nothing before and after its times."""
     opens, closes = campaign.times
     now = datetime.now(UTC)
-    if state in ("new", "closed"):
+    if state in ("new", "closed", "aborted"):
         return state
     if closes is not None and now >= closes:
         return f"over since {campaign.closes}"

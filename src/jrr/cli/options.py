@@ -39,8 +39,17 @@ delta_option = click.option(
     type=float,
     default=DELTA,
     show_default=True,
-    callback=lambda _context, _option, delta: checks.real("delta", delta, "in 0..1", 0.0, 1.0),
+    callback=lambda _context, _option, delta: checks.real(
+        "delta", delta, "in 0..1, and less than 1", 0.0, 1.0, open_high=True
+    ),
     help="δ against a collector who has everything else.",
+)
+view_option = click.option(
+    "--view",
+    type=click.Choice(("cards", "everything")),
+    default="cards",
+    show_default=True,
+    help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 
@@ -124,7 +133,8 @@ def make_plan(
     view: str = "cards",
     delta: float | None = None,
 ) -> Plan:
-    """The plan that the shared options ask for."""
+    """The plan that the shared options ask for; δ is of the view "everything" alone."""
+    delta = delta if view == "everything" else None
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
     return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
 
@@ -147,6 +157,6 @@ def plain(document: Any) -> Any:
     return document
 
 
-def console() -> Console:
+def console(to_error: bool = False) -> Console:
     """Where tables and sentences go."""
-    return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, stderr=to_error)

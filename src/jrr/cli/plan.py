@@ -19,6 +19,7 @@ from jrr.cli.options import (
     make_plan,
     print_json,
     survey_options,
+    view_option,
 )
 from jrr.errors import JrrError
 from jrr.explain import adversaries, brief, deals, show_epsilon
@@ -37,13 +38,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
 @delta_option
-@click.option(
-    "--view",
-    type=click.Choice(("cards", "everything")),
-    default="cards",
-    show_default=True,
-    help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
-)
+@view_option
 @click.option("--plot", type=FILE, help="Draw error against frequency.")
 @click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
@@ -71,7 +66,7 @@ def plan(
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey, view=view, delta=delta if view == "everything" else None)
+    made = make_plan(**survey, view=view, delta=delta)
     if margin is not None and made.delta is not None:
         raise JrrError("--margin and --view everything must not be given together")
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
@@ -210,6 +205,11 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
+    if made.losses is not None and made.losses.compositions != "all":
+        screen.print(
+            f"Chosen, everything: at most {show_epsilon(made.everything(delta))} whatever the "
+            f"others answer; some answers do reach {made.everything_at_least(delta):.4g}."
+        )
 
 
 def _table(title: str) -> Table:
@@ -224,11 +224,6 @@ def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     screen.print(f"Chosen: {brief(made.mechanism)}")
     for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
-    if made.losses is not None and made.losses.compositions != "all":
-        screen.print(
-            "Of the view everything this is an upper bound, whatever the others answer; some of "
-            f"their answers do reach ε = {made.everything_at_least(delta):.4g}."
-        )
     if deals(made.mechanism) and request.dealer_epsilon is None:
         screen.print(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "

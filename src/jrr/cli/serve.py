@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from jrr.cli.options import console, json_option, print_json
+from jrr.errors import JrrError
 from jrr.services.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -144,8 +145,10 @@ def both(folder: Path, port: int, as_json: bool) -> None:
             )
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
-            while dealer.process.poll() is None and collector.process.poll() is None:
+            while all(side.process.poll() is None for side in (dealer, collector)):
                 time.sleep(0.2)
+            dead = next(side for side in (dealer, collector) if side.process.poll() is not None)
+            raise JrrError(f"the {dead.role} must go on, but it stopped: see {folder}")
 
 
 def _first_survey(dealer: str, collector: str) -> list[str]:

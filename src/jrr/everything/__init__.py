@@ -5,7 +5,7 @@ some colluders. The others' reports tell about their cards, and so about the tar
 a report becomes random, and its law gives (ε, δ).
 
     RR               the loss of one report
-    JRR, k-JRR       exact; what the others hold does not matter
+    JRR, k-JRR       exact to ten million people; what the others hold does not matter
     DRR, k = 2       exact for a given composition or few people, otherwise an upper bound
     DRR, k > 2       upper bound
 
@@ -15,5 +15,6 @@ A δ is never too small, an ε never rounded down. Probabilities are those of th
 from jrr.everything.distribution import LossDistribution, Losses
 from jrr.everything.guarantee import everything, loss_distribution
 from jrr.everything.prior import Beta
+from jrr.everything.rounds import composed
 
-__all__ = ["Beta", "LossDistribution", "Losses", "everything", "loss_distribution"]
+__all__ = ["Beta", "LossDistribution", "Losses", "composed", "everything", "loss_distribution"]

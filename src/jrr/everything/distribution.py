@@ -32,11 +32,6 @@ class _Tails(NamedTuple):
             np.concatenate((zero, np.cumsum(second[order]))),
         )
 
-    def quantile(self, chance: float) -> float:
-        """A loss that is exceeded with at most this chance; math.inf if there is none."""
-        count = int(np.searchsorted(self.first, chance, side="right")) - 1
-        return -float(self.losses[count]) if count < len(self.losses) else -math.inf
-
     def excess(self, up: float, down: float) -> float:
         """The sum over atoms of max(0, up·first - down·second)."""
         count = int(np.searchsorted(self.losses, math.log(up / down)))
@@ -99,15 +94,6 @@ class LossDistribution:
     def epsilon(self, delta: float) -> float:
         """The smallest ε, rounded up, at which δ is at most this; math.inf if there is none."""
         return least_epsilon(self, delta)
-
-    def sure_epsilon(self, chance: float) -> float:
-        """An ε, never too small, that the loss exceeds with at most this chance."""
-        error = self.error + (len(self.first) + 16) * ULP
-        left = (chance - self.missing) / (1 + error)
-        if left < 0:
-            return self.pure
-        found = max(tail.quantile(left) for tail in self._tails)
-        return min(self.pure, max(0.0, found + 2 * error))
 
     def quantile(self, share: float) -> float:
         """The size of the loss that is not exceeded with this chance, if the target holds x."""
@@ -175,14 +161,13 @@ class Losses:
     def sure_epsilon(self, chance: float) -> float:
         """An ε, never too small, that no loss exceeds with more than this chance.
 
-        δ is another thing: the mean of how far the loss goes beyond ε, which is smaller. Where δ
-        is only bounded, Pr[loss > ε'] <= δ(ε) / (1 - e^(ε-ε')) for every ε < ε'.
+        δ is another thing: the mean of how far the loss goes beyond ε, which is smaller. By
+        Pr[loss > ε'] <= δ(ε) / (1 - e^(ε-ε')) for every ε < ε', and so also for whatever δ bounds:
+        all compositions, and larger decks.
         """
         chance = checks.real("chance", chance, "in 0..1", 0.0, 1.0, open_high=True)
         if chance == 0:
             return self.pure
-        if self.tried is self.cases:
-            return max(case.sure_epsilon(chance) for case in self.cases)
         best = self.pure
         for step in range(1, _STEPS):
             epsilon = self.epsilon(chance * 10 ** (-step / 4))

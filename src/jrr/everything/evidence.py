@@ -53,10 +53,6 @@ class Evidence(NamedTuple):
     error: float  # relative, of every entry
     missing: float  # chance, in sum, of what is not listed
 
-    def turned(self) -> "Evidence":
-        """With plus and minus exchanged."""
-        return self._replace(plus=self.minus, minus=self.plus)
-
     def believed(self, cards: Cards, chance: Fraction) -> "Evidence":
         """Of these cards, where the target holds plus with another chance.
 

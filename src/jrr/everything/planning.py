@@ -144,7 +144,7 @@ def _largest(keeps: Callable[[float], bool], most: float) -> float:
 def _search(
     made: Callable[[float], Mechanism | None], points: list[float], request: Request
 ) -> Mechanism | None:
-    """The best over a few points and, twice, halfway between the best and its neighbours."""
+    """The best over a few points and, five times, halfway between the best and its neighbours."""
     known: dict[float, Mechanism] = {}
 
     def look(point: float) -> None:

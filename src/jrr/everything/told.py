@@ -14,7 +14,7 @@ from jrr.shuffling.binomial import FAINT, binomial
 
 _GROUPS = 16  # numbers of speakers that are told apart; fewer is a looser bound,
 _FEWER = 8  # which matters little among many
-_MANY = 5_000
+_MANY = 2_500  # people told about
 _WIDTH = 6.0  # standard deviations that are divided into groups
 
 
@@ -35,7 +35,7 @@ def told_evidence(cards: Cards, told: Told, people: int, secret: Group) -> Evide
     start, law = binomial(people, told.speaks)
     deviation = float(people * told.speaks * (1 - told.speaks)) ** 0.5
     middle = start + int(np.argmax(law))
-    groups = _FEWER if people > _MANY // 2 else _GROUPS
+    groups = _FEWER if people > _MANY else _GROUPS
     edges = {
         min(start + len(law) - 1, max(start, round(middle + _WIDTH * deviation * x)))
         for x in np.linspace(-1.0, 1.0, groups + 1)

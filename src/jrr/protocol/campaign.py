@@ -149,6 +149,15 @@ class Campaign:
         """
         return self.guarantee("cards" if self.invitations or not self.deals else "dealer")
 
+    @property
+    def against(self) -> str:
+        """Whom `cost` is against, in words."""
+        if not self.deals:
+            return "whoever sees the report (view: report)"
+        if not self.invitations:
+            return "strangers, who can take cards as they like (view: dealer)"
+        return f"the collector and {self.colluders} colluders (view: cards)"
+
     def check_round(self, number: object) -> int:
         """The number of a round that there is."""
         if self.rounds == 1 and (type(number) is not int or number != 0):

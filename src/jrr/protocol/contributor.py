@@ -125,11 +125,8 @@ def check_limits(campaign: Campaign, limits: Limits) -> None:
     """Refuse a campaign whose guarantee is weaker than the contributor's own limits."""
     loss = campaign.cost
     if loss > limits.cards:
-        who = f"the collector and {campaign.colluders} colluders (view: cards)"
-        if not campaign.invitations:
-            who = "strangers, who can take cards as they like (view: dealer)"
         raise ProtocolError(
-            f"the campaign costs ε = {loss:.6g} against {who}, more than your limit "
+            f"the campaign costs ε = {loss:.6g} against {campaign.against}, more than your limit "
             f"{limits.cards:.6g}"
         )
     most = campaign.guarantee("dealer")
@@ -169,12 +166,12 @@ def check_ready(
     """Refuse, before anybody is asked for an answer, what could not be sent with it."""
     campaign.check_round(round_number)
     messages.check_covariates(campaign, dict(covariates or {}))
-    if campaign.deals and campaign.dealing == ENROL:
-        yield from _announced(campaign, patience)
-        return
+    enrolled = campaign.deals and campaign.dealing == ENROL
     state = (yield from _status(campaign, patience)).get("state")
-    if state in _NO_ANSWERS:
+    if state == CLOSED or (state == NEW and not enrolled):
         raise ProtocolError(_NO_ANSWERS[state])
+    if enrolled:
+        yield from _announced(campaign, patience)
 
 
 def contribute(
