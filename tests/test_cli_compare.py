@@ -101,7 +101,7 @@ def test_above_the_limit_only_listed_answers_are_tried_and_it_is_said(
     [
         (["-k", "3"], "k must be 2: the alternatives are known here for yes or no only, got k=3"),
         (["--delta", "0"], "delta must be in (0, 1), got delta=0.0"),
-        (["--delta", "1"], "delta must be in (0, 1), got delta=1.0"),
+        (["--delta", "1"], "delta must be in 0..1, and less than 1, got delta=1.0"),
         (["-n", "20000000"], "n must be at most 10000000"),
     ],
 )

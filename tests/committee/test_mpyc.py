@@ -29,7 +29,7 @@ from tests.statistics_rules import OFF, P_VALUE
 
 PROGRAM = Path(__file__).with_name("mpyc_program.py")
 DEADLINE, TRIES = 60.0, 3  # seconds
-DEALS = 3_000
+DEALS = 2_000
 DECK = (1, 1, 2)
 
 
@@ -40,7 +40,7 @@ def ask(**asked: Any) -> Any:
     """
     for _ in range(TRIES):
         process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), "-M3", "-B", str(free_port()), "--no-log"],
+            [sys.executable, str(PROGRAM), "-M3", "-B", str(free_port(2)), "--no-log"],
             env=os.environ | {"JRR_TEST_ASKED": json.dumps({"prime": PRIME, **asked})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,9 +4,7 @@ import csv
 import hashlib
 import json
 import os
-import random
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -24,6 +22,7 @@ from jrr.cli.app import run
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign
 from jrr.services.client import Admin
+from jrr.services.processes import free_port
 from tests.e2e import Pair, read_rows
 
 RUN = [sys.executable, "-m", "jrr.cli"]
@@ -378,21 +377,9 @@ def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[st
     raise AssertionError("nobody answers")
 
 
-def two_ports() -> int:
-    """The first of two free neighbours, where the system gives no ports to others."""
-    for port in random.sample(range(10_000, 30_000), 50):
-        with (
-            suppress(OSError),
-            socket.create_server(("127.0.0.1", port)),
-            socket.create_server(("127.0.0.1", port + 1)),
-        ):
-            return port
-    raise AssertionError("no ports")
-
-
 def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
     """`jrr serve both`: says how to go on, and Ctrl-C leaves no server behind."""
-    port = two_ports()
+    port = free_port(1)
     process = subprocess.Popen(
         [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port), "--json"],
         stdout=subprocess.PIPE,
@@ -416,7 +403,7 @@ def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
 
 def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
     """The printed lines are run as they are, by a shell, and somebody has answered."""
-    port = two_ports()
+    port = free_port(1)
     process = subprocess.Popen(
         [*RUN, "serve", "both", "--folder", str(tmp_path / "servers"), "--port", str(port)],
         stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,18 @@ from jrr.services.certificates import make_certificate
 from jrr.services.client import Admin
 
 
-def free_port() -> int:
-    """A port that nobody listens on just now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+def free_port(neighbours: int = 0) -> int:
+    """A port that nobody listens on just now, and so many after it.
+
+    Not one of those that the system gives to whoever asks for any: it would soon be taken.
+    """
+    for _ in range(100):
+        first = 10_000 + secrets.randbelow(20_000)
+        with suppress(OSError), ExitStack() as stack:
+            for port in range(first, first + neighbours + 1):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
+    raise JrrError("ports between 10000 and 30000 must be free, but none was found")
 
 
 def committee_of(parties: Sequence["Running"], threshold: int) -> dict[str, Any]:
