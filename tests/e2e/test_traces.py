@@ -59,6 +59,17 @@ class Run:
     answers: list[str]
 
 
+def copy_in_use(source: Path, target: Path, *without: str) -> None:
+    """Copy a folder that a server works in; a log that vanished meanwhile means: once more."""
+    for _ in range(10):
+        try:
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*without))
+            return
+        except shutil.Error:
+            shutil.rmtree(target)
+    raise AssertionError(f"{source} does not hold still")
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     folder = tmp_path
@@ -110,7 +121,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
                 kept.write_bytes(_dump(str(database)))
         else:  # as they lie there in the middle of the campaign, log and all
             for role in folders:
-                shutil.copytree(folders[role], folder / f"early-{role}")
+                copy_in_use(folders[role], folder / f"early-{role}")
             files = {role: folder / f"early-{role}" for role in folders}
         # Past the proxies: results name the answers, as the document does.
         own = Operator(campaign, servers["dealer"].admin, servers["collector"].admin)
@@ -405,7 +416,7 @@ def test_after_closing_nothing_that_is_left_opens_a_card(
         needles = {"key": key, "wrapping key": wrapping, "wrapped key": bytes(wrapped)}
         digits = {f"{what} in digits": text.hex().encode() for what, text in needles.items()}
         # A backup of the database, as a careful operator makes it: without the key files.
-        shutil.copytree(data, backup, ignore=shutil.ignore_patterns("keys", "*.s.PGSQL*"))
+        copy_in_use(data, backup, "keys", "*.s.PGSQL*")
         assert holders(folder, wrapping) == [f"keys/{campaign.hash}.key"]
         assert holders(backup, bytes(wrapped)), "the search finds what is there"
         assert holders(folder, key) == [], "the key itself is nowhere, not even before"
