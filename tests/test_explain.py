@@ -15,6 +15,7 @@ from jrr.explain import (
     consent,
     contributor_text,
     instructions,
+    show_at_least,
     show_epsilon,
 )
 
@@ -34,6 +35,14 @@ def test_a_shown_epsilon_is_never_below_the_real_one(epsilon: float) -> None:
     shown = Decimal(show_epsilon(epsilon))
     assert shown >= Decimal(repr(epsilon))
     assert float(shown) <= epsilon * 1.0011
+
+
+@given(epsilon=st.floats(1e-9, 1e3))
+def test_what_is_reached_is_never_shown_larger(epsilon: float) -> None:
+    shown = Decimal(show_at_least(epsilon))
+    assert shown <= Decimal(repr(epsilon))
+    assert float(shown) >= epsilon * 0.9989
+    assert show_at_least(math.inf) == "unbounded"
 
 
 def test_short_numbers_are_shown_as_they_are() -> None:

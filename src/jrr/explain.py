@@ -56,7 +56,7 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
         return "some contributors' answers can become certain (ε unbounded)"
     return (
         f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
-        f"{_percent(belief(epsilon, prior), up=True)} likely (ε = {show_epsilon(epsilon)})"
+        f"{_shown_belief(epsilon, prior)} likely (ε = {show_epsilon(epsilon)})"
     )
 
 
@@ -83,7 +83,7 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
         + (rest or " and everybody else's answer"),
         "dealer": f"to {dealer} and collector together, who see this report and its secret card",
     }
-    if not deals(plan.mechanism):
+    if not plan.mechanism.deals:
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
     elif m == 0:  # nobody tells anything
         del who["truths"], who["cards"]
@@ -107,11 +107,6 @@ def _informed(plan: Plan, delta: float) -> tuple[float, float]:
         return plan.surely(), 0.0
     epsilon = plan.surely(delta)
     return epsilon, losses.revealed if math.isinf(epsilon) else delta
-
-
-def deals(mechanism: Mechanism) -> bool:
-    """Whether there are cards, and so a dealer."""
-    return mechanism.moments.deck is not None
 
 
 def instructions(mechanism: Mechanism) -> str:
@@ -146,7 +141,7 @@ def instructions(mechanism: Mechanism) -> str:
             f"{_of_hundred(mechanism.q)} where it is not{cards}."
         )
     if isinstance(mechanism, OLH):
-        cards = ", leaned by a secret card" if deals(mechanism) else ""
+        cards = ", leaned by a secret card" if mechanism.deals else ""
         return (
             f"The device sorts all answers at random into {mechanism.g} groups and sends the "
             f"group of your answer {_of_hundred(mechanism.p)}, otherwise another group{cards}."
@@ -162,7 +157,7 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
     """What a contributor should be told before answering, in words for everybody."""
     helper = "the parties that deal the cards" if committee else "the dealer, who deals the cards"
     lines = ["Your own device changes your answer at random before anything is sent."]
-    if deals(plan.mechanism):
+    if plan.mechanism.deals:
         lines.append(
             f"Two sides take part: {helper}, and the collector, who receives what is sent. The "
             "first never sees what you send, the second never sees your card."
@@ -179,7 +174,7 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
         if row.view not in _LEARN:
             continue
         seen = _LEARN[row.view].format(people=people, shown=shown)
-        if not deals(plan.mechanism):
+        if not plan.mechanism.deals:
             seen = "if they see what you send, whatever else they know"
         but = "with" if math.isinf(row.epsilon) else "but for"
         rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
@@ -252,6 +247,12 @@ def show_epsilon(epsilon: float) -> str:
     return _up(epsilon, 4)
 
 
+def show_at_least(epsilon: float) -> str:
+    """Four digits, rounded down: what is reached is never shown larger."""
+    down = Context(prec=4, rounding=ROUND_FLOOR).create_decimal(repr(epsilon))
+    return f"{down.normalize():f}" if math.isfinite(epsilon) else "unbounded"
+
+
 def _up(number: float, digits: int) -> str:
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
     return f"{up.normalize():f}"
@@ -279,8 +280,8 @@ def _is(epsilon: float) -> str:
     return "ε unbounded" if math.isinf(epsilon) else f"ε = {show_epsilon(epsilon)}"
 
 
-def _shown_belief(epsilon: float) -> str:
-    return _percent(belief(epsilon), up=True)
+def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
+    return _percent(belief(epsilon, prior), up=True)
 
 
 def _odds(chance: float) -> str:

@@ -48,7 +48,7 @@ class _DeckView(ReportView):
 
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
-        if mechanism.moments.deck is None:
+        if not mechanism.deals:
             raise JrrError(f"mechanism must deal cards for this view, got {mechanism!r}")
 
     def deal(self, seats: int, trials: int, rng: RandomSource) -> Cards:

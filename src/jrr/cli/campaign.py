@@ -124,7 +124,7 @@ def create(
     made = creation.plan_for(n, dealing, epsilon, dealer_epsilon=cap, **survey)
     if (dealer or party) and survey["mechanism"] in CARDLESS:
         raise checks.refusal("mechanism", survey["mechanism"], "one with cards for who deals them")
-    if (dealer or party) and made.mechanism.moments.deck is None:
+    if (dealer or party) and not made.mechanism.deals:
         more = creation.more_people(n, dealing, epsilon, dealer_epsilon=cap, **survey)
         raise _no_cards(made, n, more)
     text = (
@@ -312,9 +312,11 @@ def _no_cards(made: "Plan", people: int, more: int | None) -> JrrError:
 
 def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -> int | None:
     """How many reports there are, where they are too few to be shown; None where not."""
+    from jrr.protocol.states import CLOSED
+
     found = servers["collector"]
     reports: int = found["by_round"][round_number]
-    least = 1 if found["state"] == "closed" else operator.campaign.min_cell
+    least = 1 if found["state"] == CLOSED else operator.campaign.min_cell
     return reports if reports < least else None
 
 

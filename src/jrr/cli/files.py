@@ -55,7 +55,7 @@ def deal(
     jrr deal -n 10000 -e 1 -o cards.parquet
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey, view=view, delta=delta)
-    if made.mechanism.moments.deck is None:
+    if not made.mechanism.deals:
         raise JrrError(
             f"mechanism must deal cards, but the best plan here is {brief(made.mechanism)}: "
             "perturb without cards"

@@ -120,9 +120,11 @@ def counted(count: int, one: str, many: str) -> str:
 
 def _state(campaign: "Campaign", state: str) -> str:
     """A state by the clock: an open campaign takes nothing before and after its times."""
+    from jrr.protocol.states import ABORTED, CLOSED, NEW
+
     opens, closes = campaign.times
     now = datetime.now(UTC)
-    if state in ("new", "closed", "aborted"):
+    if state in (NEW, CLOSED, ABORTED):
         return state
     if closes is not None and now >= closes:
         return f"over since {campaign.closes}"

@@ -22,7 +22,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import JrrError
-from jrr.explain import adversaries, brief, deals, show_epsilon
+from jrr.explain import adversaries, brief, show_at_least, show_epsilon
 from jrr.files import write_whole
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import OLH
@@ -200,15 +200,16 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     )
     screen.print(error)
     screen.print(privacy)
-    if any(isinstance(mechanism, Unary | OLH) and deals(mechanism) for _, mechanism in rows):
+    if any(isinstance(mechanism, Unary | OLH) and mechanism.deals for _, mechanism in rows):
         screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
     for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
     if made.losses is not None and made.losses.compositions != "all":
+        reached = show_at_least(made.everything_at_least(delta))
         screen.print(
             f"Chosen, everything: at most {show_epsilon(made.everything(delta))} whatever the "
-            f"others answer; some answers do reach {made.everything_at_least(delta):.4g}."
+            f"others answer; some answers do reach {reached}."
         )
 
 
@@ -224,7 +225,7 @@ def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     screen.print(f"Chosen: {brief(made.mechanism)}")
     for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
-    if deals(made.mechanism) and request.dealer_epsilon is None:
+    if made.mechanism.deals and request.dealer_epsilon is None:
         screen.print(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "
             f"learns: ε {show_epsilon(made.guarantees['dealer'])}.",

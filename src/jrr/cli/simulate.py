@@ -12,7 +12,7 @@ from jrr import checks
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import brief, deals
+from jrr.explain import brief
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import even_deck
 from jrr.paper.catalogue import DATA_SETS, SENSITIVE
@@ -96,7 +96,7 @@ def command(
     screen.print(f"median, central 95%:     {middle:.2f}%, {low:.2f}% to {high:.2f}%")
     screen.print(f"standard error, theory:  {100 * theory:.4f} points")
     screen.print(f"root mean square error:  {100 * simulated:.4f} points")
-    if made.request.dealer_epsilon is None and deals(made.mechanism):
+    if made.request.dealer_epsilon is None and made.mechanism.deals:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
 
 

@@ -105,7 +105,7 @@ class Mechanism(ABC):
         checked = self._check_reports(reports)
         if len(checked) == 0:
             raise JrrError("reports must hold at least one report, got none")
-        deals = self.moments.deck is not None
+        deals = self.deals
         if carded is None:
             carded = deals
         if isinstance(carded, bool | np.bool_):
@@ -190,6 +190,11 @@ class Mechanism(ABC):
             ]
         )
 
+    @property
+    def deals(self) -> bool:
+        """Whether there are cards, and so a dealer."""
+        return self.moments.deck is not None
+
     def fewest_decks(self, carded: int) -> int:
         """The fewest decks that so many people with a card can have been dealt from."""
         deck = self.moments.deck
@@ -199,7 +204,7 @@ class Mechanism(ABC):
         """Refuse counts that these reports cannot have."""
         if len(tally.carded) != self.k:
             raise checks.refusal("reports", tally, f"a tally of {self.k} values")
-        if tally.n_carded and self.moments.deck is None:
+        if tally.n_carded and not self.deals:
             raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
 
     def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:

@@ -110,7 +110,7 @@ class Campaign:
     @property
     def deals(self) -> bool:
         """Whether contributors are dealt cards."""
-        return self.mechanism.moments.deck is not None
+        return self.mechanism.deals
 
     @property
     def dealers(self) -> list[str]:

@@ -22,8 +22,8 @@ from jrr.protocol import messages
 from jrr.protocol.campaign import ENROL, Campaign, check_address, hash_of, read_campaign
 from jrr.protocol.deck import card_from_json
 from jrr.protocol.identity import collector_role, dealer_roles, pseudonym
+from jrr.protocol.states import CLOSED, NEW
 
-NEW, CLOSED = "new", "closed"  # states of a collector that takes no answers
 _NO_ANSWERS = {
     NEW: "the campaign is not open yet: come again later",
     CLOSED: "the campaign is closed: no more answers are taken",

@@ -42,7 +42,7 @@ def campaign_from(
     **more: Any,
 ) -> Campaign:
     """The campaign that asks a question by a plan's mechanism."""
-    deals = made.mechanism.moments.deck is not None
+    deals = made.mechanism.deals
     if deals and dealer is None:
         raise JrrError("dealer must be an address or a committee: the mechanism deals cards")
     who = {"kind": "server", "url": dealer} if isinstance(dealer, str) else dealer
@@ -74,7 +74,7 @@ def more_people(people: int, dealing: str, epsilon: float, **options: Any) -> in
 
     def deals(n: int) -> bool:
         made = plan_for(n, dealing, epsilon, **options)
-        return made.mechanism.moments.deck is not None
+        return made.mechanism.deals
 
     tried = (people << times for times in range(1, _DOUBLINGS + 1))
     found = next((n for n in tried if n <= _MOST and deals(n)), None)

@@ -17,10 +17,11 @@ from jrr.estimate import difference
 from jrr.mechanisms import Mechanism
 from jrr.protocol.campaign import ENROL, Campaign
 from jrr.protocol.messages import parse, read_report
+from jrr.protocol.states import CLOSED, NEW, OPEN
 from jrr.services import holding, tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
-from jrr.services.holding import CLOSED, NEW, OPEN, campaign_of, check_invited, find
+from jrr.services.holding import campaign_of, check_invited, find
 from jrr.services.problems import Problem, gone, too_early
 from jrr.services.routes import add_campaign_routes
 from jrr.services.settings import Settings

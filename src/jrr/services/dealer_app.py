@@ -10,10 +10,11 @@ from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
 from jrr.protocol.dealer import Dealer
 from jrr.protocol.messages import device_of, named, parse
+from jrr.protocol.states import CLOSED, ENROLLING, NEW, OPEN
 from jrr.services import holding, tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
-from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
+from jrr.services.holding import campaign_of, check_invited, find
 from jrr.services.keyfiles import KeyFiles
 from jrr.services.problems import Problem, gone, too_early, unknown_name
 from jrr.services.routes import add_campaign_routes

@@ -61,7 +61,7 @@ def run(
             return stack.enter_context(running(role, own, databases.get(name)))
 
         collector = start("collector", "collector")
-        deals = plan.mechanism.moments.deck is not None
+        deals = plan.mechanism.deals
         parties = [start("party", f"party {at}") for at in range(PARTIES * (committee and deals))]
         dealer = start("dealer", "dealer") if deals and not committee else None
         who = dealer.url if dealer is not None else committee_of(parties, 1) if parties else None

@@ -11,9 +11,8 @@ from jrr import checks
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign, hash_of, read_campaign
 from jrr.protocol.messages import parse
+from jrr.protocol.states import CLOSED, NEW
 from jrr.services.problems import Problem, gone, unknown_campaign, unknown_name
-
-NEW, ENROLLING, OPEN, CLOSED = "new", "enrolling", "open", "closed"
 
 
 def campaign_of(row: Any) -> Campaign:

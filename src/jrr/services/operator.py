@@ -14,6 +14,7 @@ from jrr.errors import JrrError
 from jrr.protocol.campaign import ENROL, Campaign
 from jrr.protocol.identity import DEALER, accepted, dealer_roles, new_invitation
 from jrr.protocol.messages import roles
+from jrr.protocol.states import CLOSED
 from jrr.services.client import Admin
 
 COLLECTOR = "collector"
@@ -58,7 +59,7 @@ class Operator:
         if not self.campaign.invitations:
             raise JrrError("the campaign must be by invitation, but anybody may answer it")
         for name, facts in self.show().items():
-            if facts["state"] == "closed":
+            if facts["state"] == CLOSED:
                 raise JrrError(f"{name}: the campaign is closed, and takes no more invitations")
             each = self.campaign.rounds if name == COLLECTOR else 1
             room = self.campaign.capacity - facts["invited"] // each

@@ -10,10 +10,11 @@ from jrr import checks
 from jrr.committee.dealing import Abort
 from jrr.committee.rounds import Outcome, deal_rounds
 from jrr.protocol.messages import key_of, named, parse
+from jrr.protocol.states import ABORTED
 from jrr.services import tables
 from jrr.services.batch import Writer
 from jrr.services.database import scrub
-from jrr.services.party_jobs import ABORTED, PartyJobs
+from jrr.services.party_jobs import PartyJobs
 from jrr.services.problems import Problem
 from jrr.services.routes import add_campaign_routes
 from jrr.services.settings import Settings

@@ -12,9 +12,10 @@ from jrr.committee.merkle import Tree
 from jrr.committee.rounds import Member, Outcome
 from jrr.errors import JrrError
 from jrr.protocol.campaign import Campaign, check_link
+from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN
 from jrr.services import holding
 from jrr.services.certificates import check_pair
-from jrr.services.holding import CLOSED, ENROLLING, NEW, OPEN, campaign_of, check_invited, find
+from jrr.services.holding import campaign_of, check_invited, find
 from jrr.services.problems import Problem, gone, too_early, unknown_name
 from jrr.services.settings import Settings
 from jrr.services.tables import envelopes, members, records
@@ -22,7 +23,6 @@ from jrr.services.tables import party_campaigns as campaigns
 from jrr.services.tables import party_invited as invited
 from jrr.services.web import Clock, check_times
 
-ABORTED = "aborted"  # somebody complained of a card
 SERVING = "serving"  # somebody has been given a share: dealing again would mix two decks
 ROWS = 10_000  # envelopes stored at a time
 

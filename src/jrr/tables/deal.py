@@ -35,7 +35,7 @@ def deal(
     if spent_mark(path).exists() and not force:
         raise checks.refusal("out", str(out), f"free of the mark {spent_mark(path).name}")
     decks = checks.integer("decks", decks, 1, 100_000)
-    if mechanism.moments.deck is None:
+    if not mechanism.deals:
         raise JrrError(f"mechanism must deal cards, got {mechanism.to_dict()}")
     name = secrets.token_hex(6)
     names = (name,) if decks == 1 else tuple(f"{name}.{number}" for number in range(decks))

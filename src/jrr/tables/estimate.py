@@ -45,7 +45,7 @@ class Result:
 
     def differences(self) -> list[tuple[str, str, Difference]]:
         """Every pair of groups, the first minus the second; groups of one survey share decks."""
-        deals = self.header.mechanism.moments.deck is not None
+        deals = self.header.mechanism.deals
         return [
             (a.name, b.name, difference(a.estimate, b.estimate, same_deck=deals))
             for a, b in combinations(self.groups, 2)
