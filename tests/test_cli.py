@@ -104,20 +104,13 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
     assert last_json(cards)["mechanism"] == planned["mechanism"]
     addresses = ("--dealer", "https://d.example", "--collector", "https://c.example")
     out = tmp_path / "campaign.json"
-    last_json(
-        jrr(
-            "campaign",
-            "create",
-            *options,
-            *addresses,
-            "--question",
-            "Do you?",
-            "-o",
-            str(out),
-            "--json",
-        )
-    )
-    assert json.loads(out.read_text())["mechanism"] == planned["mechanism"]
+    create = ("campaign", "create", *options, *addresses, "--question", "Do you?", "-o", str(out))
+    last_json(jrr(*create, "--json"))
+    written = json.loads(out.read_text())
+    assert written["mechanism"] == planned["mechanism"]
+    assert "a chance of at most 1 in 1,000,000" in written["consent"]["text"]
+    last_json(jrr(*create, "--delta", "1e-4", "--force", "--json"))
+    assert "a chance of at most 1 in 10,000)" in json.loads(out.read_text())["consent"]["text"]
 
 
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:

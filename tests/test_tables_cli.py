@@ -399,3 +399,7 @@ def test_what_shuffled_reports_are_worth(work: Path, capsys: pytest.CaptureFixtu
     behind = document("estimate", "m.arrow", capsys=capsys)["behind_shuffler"]
     assert behind["epsilon"] == shuffled_epsilon(jrr.RR(epsilon=2.0), behind["delta"], N)
     assert "shuffled by somebody honest: ε" in done("estimate", "m.arrow", capsys=capsys)
+    # Two files that were shuffled apart hide people among half as many: nothing is claimed.
+    done("perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "s.arrow", capsys=capsys)
+    done("shuffle", "s.arrow", "-o", "t.arrow", capsys=capsys)
+    assert "behind_shuffler" not in document("estimate", "m.arrow", "t.arrow", capsys=capsys)

@@ -128,7 +128,7 @@ def create(
         more = creation.more_people(n, dealing, epsilon, dealer_epsilon=cap, **survey)
         raise _no_cards(made, n, more)
     text = (
-        contributor_text(made, committee=bool(party))
+        contributor_text(made, delta, committee=bool(party))
         if consent_file is None
         else _text(consent_file)
     )

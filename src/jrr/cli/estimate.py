@@ -89,6 +89,11 @@ def estimate(
         asked = result.header.question or ""
         draw_estimate(result.header.names, everybody | groups, plot, level, top, asked)
     document = as_document(result, level, postprocess)
+    m, shuffled = result.header.mechanism, result.header.shuffled
+    if shuffled and len(reports) == 1 and isinstance(m, RR):
+        # Of several files each hides its own reports only.
+        behind = _behind_shuffler(m, result.estimate.n)
+        document["behind_shuffler"] = {"epsilon": behind, "delta": DELTA}
     if as_json:
         print_json(document)
         return
@@ -116,11 +121,6 @@ def as_document(result: "Result", level: float, step: str | None) -> dict[str, A
         "carded": result.n_carded,
         "estimate": result.estimate.to_dict(level),
     }
-    if header.shuffled and isinstance(m, RR):
-        document["behind_shuffler"] = {
-            "epsilon": _behind_shuffler(m, result.estimate.n),
-            "delta": DELTA,
-        }
     if header.declined is not None:
         document["answered"] = among_answered(result.estimate, header, level)
     if step is not None:
