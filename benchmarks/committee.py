@@ -22,14 +22,14 @@ import jrr
 from benchmarks import memory
 from benchmarks.child import ROOT, ChildFailedError
 from benchmarks.timing import ratio
-from jrr.committee import cards
-from jrr.committee.cards import Place, deck_of, seal_shares
-from jrr.committee.dealing import deal
-from jrr.committee.field import Vector
-from jrr.committee.link import Identity, Link, Peer, meet
-from jrr.committee.merkle import Tree
-from jrr.services.certificates import make_certificate
-from jrr.services.processes import free_port
+from jrr.research.processes import free_port
+from jrr.servers.common.certificates import make_certificate
+from jrr.survey.committee import cards
+from jrr.survey.committee.cards import Place, deck_of, seal_shares
+from jrr.survey.committee.dealing import deal
+from jrr.survey.committee.field import Vector
+from jrr.survey.committee.link import Identity, Link, Peer, meet
+from jrr.survey.committee.merkle import Tree
 
 PARTIES, THRESHOLD = 3, 1
 CASES = ((10_000, True, 3), (100_000, True, 1), (100_000, False, 5), (1_000_000, False, 3))

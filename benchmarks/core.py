@@ -4,7 +4,7 @@ import numpy as np
 
 import jrr
 from benchmarks.timing import alternate, ratio
-from jrr.paper.literal import respond_in_pairs
+from jrr.research.paper.literal import respond_in_pairs
 from tests.literal_algorithm1 import literal_search
 
 N = 1_000_000

@@ -14,7 +14,7 @@ import sys, json, time
 import numpy as np
 import jrr
 from benchmarks import memory
-from jrr.everything import loss_distribution
+from jrr.privacy.informed import loss_distribution
 from jrr.mechanisms.rr import truth_probability
 
 kind, n = sys.argv[1], int(sys.argv[2])

@@ -3,7 +3,7 @@
 import jrr
 from benchmarks.cases import EPSILON, Case, values
 from benchmarks.contender import Contender
-from jrr import compiled
+from jrr.mechanisms import compiled
 
 
 def mechanism(case: Case) -> jrr.Mechanism:

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 import jrr
-from jrr import compiled, plots, randomness
+from jrr._base import randomness
+from jrr._base.exact import SCALE
+from jrr._base.files import write_whole
 from jrr.cli.app import run
-from jrr.exact import SCALE
-from jrr.files import write_whole
-from jrr.paper.claims import FAILS, HOLDS, close, verdict
+from jrr.mechanisms import compiled
+from jrr.reporting import plots
+from jrr.research.paper.claims import FAILS, HOLDS, close, verdict
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -324,7 +326,7 @@ def test_verdicts_follow_from_measurements() -> None:
 
 
 def test_claims_change_when_the_mechanism_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jrr.paper import claims as module
+    from jrr.research.paper import claims as module
 
     before = [claim.verdict for claim in module.claims({})]
     monkeypatch.setattr(module, "theory", lambda mechanism, case: 3.0 + hash(mechanism) % 7)

@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-from jrr import postprocess
-from jrr.algorithm1 import algorithm1
+from jrr._base.randomness import SecureRandom, SeededRandom
 from jrr.errors import JrrError
-from jrr.estimate import Difference, Estimate, difference
+from jrr.estimation import postprocess
+from jrr.estimation.estimates import Difference, Estimate, difference
+from jrr.estimation.tally import Tally
 from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism, from_dict
-from jrr.plan import Plan, plan, required_epsilon, required_n
-from jrr.randomness import SecureRandom, SeededRandom
-from jrr.shuffling import amplified_epsilon, shuffled_delta, shuffled_epsilon, shuffled_rr
-from jrr.simulate import simulate
-from jrr.tally import Tally
+from jrr.mechanisms.simulation import simulate
+from jrr.planning.algorithm1 import algorithm1
+from jrr.planning.plans import Plan, plan, required_epsilon, required_n
+from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon, shuffled_rr
 
 if TYPE_CHECKING:
-    from jrr.services.client import Contributor
+    from jrr.client.contributor import Contributor
 
 __all__ = [
     "DRR",
@@ -51,7 +51,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """The client is loaded when it is asked for: planning needs no network."""
     if name == "Contributor":
-        from jrr.services.client import Contributor
+        from jrr.client.contributor import Contributor
 
         return Contributor
     raise AttributeError(f"module 'jrr' has no attribute {name!r}")

@@ -17,17 +17,16 @@ from urllib.parse import urlsplit
 import aiohttp
 import numpy as np
 
-from jrr import wire
-from jrr.mechanisms import Mechanism
-from jrr.protocol import contributor, messages
-from jrr.protocol.campaign import Campaign
-from jrr.protocol.contributor import Conversation, Limits, Receipt, Save
-from jrr.protocol.identity import DEALER, collector_role, invitation_secret, pseudonym
-from jrr.services.client import Admin
-from jrr.services.fleet import drive_all
-from jrr.services.operator import Operator, new_invitations
-from jrr.services.processes import Running
-from jrr.tally import Tally
+from jrr.client.contributor import Admin
+from jrr.client.fleet import drive_all
+from jrr.client.operator import Operator, new_invitations
+from jrr.estimation.tally import Tally
+from jrr.mechanisms import Mechanism, wire
+from jrr.research.processes import Running
+from jrr.survey import contributor, messages
+from jrr.survey.campaign import Campaign
+from jrr.survey.contributor import Conversation, Limits, Receipt, Save
+from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
 
 PROBLEM = "application/problem+json"
 LIMITS = Limits(cards=700.0, patience=5.0)

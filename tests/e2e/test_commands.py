@@ -19,10 +19,10 @@ import pytest
 
 from jrr import DRR
 from jrr.cli.app import run
+from jrr.client.contributor import Admin
 from jrr.errors import JrrError
-from jrr.protocol.campaign import Campaign
-from jrr.services.client import Admin
-from jrr.services.processes import free_port
+from jrr.research.processes import free_port
+from jrr.survey.campaign import Campaign
 from tests.e2e import Pair, read_rows
 
 RUN = [sys.executable, "-m", "jrr.cli"]

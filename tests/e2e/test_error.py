@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from jrr import DRR, RR
-from jrr.protocol import messages
-from jrr.protocol.deck import card_from_json
-from jrr.protocol.identity import collector_role, pseudonym
-from jrr.randomness import SeededRandom
+from jrr._base.randomness import SeededRandom
+from jrr.survey import messages
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import collector_role, pseudonym
 from tests.e2e import Pair, ask_many, cards_of, path_of
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, mean_test, spread_test
 

@@ -21,13 +21,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from jrr import DRR, RR
+from jrr.client.contributor import Admin, Contributor
+from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError
-from jrr.protocol.campaign import Campaign
-from jrr.protocol.contributor import Limits, UnreachableError
-from jrr.protocol.identity import collector_role, hashed, invitation_secret, pseudonym
-from jrr.services.client import Admin, Contributor
-from jrr.services.operator import Operator, new_invitations
-from jrr.services.processes import Running, running, stop
+from jrr.research.processes import Running, running, stop
+from jrr.survey.campaign import Campaign
+from jrr.survey.contributor import Limits, UnreachableError
+from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
 from tests.e2e import (
     Pair,
     answer_all,

@@ -13,11 +13,11 @@ import aiohttp
 import pytest
 
 from jrr import DRR, JRR, OLH, OUE, RR
+from jrr.client.operator import Operator
 from jrr.errors import JrrError
-from jrr.protocol.campaign import Campaign, hash_of
-from jrr.protocol.identity import DEALER, collector_role, hashed, pseudonym
-from jrr.services.operator import Operator
-from jrr.services.processes import running
+from jrr.research.processes import running
+from jrr.survey.campaign import Campaign, hash_of
+from jrr.survey.identity import DEALER, collector_role, hashed, pseudonym
 from tests.e2e import (
     PROBLEM,
     Pair,

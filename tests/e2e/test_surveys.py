@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism, tables
+from jrr.client.contributor import Admin
+from jrr.client.operator import Operator
 from jrr.errors import JrrError
 from jrr.mechanisms.unary import Unary
-from jrr.protocol.campaign import Campaign
-from jrr.protocol.contributor import Limits
-from jrr.protocol.identity import invitation_secret, new_invitation
-from jrr.services.client import Admin
-from jrr.services.operator import Operator
+from jrr.survey.campaign import Campaign
+from jrr.survey.contributor import Limits
+from jrr.survey.identity import invitation_secret, new_invitation
 from tests.e2e import (
     Pair,
     answer_all,

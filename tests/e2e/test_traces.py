@@ -16,12 +16,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from scipy import stats
 
 from jrr import DRR, OUE
-from jrr.protocol.campaign import Campaign
-from jrr.protocol.identity import DEALER, collector_role, hashed, invitation_secret, pseudonym
-from jrr.services.client import Admin, Contributor
-from jrr.services.keyfiles import KeyFiles
-from jrr.services.operator import Operator, new_invitations
-from jrr.services.processes import running
+from jrr.client.contributor import Admin, Contributor
+from jrr.client.operator import Operator, new_invitations
+from jrr.research.processes import running
+from jrr.servers.dealer.keyfiles import KeyFiles
+from jrr.survey.campaign import Campaign
+from jrr.survey.identity import DEALER, collector_role, hashed, invitation_secret, pseudonym
 from tests.e2e import (
     Pair,
     Recorder,

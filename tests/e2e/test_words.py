@@ -15,11 +15,11 @@ import pytest
 
 from jrr import DRR, RR
 from jrr.cli.app import run
-from jrr.protocol.campaign import Campaign
-from jrr.services.certificates import make_certificate
-from jrr.services.client import Contributor
-from jrr.services.operator import new_invitations
-from jrr.services.processes import free_port
+from jrr.client.contributor import Contributor
+from jrr.client.operator import new_invitations
+from jrr.research.processes import free_port
+from jrr.servers.common.certificates import make_certificate
+from jrr.survey.campaign import Campaign
 from tests.e2e import Pair, answer_all, enrol_all, link_of
 
 MECHANISM = DRR(20, truth=0.5, own=0.1)
@@ -261,8 +261,8 @@ def test_no_invitations_where_they_would_not_be_taken(
 def test_a_hint_that_can_be_followed(
     sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    from jrr.client.operator import Operator
     from jrr.errors import JrrError
-    from jrr.services.operator import Operator
 
     def fails(*_: Any) -> None:
         raise JrrError("the network broke")
@@ -315,7 +315,7 @@ def test_a_report_that_waited_is_sent_without_asking(
     sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from jrr.errors import JrrError
-    from jrr.protocol import contributor
+    from jrr.survey import contributor
 
     campaign = sqlite_pair.campaign(MECHANISM)
     operator = sqlite_pair.operator(campaign)

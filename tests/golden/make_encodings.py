@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jrr
-from jrr.randomness import RandomSource
+from jrr._base.randomness import RandomSource
 
 PATH = Path(__file__).with_name("encodings.json")
 LAST = 2**64 - 1

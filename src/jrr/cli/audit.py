@@ -10,11 +10,11 @@ from click.core import ParameterSource
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import brief
 from jrr.mechanisms.base import Mechanism
+from jrr.reporting.explain import brief
 
 if TYPE_CHECKING:
-    from jrr.audit import Subject
+    from jrr.research.audit import Subject
 
 VIOLATED = 1  # exit code
 VIEWS = ("report", "cards", "dealer", "rounds")
@@ -69,7 +69,7 @@ def command(
     jrr audit -e 1 --mechanism drr --view cards -n 20 -M 3
     jrr audit --command "python my_mechanism.py" --values 0,1 --claimed 1
     """  # noqa: D301 - click reads the \b
-    from jrr.audit import Command, audit
+    from jrr.research.audit import Command, audit
 
     subject: Subject
     if program is not None:
@@ -90,7 +90,7 @@ def command(
     with bar("auditing", as_json) as progress:
         found = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
     if plot is not None:
-        from jrr.audit.draw import draw_audits
+        from jrr.research.audit.draw import draw_audits
 
         draw_audits([found], plot)
     if as_json:
@@ -118,7 +118,7 @@ def _mechanism(context: click.Context, survey: dict[str, Any], deals: bool) -> M
 def _subject(
     mechanism: Mechanism, view: str, with_cards: bool, colluders: int, rounds: int
 ) -> "Subject":
-    from jrr.audit import CardedReportView, CardsView, DealerView, ReportView, RoundsView
+    from jrr.research.audit import CardedReportView, CardsView, DealerView, ReportView, RoundsView
 
     if view == "cards":
         return CardsView(mechanism, colluders)

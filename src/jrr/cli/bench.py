@@ -3,9 +3,9 @@
 import click
 from rich.table import Table
 
-from jrr.bench import costs
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
+from jrr.research.bench import costs
 
 
 @click.command(name="bench")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.files import write_whole_bytes
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import (
     console,
@@ -20,12 +21,11 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import JrrError
-from jrr.explain import OUTSIDE, brief, contributor_text, show_epsilon
-from jrr.files import write_whole_bytes
+from jrr.reporting.explain import OUTSIDE, brief, contributor_text, show_epsilon
 
 if TYPE_CHECKING:
-    from jrr.plan import Plan
-    from jrr.services.operator import Operator
+    from jrr.client.operator import Operator
+    from jrr.planning.plans import Plan
 
 CARDLESS = ("rr", "sue", "oue", "olh")  # families of which nothing deals cards
 
@@ -107,7 +107,7 @@ def create(
     jrr campaign create -n 10000 -e 1 --question "Have you taken bribes?" \\
         --dealer https://dealer.example --collector https://collector.example
     """  # noqa: D301 - click reads the \b
-    from jrr.protocol import creation
+    from jrr.survey import creation
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
@@ -312,7 +312,7 @@ def _no_cards(made: "Plan", people: int, more: int | None) -> JrrError:
 
 def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -> int | None:
     """How many reports there are, where they are too few to be shown; None where not."""
-    from jrr.protocol.states import CLOSED
+    from jrr.survey.states import CLOSED
 
     found = servers["collector"]
     reports: int = found["by_round"][round_number]
@@ -342,7 +342,7 @@ def _print_estimate(found: dict[str, Any], level: float) -> None:
 
 
 def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
-    from jrr.committee.schedule import default_threshold
+    from jrr.survey.committee.schedule import default_threshold
 
     if not 3 <= len(given) <= 16:
         raise JrrError(f"--party must be given 3 to 16 times, got it {len(given)} times")

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr.cli.progress import bar
-from jrr.comparison import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
-from jrr.explain import show_epsilon
-from jrr.optimum import Request
+from jrr.planning.alternatives import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
+from jrr.planning.optimum import Request
+from jrr.reporting.explain import show_epsilon
 
 
 def compare(request: Request, delta: float, quiet: bool) -> list[Alternative]:

@@ -6,13 +6,13 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from jrr import checks
+from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import JrrError
-from jrr.explain import show_epsilon
+from jrr.reporting.explain import show_epsilon
 
 if TYPE_CHECKING:
-    from jrr.protocol.campaign import Campaign
+    from jrr.survey.campaign import Campaign
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -59,7 +59,7 @@ def contribute(
     the shell would remember it. It is perturbed here; only the perturbed report is stored and
     sent. After an interruption the same command sends the same report.
     """
-    from jrr.services.client import Contributor
+    from jrr.client.contributor import Contributor
 
     if invitation is None and not public:
         invitation = click.prompt("Your invitation", hide_input=True, err=True)
@@ -130,7 +130,7 @@ def contribute(
 
 def _attributes(campaign: "Campaign", given: tuple[str, ...]) -> dict[str, str]:
     """The public attributes, of which none may be missing."""
-    from jrr.protocol.messages import known_values
+    from jrr.survey.messages import known_values
 
     found = {}
     for text in given:

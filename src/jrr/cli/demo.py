@@ -12,14 +12,14 @@ import click
 import numpy as np
 from rich.table import Table
 
-from jrr import page
+from jrr._base.randomness import SecureRandom, SeededRandom, shuffled
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.cli.progress import steps
-from jrr.demo import Survey, run
 from jrr.errors import JrrError, MissingExtraError
-from jrr.explain import NAMES as WORDS
-from jrr.explain import OUTSIDE, adversaries, brief, contributor_text
-from jrr.randomness import SecureRandom, SeededRandom, shuffled
+from jrr.reporting import page
+from jrr.reporting.explain import NAMES as WORDS
+from jrr.reporting.explain import OUTSIDE, adversaries, brief, contributor_text
+from jrr.research.demo import Survey, run
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
 LONG = {family: f"{WORDS[name]} ({name})" for family, name in NAMES.items()}
@@ -103,9 +103,9 @@ def _over_http(
 ) -> Survey:
     """The chosen mechanism's outcome, replaced by one over the network."""
     try:
-        from jrr.protocol.campaign import ENROL
-        from jrr.protocol.creation import plan_for
-        from jrr.services import demonstration, embedded
+        from jrr.research import demonstration, embedded
+        from jrr.survey.campaign import ENROL
+        from jrr.survey.creation import plan_for
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"servers need {error.name}: pip install 'jrr[serve]', or jrr demo --in-process"
@@ -169,7 +169,7 @@ def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out
     ]
     said = f"Report: {out / 'report.html'}"
     try:
-        from jrr.plots import draw_survey
+        from jrr.reporting.plots import draw_survey
 
         drawn = draw_survey(result, out / "survey.png")
         parts.append(page.picture(drawn, "Estimates beside the truth"))

@@ -7,14 +7,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from jrr import checks, postprocess
+from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
-from jrr.estimate import Estimate
-from jrr.explain import OUTSIDE, brief, show_epsilon
+from jrr.estimation import postprocess
+from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.rr import RR
-from jrr.plan import DELTA
-from jrr.shuffling import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
+from jrr.planning.plans import DELTA
+from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
+from jrr.reporting.explain import OUTSIDE, brief, show_epsilon
 
 if TYPE_CHECKING:
     from jrr.tables import Header, Result
@@ -82,7 +83,7 @@ def estimate(
             progress=progress,
         )
     if plot is not None:
-        from jrr.plots import draw_estimate
+        from jrr.reporting.plots import draw_estimate
 
         everybody = {"everybody": result.estimate}
         groups = {group.name: group.estimate for group in result.groups}

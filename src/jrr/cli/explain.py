@@ -13,7 +13,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
-from jrr.explain import adversaries, consent, contributor_text
+from jrr.reporting.explain import adversaries, consent, contributor_text
 
 
 @click.command()

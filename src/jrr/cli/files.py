@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.randomness import SeededRandom
 from jrr.cli.options import (
     console,
     delta_option,
@@ -17,8 +18,7 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import brief, show_epsilon
-from jrr.randomness import SeededRandom
+from jrr.reporting.explain import brief, show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")

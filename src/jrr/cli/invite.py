@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.files import write_whole
 from jrr.cli.operators import FILE, operator_of, operator_options, say
 from jrr.cli.options import json_option
 from jrr.errors import JrrError
-from jrr.files import write_whole
 
 
 @click.command()
@@ -31,7 +31,7 @@ def invite(
     Send the invitations out, then delete it. Where two operators hold a token each, one makes
     the file and both run this: --count N with one token, --from FILE with the other.
     """
-    from jrr.services.operator import new_invitations
+    from jrr.client.operator import new_invitations
 
     operator = operator_of(**options)
     if (count is None) == (source is None):
@@ -63,7 +63,7 @@ def invite(
 
 
 def _invitations(file: Path) -> list[str]:
-    from jrr.protocol.identity import invitation_secret
+    from jrr.survey.identity import invitation_secret
 
     if not file.is_file():
         raise checks.refusal("from", str(file), "a file that jrr invite wrote")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jrr import checks
+from jrr._base import checks
 from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import JrrError
@@ -66,9 +66,9 @@ def group(
     FILE is the same for all: {"name": …, "threshold": …, "members": [{"link": "host:port",
     "certificate": "-----BEGIN…"}, …]}, up to 16 members; the name must be a new one each time.
     """
-    from jrr.committee.group import deal_among
-    from jrr.committee.link import Identity
-    from jrr.services.certificates import check_pair
+    from jrr.servers.common.certificates import check_pair
+    from jrr.survey.committee.group import deal_among
+    from jrr.survey.committee.link import Identity
 
     name, threshold, peers = _members(file)
     index = checks.integer("index", index, 0, len(peers) - 1)
@@ -98,8 +98,8 @@ def group(
 
 
 def _members(file: Path) -> tuple[str, int | None, list[Any]]:
-    from jrr.committee.link import Peer
-    from jrr.protocol.campaign import check_link
+    from jrr.survey.campaign import check_link
+    from jrr.survey.committee.link import Peer
 
     try:
         document = json.loads(file.read_text("utf-8"))

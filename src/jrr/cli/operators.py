@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from jrr import checks
+from jrr._base import checks
 from jrr.cli.options import console, print_json
 from jrr.errors import JrrError
 
 if TYPE_CHECKING:
-    from jrr.protocol.campaign import Campaign
-    from jrr.services.operator import Operator
+    from jrr.client.operator import Operator
+    from jrr.survey.campaign import Campaign
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,8 +61,8 @@ def operator_of(
     ca: Path | None,
 ) -> "Operator":
     """The operator of a campaign in a file."""
-    from jrr.services.client import Admin
-    from jrr.services.operator import Operator
+    from jrr.client.contributor import Admin
+    from jrr.client.operator import Operator
 
     document = read_campaign(file)
     dealer, parties = None, []
@@ -83,7 +83,7 @@ def operator_of(
 
 def read_campaign(file: Path) -> "Campaign":
     """A campaign's document."""
-    from jrr.protocol.campaign import Campaign
+    from jrr.survey.campaign import Campaign
 
     if not file.is_file():
         raise checks.refusal("file", str(file), "a campaign's document that exists")
@@ -120,7 +120,7 @@ def counted(count: int, one: str, many: str) -> str:
 
 def _state(campaign: "Campaign", state: str) -> str:
     """A state by the clock: an open campaign takes nothing before and after its times."""
-    from jrr.protocol.states import ABORTED, CLOSED, NEW
+    from jrr.survey.states import ABORTED, CLOSED, NEW
 
     opens, closes = campaign.times
     now = datetime.now(UTC)

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
-from jrr.optimum import Frequency
-from jrr.plan import DELTA, MECHANISMS, Plan, plan
+from jrr.planning.optimum import Frequency
+from jrr.planning.plans import DELTA, MECHANISMS, Plan, plan
 
 DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
 

@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.files import write_whole
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
@@ -22,12 +23,11 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import JrrError
-from jrr.explain import adversaries, brief, show_at_least, show_epsilon
-from jrr.files import write_whole
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.unary import Unary
-from jrr.plan import Plan, check_margin, required_epsilon, required_n
+from jrr.planning.plans import Plan, check_margin, required_epsilon, required_n
+from jrr.reporting.explain import adversaries, brief, show_at_least, show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -72,11 +72,11 @@ def plan(
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
     found = compare(made.request, delta, quiet=as_json) if others else []
     if plot:
-        from jrr.plots import draw_plan
+        from jrr.reporting.plots import draw_plan
 
         draw_plan(made, plot)
     if curve:
-        from jrr.plots import draw_losses
+        from jrr.reporting.plots import draw_losses
 
         draw_losses(made, curve)
     if losses:

@@ -7,12 +7,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from jrr.cli.options import console, json_option, print_json
-from jrr.paper import artifact
-from jrr.paper.catalogue import DATA_SETS, from_directory
-from jrr.paper.claims import claims
-from jrr.paper.report import write_report
-from jrr.paper.reproduce import FIGURES, Figure, finished, pick, reproduce
-from jrr.plots import new_figure
+from jrr.reporting.plots import new_figure
+from jrr.research.paper import artifact
+from jrr.research.paper.catalogue import DATA_SETS, from_directory
+from jrr.research.paper.claims import claims
+from jrr.research.paper.report import write_report
+from jrr.research.paper.reproduce import FIGURES, Figure, finished, pick, reproduce
 
 
 @click.command("reproduce")

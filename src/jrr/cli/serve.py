@@ -13,7 +13,7 @@ import click
 
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import JrrError
-from jrr.services.settings import PORTS
+from jrr.servers.common.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -53,7 +53,8 @@ def _run(
     from jrr.errors import MissingExtraError
 
     try:
-        from jrr.services import server, settings
+        from jrr.servers import run as server
+        from jrr.servers.common import settings
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
@@ -123,7 +124,7 @@ def both(folder: Path, port: int, as_json: bool) -> None:
     from jrr.errors import MissingExtraError
 
     try:
-        from jrr.services.processes import running
+        from jrr.research.processes import running
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
@@ -170,7 +171,7 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
 @json_option
 def certificate(name: Path, as_json: bool) -> None:
     """Make a party's certificate: NAME.pem, for the campaign, and NAME.key (secret)."""
-    from jrr.services.certificates import make_certificate
+    from jrr.servers.common.certificates import make_certificate
 
     public, secret = make_certificate(name)
     if as_json:

@@ -8,17 +8,17 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.randomness import SeededRandom
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import JrrError
-from jrr.explain import brief
+from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import even_deck
-from jrr.paper.catalogue import DATA_SETS, SENSITIVE
-from jrr.randomness import SeededRandom
-from jrr.simulate import as_generator, simulate
-from jrr.variance import Floats
+from jrr.mechanisms.simulation import as_generator, simulate
+from jrr.reporting.explain import brief
+from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE
 
 LEVELS = (0.025, 0.5, 0.975)
 CELLS = 2_000_000  # counts simulated at a time: a fraction of a second

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from jrr import checks
+from jrr._base import checks
 from jrr.mechanisms.base import Mechanism, fields
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH

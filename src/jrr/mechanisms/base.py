@@ -7,13 +7,14 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy
+from jrr._base import checks
+from jrr._base.randomness import RandomSource
 from jrr.errors import JrrError
-from jrr.estimate import Estimate, Part
-from jrr.randomness import RandomSource
-from jrr.tally import Tally
-from jrr.variance import Floats, Moments
-from jrr.weights import Weighed, WeightedTally, check_weights
+from jrr.estimation.estimates import Estimate, Part
+from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import Weighed, WeightedTally, check_weights
+from jrr.privacy import loss
 
 Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
@@ -240,9 +241,9 @@ def check_countable(k: int) -> None:
 
 def check_view(view: object, mechanism: str) -> str:
     """A known view, or a refusal."""
-    word = checks.one_of("view", view, privacy.VIEWS)
+    word = checks.one_of("view", view, loss.VIEWS)
     if word == "paper" and mechanism != "JRR":
-        raise privacy.no_paper_view(mechanism)
+        raise loss.no_paper_view(mechanism)
     return word
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, randomness
+from jrr._base import checks, randomness
+from jrr.estimation.moments import Floats
+from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
-from jrr.tally import Tally
-from jrr.variance import Floats
 
 
 class Categorical(Mechanism):

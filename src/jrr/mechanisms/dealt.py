@@ -17,13 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy, randomness
+from jrr._base import checks, randomness
+from jrr._base.exact import SCALE, words_down, words_up
 from jrr.errors import JrrError
-from jrr.exact import SCALE, words_down, words_up
+from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_view
 from jrr.mechanisms.categorical import Categorical
-from jrr.privacy import DealtLaw
-from jrr.variance import Moments
+from jrr.privacy import loss
+from jrr.privacy.loss import DealtLaw
 
 
 @dataclass(frozen=True, init=False)
@@ -86,7 +87,7 @@ class DRR(Categorical):
         """The privacy loss against an adversary with this view; math.inf where unbounded."""
         check_view(view, self.name)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
-        return privacy.dealt(self.law, view, colluders)
+        return loss.dealt(self.law, view, colluders)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values."""

@@ -3,14 +3,14 @@
 A family of mechanisms has one noise parameter, more of which is more private, and a lean s,
 more of which is less private. At every noise the largest lean is the most that probabilities
 and the cap on the dealer allow. The best choice is that lean, or none at all: between them the
-variance is larger (tests/test_unary.py searches), as it is for JRR and DRR.
+variance is larger (tests/mechanisms/test_unary.py searches), as it is for JRR and DRR.
 """
 
 import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
 

@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, compiled, hashing, randomness
+from jrr._base import checks, randomness
 from jrr.errors import JrrError
+from jrr.estimation.moments import Floats, Moments
+from jrr.mechanisms import compiled, hashing
 from jrr.mechanisms.base import (
     Cards,
     Mechanism,
@@ -28,7 +30,6 @@ from jrr.mechanisms.base import (
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR, truth_probability
-from jrr.variance import Floats, Moments
 
 REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
 _BLOCK = 1 << 14  # reports whose support is counted at a time

@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy, randomness
+from jrr._base import checks, randomness
+from jrr._base.exact import SCALE, words_up
 from jrr.errors import JrrError
-from jrr.exact import SCALE, words_up
+from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
 from jrr.mechanisms.rr import marginal_moments, shift_block, shift_from_word, shifts
-from jrr.privacy import JointLaw
-from jrr.variance import Moments
+from jrr.privacy import loss
+from jrr.privacy.loss import JointLaw
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
 
@@ -93,10 +94,10 @@ class JRR(Categorical):
         check_view(view, self.name)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         if view != "paper":
-            return privacy.joint(self.law, view, colluders)
+            return loss.joint(self.law, view, colluders)
         if self.k > 2:
-            raise privacy.no_paper_view(f"JRR with k={self.k}")
-        return privacy.theorem2(self.signed, Fraction(self.p), Fraction(self.s), colluders)
+            raise loss.no_paper_view(f"JRR with k={self.k}")
+        return loss.theorem2(self.signed, Fraction(self.p), Fraction(self.s), colluders)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values."""

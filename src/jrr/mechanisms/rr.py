@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy, randomness
+from jrr._base import checks, randomness
+from jrr._base.exact import SCALE, private_side, words_up
 from jrr.errors import JrrError
-from jrr.exact import SCALE, private_side, words_up
+from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
-from jrr.variance import Moments
+from jrr.privacy import loss
 
 
 def truth_probability(epsilon: float, k: int) -> float:
@@ -27,7 +28,7 @@ def private_truth_probability(epsilon: float, k: int) -> float:
     return private_side(
         truth_probability(epsilon, k),
         1 / k,
-        lambda p: privacy.independent(k, _lie_words(p, k)) <= epsilon,
+        lambda p: loss.independent(k, _lie_words(p, k)) <= epsilon,
     )
 
 
@@ -80,7 +81,7 @@ class RR(Categorical):
         """The privacy loss; there are no cards, so every view is that of the report alone."""
         check_view(view, self.name)
         checks.integer("colluders", colluders, 0)
-        return privacy.independent(self.k, self.lie_words)
+        return loss.independent(self.k, self.lie_words)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values."""

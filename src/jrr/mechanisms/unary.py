@@ -23,14 +23,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr import checks, privacy, randomness
+from jrr._base import checks, randomness
+from jrr._base.exact import BITS, SCALE, words_down, words_up
+from jrr._base.randomness import RandomSource
 from jrr.errors import JrrError
-from jrr.exact import BITS, SCALE, words_down, words_up
+from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
-from jrr.privacy import Bit, UnaryLaw
-from jrr.randomness import RandomSource
-from jrr.variance import Floats, Moments
+from jrr.privacy import loss
+from jrr.privacy.loss import Bit, UnaryLaw
 
 _FINE = BITS - 8  # bits of a threshold below the byte that nearly always decides
 _ROWS = 1 << 12  # contributors perturbed at a time
@@ -167,9 +168,9 @@ class Unary(Mechanism):
         check_view(view, self.name)
         if self.n is None:
             checks.integer("colluders", colluders, 0)
-            return privacy.unary(self.law, "report", 0)
+            return loss.unary(self.law, "report", 0)
         colluders = checks.integer("colluders", colluders, 0, self.n - 1)
-        return privacy.unary(self.law, view, colluders)
+        return loss.unary(self.law, view, colluders)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values."""

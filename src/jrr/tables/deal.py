@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.randomness import source
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism, Rng
-from jrr.randomness import source
 from jrr.tables.columns import card_field, cards_to_arrow
 from jrr.tables.formats import BATCH, check_output, format_of, write
 from jrr.tables.header import Header

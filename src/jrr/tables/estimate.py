@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
-from jrr.estimate import Difference, Estimate, difference
+from jrr.estimation.estimates import Difference, Estimate, difference
+from jrr.estimation.moments import Floats
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import WeightedTally
 from jrr.tables.columns import RESERVED, texts, weights_from_arrow
 from jrr.tables.header import Header
 from jrr.tables.reports import Progress, Rows, known_total, named, open_together, rows_of, silent
-from jrr.tally import Tally
-from jrr.variance import Floats
-from jrr.weights import WeightedTally
 
 MOST_GROUPS = 10_000
 MISSING = "(missing)"

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.files import replace_whole, write_whole
 from jrr.errors import JrrError
-from jrr.files import replace_whole, write_whole
 from jrr.tables.header import Header
 
 BATCH = 1 << 20  # rows at a time

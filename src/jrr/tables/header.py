@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.mechanisms import Mechanism, from_dict
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.tables.columns import texts
 

@@ -11,20 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from jrr import checks
+from jrr._base import checks
+from jrr._base.randomness import source
 from jrr.errors import JrrError
 from jrr.mechanisms import OLH, OUE, RR, SUE
 from jrr.mechanisms.base import Mechanism, Rng
-from jrr.optimum import Request, least
-from jrr.randomness import source
+from jrr.planning.optimum import Request, least
 from jrr.tables import seal as sealing
-from jrr.tables.columns import (
-    CARDED,
-    RESERVED,
-    cards_from_arrow,
-    report_fields,
-    reports_to_arrow,
-)
+from jrr.tables.columns import CARDED, RESERVED, cards_from_arrow, report_fields, reports_to_arrow
 from jrr.tables.deal import spent_mark
 from jrr.tables.formats import Table, check_output, format_of, write
 from jrr.tables.header import Header

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jrr import checks
+from jrr._base import checks
 from jrr.errors import JrrError
+from jrr.estimation.tally import Tally
 from jrr.tables import seal
 from jrr.tables.columns import CARDED, SEALED, carded_from_arrow, report_fields, reports_from_arrow
 from jrr.tables.formats import Table, sidecar
 from jrr.tables.header import Header
-from jrr.tally import Tally
 
 Progress = Callable[[int, int | None], None]  # rows done, rows in all where known
 

@@ -26,10 +26,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from numpy.typing import NDArray
 
-from jrr import checks, wire
+from jrr._base import checks
+from jrr._base.files import write_whole
 from jrr.errors import JrrError
-from jrr.files import write_whole
-from jrr.mechanisms import Mechanism
+from jrr.mechanisms import Mechanism, wire
 from jrr.tables.columns import SEALED
 from jrr.tables.header import Header
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from jrr._base.randomness import RandomSource, shuffled, source
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Rng
-from jrr.randomness import RandomSource, shuffled, source
 from jrr.tables.columns import CARDED, SEALED, report_fields, reports_to_arrow
 from jrr.tables.formats import BATCH, check_output, format_of, write
 from jrr.tables.header import Header

@@ -1,0 +1,1 @@
+"""What every other room stands on: checked arguments, exact numbers, random words, whole files."""

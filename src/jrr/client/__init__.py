@@ -1,0 +1,1 @@
+"""The network side of contributors and operators; it needs no server code."""

@@ -1,0 +1,197 @@
+"""What the operators of dealer and collector do to a campaign; each step may be repeated.
+
+Two parties run the two servers. Each step works for one of them alone; whoever holds both
+tokens, as in a demonstration, does both at once.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from jrr._base import checks
+from jrr.client.contributor import Admin
+from jrr.errors import JrrError
+from jrr.survey.campaign import ENROL, Campaign
+from jrr.survey.identity import DEALER, accepted, dealer_roles, new_invitation
+from jrr.survey.messages import roles
+from jrr.survey.states import CLOSED
+
+COLLECTOR = "collector"
+HASHES = 20_000  # names sent in one request
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The servers that can be reached: both, or one's own."""
+
+    campaign: Campaign
+    dealer: Admin | None = None
+    collector: Admin | None = None
+    parties: tuple[Admin, ...] = ()  # of a committee
+
+    def __post_init__(self) -> None:
+        if not self._dealing and self.collector is None:
+            raise JrrError("tokens must be given for the servers to act on, got none")
+
+    @property
+    def _dealing(self) -> tuple[Admin, ...]:
+        """Those who deal, as far as they can be reached."""
+        return self.parties if self.dealer is None else (self.dealer, *self.parties)
+
+    @property
+    def path(self) -> str:
+        """Where both servers keep the campaign for operators."""
+        return f"/v1/admin/campaigns/{self.campaign.hash}"
+
+    @property
+    def _enrols(self) -> bool:
+        return self.campaign.deals and self.campaign.dealing == ENROL
+
+    def install(self) -> None:
+        """Give the document to the servers."""
+        for server in (*self._dealing, self.collector):
+            if server is not None:
+                server.put(self.path, self.campaign.to_bytes())
+
+    def check_inviting(self, count: int) -> None:
+        """Refuse, before there are secrets, invitations that the servers would not take."""
+        if not self.campaign.invitations:
+            raise JrrError("the campaign must be by invitation, but anybody may answer it")
+        for name, facts in self.show().items():
+            if facts["state"] == CLOSED:
+                raise JrrError(f"{name}: the campaign is closed, and takes no more invitations")
+            each = self.campaign.rounds if name == COLLECTOR else 1
+            room = self.campaign.capacity - facts["invited"] // each
+            if count > room:
+                allowed = f"at most {room}, what is left of the capacity {self.campaign.capacity}"
+                raise checks.refusal("count", count, allowed)
+
+    def invite(self, invitations: list[str]) -> None:
+        """Let the holders of invitations in; servers get hashes only."""
+        if self.dealer is not None:
+            self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
+        roles_of_parties = dealer_roles(len(self.campaign.dealers), committee=True)
+        for server in self.parties:
+            role = roles_of_parties[self._number(server)]
+            self._accept(server, accepted(invitations, self.campaign.hash, role))
+        if self.collector is not None:
+            for number, role in enumerate(roles(self.campaign)):
+                names = accepted(invitations, self.campaign.hash, role)
+                self._accept(self.collector, names, {"round": number})
+
+    def _accept(
+        self, server: Admin, hashes: list[bytes], more: dict[str, int] | None = None
+    ) -> None:
+        for start in range(0, len(hashes), HASHES):
+            names = [entry.hex() for entry in hashes[start : start + HASHES]]
+            server.post(f"{self.path}/invitations", {"names": names} | (more or {}))
+
+    def open(self, n: int | None = None) -> dict[str, Any]:
+        """Open enrolment, or the campaign; after enrolment the collector needs n."""
+        states: dict[str, Any] = {}
+        for name, server in self._named().items():
+            states[name] = server.post(f"{self.path}/open")["state"]
+        if self.collector is not None and (not self._enrols or n is not None):
+            states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
+        return states
+
+    def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
+        """End enrolment: cards for exactly those who enrolled, and reports may come.
+
+        Parties of a committee deal together: those that cannot be reached from here must be
+        told to by their own operators, within `join` seconds.
+        """
+        if not self._dealing:
+            raise JrrError("the token of the dealer, or of a party, must be given to deal")
+        wish = {"patience": patience, "join": join, "again": again} if self.parties else None
+        with ThreadPoolExecutor(len(self._dealing)) as pool:
+            longer = join + patience if self.parties else 0.0
+            replies = pool.map(
+                lambda server: server.post(f"{self.path}/deal", wish, longer), self._dealing
+            )
+            found = {int(reply["n"]) for reply in replies}
+        if len(found) != 1:
+            shown = " and ".join(map(str, sorted(found)))
+            raise JrrError(f"the parties must deal to the same people, got {shown} of them")
+        n = found.pop()
+        if self.collector is not None:
+            self.collector.post(f"{self.path}/open", {"n": n})
+        return n
+
+    def close(self, decks: int | None = None) -> dict[str, Any]:
+        """Burn the cards, take no more reports."""
+        closed: dict[str, Any] = {}
+        failed: dict[str, JrrError] = {}
+        for name, server in self._named().items():  # every card that can be burned is
+            try:
+                closed[name] = server.post(f"{self.path}/close")
+            except JrrError as error:
+                failed[name] = error
+            else:
+                decks = closed[name]["decks"]
+        if self.collector is not None and not failed:
+            # Last: once closed, it is never told from how many decks was dealt.
+            try:
+                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", {"decks": decks})
+            except JrrError as error:
+                failed[COLLECTOR] = error
+        if failed:
+            raise self._not_closed(closed, failed)
+        return closed
+
+    def _not_closed(self, closed: dict[str, Any], failed: dict[str, JrrError]) -> JrrError:
+        left = [*failed]
+        if self.collector is not None and COLLECTOR not in failed:
+            left.append(COLLECTOR)
+        reasons = "; ".join(str(error) for error in failed.values())
+        return JrrError(
+            f"{reasons}; closed: {', '.join(closed) or 'none'}; not closed: {', '.join(left)}; "
+            "when that is mended, the same command goes on"
+        )
+
+    def show(self) -> dict[str, Any]:
+        """Counts at each server."""
+        servers = self._named()
+        if self.collector is not None:
+            servers[COLLECTOR] = self.collector
+        return {name: server.get(self.path) for name, server in servers.items()}
+
+    def _named(self) -> dict[str, Admin]:
+        """Those who deal: the dealer, or parties by their numbers in the campaign."""
+        found = {} if self.dealer is None else {"dealer": self.dealer}
+        for server in self.parties:
+            found[f"party {self._number(server)}"] = server
+        return found
+
+    def _number(self, party: Admin) -> int:
+        known = self.campaign.dealers
+        if party.address not in known:
+            raise checks.refusal("party", party.address, f"one of {', '.join(known)}")
+        return known.index(party.address)
+
+    def estimate(
+        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+    ) -> dict[str, Any]:
+        """The estimate, live or final."""
+        asked = {"round": round_number, "level": repr(level)} | ({"by": by} if by else {})
+        document: dict[str, Any] = self._at_collector().get(
+            f"{self.path}/estimate?{urlencode(asked)}"
+        )
+        return document
+
+    def export(self, kind: str, round_number: int = 0) -> bytes:
+        """All reports as a report file."""
+        return self._at_collector().get_bytes(
+            f"{self.path}/export?format={kind}&round={round_number}"
+        )
+
+    def _at_collector(self) -> Admin:
+        if self.collector is None:
+            raise JrrError("the collector's token must be given for this")
+        return self.collector
+
+
+def new_invitations(count: int) -> list[str]:
+    """Fresh one-time invitations."""
+    return [new_invitation() for _ in range(count)]

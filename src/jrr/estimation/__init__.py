@@ -1,0 +1,1 @@
+"""From counts of reports to estimates: moments, tallies, weights, intervals, later steps."""

@@ -1,0 +1,202 @@
+"""The same helper, used differently: dealing cards, shuffling reports or adding them up.
+
+JRR and DRR need a dealer. Whoever can run a dealer can often run a shuffler, or add answers up,
+instead: what each of these costs in accuracy, against whom it protects and who is trusted.
+Binary answers, one full deck, everybody reports (docs/which-mechanism.md).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jrr._base import checks
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.rr import RR
+from jrr.planning.optimum import Request, best_drr, best_jrr, best_rr
+from jrr.privacy.shuffled import Progress, amplified_epsilon, shuffled_epsilon, shuffled_rr
+
+FREQUENCIES = (0.0, 0.1, 0.5)
+MOST_COMPARED = 50_000  # people; all they may hold is looked at in about half a minute
+_NOBODY = "nobody"
+_DEALER = "the dealer, not to show the collector the cards"
+_SHUFFLER = "the shuffler, not to tell whose report is whose"
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way to ask; all of them answer the same request."""
+
+    name: str
+    mechanism: Mechanism | None  # None: the answers are added up, nobody perturbs one
+    variance: Mapping[float, float]  # true frequency -> variance of the estimated count
+    epsilon: float
+    delta: float
+    guarantee: str  # against whom ε and δ hold
+    trust: str  # who is trusted for what
+    if_they_collude: float  # ε left when the helper and the collector collude
+    shuffled_epsilon: float | None = None  # ε at δ of the counts alone, behind a shuffler
+    shuffled_rr_variance: float | None = None  # of RR that keeps the same ε behind a shuffler
+    compositions: str = ""  # what the others may hold, where that was computed
+
+
+def alternatives(
+    n: int,
+    epsilon: float,
+    delta: float = 1e-6,
+    colluders: int = 5,
+    dealer_epsilon: float | None = None,
+    k: int = 2,
+    compositions: str = "all",
+    progress: Progress | None = None,
+) -> list[Alternative]:
+    """Every way to keep ε, or (ε, δ) behind a shuffler, for n people and a yes-or-no question.
+
+    dealer_epsilon: the cap on a corrupt dealer in the row that has one (None: ε + 2).
+    compositions: what a shuffler leaves is computed for "all" values that others may hold, or,
+    sooner, only for those "listed": the shares 0, 0.1 and 0.5 of yes. RR is quick, and takes all
+    of them up to MOST_COMPARED people in either case.
+    """
+    if k != 2:
+        raise checks.refusal("k", k, "2: the alternatives are known here for yes or no only")
+    checks.one_of("compositions", compositions, ("all", "listed"))
+    request = Request(n, epsilon, colluders)
+    cap = min(request.epsilon + 2, 700.0) if dealer_epsilon is None else dealer_epsilon
+    capped = Request(n, epsilon, colluders, dealer_epsilon=cap)
+    asked = _Question(request, delta, compositions == "all", progress, {})
+    # JRR gains most where all agree; elsewhere the best JRR may be another one, or plain RR.
+    joint = [best_jrr(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
+    dealt, held = best_drr(request), best_drr(capped)
+    rows = [
+        asked.unshuffled("RR", best_rr(request)),
+        asked.unshuffled("JRR, tuned to each frequency", joint[0], joint),
+        asked.unshuffled("DRR, no cap on the dealer", dealt),
+        asked.unshuffled(f"DRR, dealer capped at {cap:g}", held),
+        asked.shuffled_by_closed_form(),
+        asked.shuffled_exactly(),
+    ]
+    for name, mechanism in (("JRR", joint[0]), ("DRR", dealt), ("DRR, capped", held)):
+        if not isinstance(mechanism, RR):
+            rows.append(asked.shuffled(f"{name}, then shuffled", mechanism))
+    return [*rows, asked.added_up()]
+
+
+@dataclass(frozen=True)
+class _Question:
+    request: Request
+    delta: float
+    scan: bool
+    progress: Progress | None
+    found: dict[Mechanism, float]  # ε behind a shuffler, which two rows of a mechanism share
+
+    def unshuffled(
+        self, name: str, mechanism: Mechanism, by_frequency: list[Mechanism] | None = None
+    ) -> Alternative:
+        request = self.request
+        dealt = not isinstance(mechanism, RR)
+        colluders = f" and has the cards of {request.colluders} colluders" if dealt else ""
+        beware = "; not against one that uses all reports together" if dealt else ""
+        return Alternative(
+            name,
+            mechanism,
+            self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
+            mechanism.epsilon("cards", request.colluders),
+            0.0,
+            f"a collector that sees who reported what{colluders}{beware}",
+            _DEALER if dealt else _NOBODY,
+            mechanism.epsilon("dealer"),
+            self._shuffled_epsilon(mechanism),
+            compositions=self._compositions(mechanism),
+        )
+
+    def shuffled_by_closed_form(self) -> Alternative:
+        n, request = self.request.n, self.request
+        made = shuffled_rr(n, request.epsilon, self.delta, bound="closed form")
+        reached = amplified_epsilon(made.epsilon(), n, self.delta)
+        return self._shuffled_row("shuffled RR, by a closed form", made, reached, "all")
+
+    def shuffled_exactly(self) -> Alternative:
+        request = self.request
+        made = self._shuffled_rr(request.epsilon)
+        name = "shuffled RR, by the law of the count"
+        return self._shuffled_row(name, made, request.epsilon, self._compositions(made))
+
+    def shuffled(self, name: str, mechanism: Mechanism) -> Alternative:
+        """Cards and a shuffler: the estimate is the same, the collector sees less."""
+        epsilon = self._shuffled_epsilon(mechanism)
+        return self._shuffled_row(name, mechanism, epsilon, self._compositions(mechanism))
+
+    def _shuffled_row(
+        self, name: str, mechanism: Mechanism, epsilon: float, compositions: str
+    ) -> Alternative:
+        dealt = isinstance(mechanism, JRR | DRR)
+        rr = None
+        if dealt and 0 < epsilon < math.inf:
+            rr = self._shuffled_rr(epsilon)
+        return Alternative(
+            name,
+            mechanism,
+            self._variance([mechanism] * len(FREQUENCIES)),
+            epsilon,
+            self.delta,
+            "a collector that sees the counts of all reports and knows everybody else's answer, "
+            "if no contributor colludes",
+            f"{_DEALER}; {_SHUFFLER}" if dealt else _SHUFFLER,
+            mechanism.epsilon("dealer"),
+            epsilon,
+            None if rr is None else self._variance([rr] * len(FREQUENCIES))[0.0],
+            compositions,
+        )
+
+    def added_up(self) -> Alternative:
+        shrink = math.exp(-self.request.epsilon)
+        noise = 2 * shrink / math.expm1(-self.request.epsilon) ** 2
+        return Alternative(
+            "secure aggregation with geometric noise",
+            None,
+            dict.fromkeys(FREQUENCIES, noise),
+            self.request.epsilon,
+            0.0,
+            "a collector that sees the noisy count and knows everybody else's answer",
+            "those who add up, not to look at answers and to add the noise",
+            math.inf,
+        )
+
+    def _variance(self, mechanisms: list[Mechanism]) -> dict[float, float]:
+        """At each frequency, of its mechanism."""
+        n = self.request.n
+        found = {}
+        for frequency, mechanism in zip(FREQUENCIES, mechanisms, strict=True):
+            ones = round(frequency * n)
+            found[frequency] = float(mechanism.variance((n - ones, ones))[1])
+        return found
+
+    def _shuffled_epsilon(self, mechanism: Mechanism) -> float:
+        if mechanism not in self.found:
+            self.found[mechanism] = self._new_shuffled_epsilon(mechanism)
+        return self.found[mechanism]
+
+    def _new_shuffled_epsilon(self, mechanism: Mechanism) -> float:
+        n = self.request.n
+        if self._scans(mechanism):
+            return shuffled_epsilon(mechanism, self.delta, n, progress=self.progress)
+        return max(shuffled_epsilon(mechanism, self.delta, n, ones) for ones in self._listed())
+
+    def _shuffled_rr(self, epsilon: float) -> RR:
+        n = self.request.n
+        if self.scan or n <= MOST_COMPARED:
+            return shuffled_rr(n, epsilon, self.delta, progress=self.progress)
+        made = (shuffled_rr(n, epsilon, self.delta, ones=ones) for ones in self._listed())
+        return min(made, key=lambda rr: rr.epsilon())
+
+    def _scans(self, mechanism: Mechanism) -> bool:
+        return self.scan or (isinstance(mechanism, RR) and self.request.n <= MOST_COMPARED)
+
+    def _listed(self) -> list[int]:
+        return [round(frequency * (self.request.n - 1)) for frequency in FREQUENCIES]
+
+    def _compositions(self, mechanism: Mechanism) -> str:
+        if self._scans(mechanism):
+            return "all"
+        return "only " + ", ".join(map(str, self._listed())) + " of the others hold 1"

@@ -1,0 +1,1 @@
+"""What an adversary can learn, computed from whole numbers of random words, rounded up."""

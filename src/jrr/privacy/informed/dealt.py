@@ -1,0 +1,193 @@
+"""DRR: the others' values matter, and what is not known of them is bounded."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from jrr._base.exact import SCALE, log_ratio_up
+from jrr.mechanisms.dealt import DRR
+from jrr.privacy.binomial import ULP
+from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.evidence import (
+    Cards,
+    Evidence,
+    belief,
+    of_one_group,
+    of_two_groups,
+    parts,
+)
+from jrr.privacy.informed.prior import Beta, averaged
+from jrr.privacy.informed.sums import Group
+from jrr.privacy.informed.told import Told, told_evidence
+
+_ALL = 200  # up to so many people, over all decks, every composition is computed
+_HALF = 12_000  # up to so many people the bound lets half of the others keep a secret
+_WHOLE = 300_000  # beyond, the bound is that of a part of the deck
+_LEAST = 2_000  # people of such a part, where many decks have none in common
+_TRIED = 10_000_000  # up to so many others equal values are tried, for a lower bound
+
+
+class Chances(NamedTuple):
+    """A dealt mechanism as it runs."""
+
+    truth: Fraction
+    dealt: Fraction
+    guess: Fraction  # of a given value, by one's own coin
+
+    @property
+    def of_one(self) -> tuple[Fraction, Fraction]:
+        """A holder of 1 reports 1, with card 1 and with card 0."""
+        return 1 - self.guess, self.truth + self.guess
+
+    @property
+    def of_zero(self) -> tuple[Fraction, Fraction]:
+        """A holder of 0 reports 1, with card 1 and with card 0."""
+        return self.dealt + self.guess, self.guess
+
+
+def losses_of_dealt(
+    mechanism: DRR,
+    ones: int | None,
+    colluders: int,
+    frequency: float | Beta | None,
+) -> Losses:
+    """Binary DRR; for k > 2 a bound over everything that the others may hold."""
+    chances = _chances(mechanism)
+    if mechanism.k > 2:
+        return _of_many_values(mechanism, chances, colluders)
+    decks = cards_left(mechanism, 1, colluders)
+    if frequency is not None:
+        cases = tuple(
+            _case(
+                chances,
+                averaged(cards, chances.of_one, chances.of_zero, frequency),
+                _largest(chances, (cards, cards.turned())),
+                {},
+            )
+            for cards in decks
+        )
+        return Losses(cases, cases, "unknown, by the prior")
+    others = mechanism.n - colluders - 1
+    if ones is not None:
+        cases = tuple(_composition(chances, cards, ones) for cards in decks)
+        return Losses(cases, cases, f"{ones} ones")
+    if mechanism.n * len(decks) <= _ALL:
+        cases = tuple(all_compositions(mechanism, colluders))
+        return Losses(cases, cases, "all")
+    bound = tuple(_bounds(chances, decks))
+    if others > _TRIED:
+        return Losses(bound, (), "bounded")
+    tried = tuple(_composition(chances, c, a) for c in decks for a in (0, others))
+    return Losses(bound, tried, "bounded; 0 and all ones tried")
+
+
+def all_compositions(mechanism: DRR, colluders: int) -> Iterator[LossDistribution]:
+    """Every composition of every deck that colluders may leave, the extremes first.
+
+    Values, cards and reports turned over say the same, so an even deck needs half of them.
+    """
+    chances, others = _chances(mechanism), mechanism.n - colluders - 1
+    for cards in cards_left(mechanism, 1, colluders):
+        last = others // 2 if cards.turned() == cards else others
+        for ones in sorted(range(last + 1), key=lambda ones: min(ones, others - ones)):
+            yield _composition(chances, cards, ones)
+
+
+def _chances(mechanism: DRR) -> Chances:
+    law = mechanism.law
+    words = (law.truth, law.dealt, law.own // mechanism.k)
+    return Chances(*(Fraction(number, SCALE) for number in words))
+
+
+def cards_left(mechanism: DRR, value: int, colluders: int) -> list[Cards]:
+    """Every deck that colluders may leave, plus being the cards of one value."""
+    held = mechanism.deck[value]
+    most, least = min(colluders, held), max(0, colluders - (mechanism.n - held))
+    return [Cards(mechanism.n - colluders, held - shown) for shown in range(least, most + 1)]
+
+
+def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
+    zeros = cards.total - 1 - ones
+    if ones == 0:
+        seen = of_one_group(cards, *chances.of_zero)
+    elif zeros == 0:
+        seen = of_one_group(cards, *chances.of_one)
+    else:
+        seen = of_two_groups(cards, Group(ones, *chances.of_one), Group(zeros, *chances.of_zero))
+    pure = _largest(chances, (cards, cards.turned()))
+    return _case(chances, seen, pure, {"plus_left": cards.plus, "ones": ones})
+
+
+def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
+    """Who told the truth is given away, by all others or by that half who may hold 1."""
+    told = Told(1 - chances.truth, *chances.of_zero)
+    # Mostly ones: all is turned over, which is the turned deck with mostly zeros.
+    both_ways = list({turn: None for cards in decks for turn in (cards, cards.turned())})
+    pure = _largest(chances, both_ways)
+    for cards, believed in parts(both_ways, _WHOLE, _LEAST):
+        others = cards.total - 1
+        silent = others // 2 if others < _HALF else 0
+        zeros = Group(silent, *chances.of_zero)
+        seen = told_evidence(cards, told, others - silent, zeros)
+        for chance in believed:
+            yield _case(chances, seen.believed(cards, chance), pure, {"others": "bounded"})
+
+
+def _case(
+    chances: Chances, seen: Evidence, pure: float, about: dict[str, object]
+) -> LossDistribution:
+    """The target reports 1 or 0."""
+    one, zero = chances.of_one, chances.of_zero
+    first = float(one[0]) * seen.plus + float(one[1]) * seen.minus
+    second = float(zero[0]) * seen.plus + float(zero[1]) * seen.minus
+    not_first = float(1 - one[0]) * seen.plus + float(1 - one[1]) * seen.minus
+    not_second = float(1 - zero[0]) * seen.plus + float(1 - zero[1]) * seen.minus
+    return LossDistribution(
+        np.concatenate((first, not_first)),
+        np.concatenate((second, not_second)),
+        seen.error + 8 * ULP,
+        seen.missing,
+        pure,
+        about,
+    )
+
+
+def _of_many_values(mechanism: DRR, chances: Chances, colluders: int) -> Losses:
+    """Only reports of x and x' tell them apart, by the belief that the card is x, or x'."""
+    _, dealt, guess = chances
+    # Told: who told the truth, who drew a value other than x, and every other card reported.
+    told = Told(dealt + guess, dealt + guess, guess)
+    cases = []
+    for value in {held: v for v, held in enumerate(mechanism.deck)}.values():
+        decks = cards_left(mechanism, value, colluders)
+        pure = _largest(chances, decks)
+        for cards, believed in parts(decks, _WHOLE, _LEAST):
+            seen = told_evidence(cards, told, cards.total - 1, Group(0, Fraction(0), Fraction(0)))
+            cases += [_of_value(chances, seen.believed(cards, c), pure) for c in believed]
+    return Losses(tuple(cases), (), "bounded")
+
+
+def _of_value(chances: Chances, seen: Evidence, pure: float) -> LossDistribution:
+    """The target reports this value, the other one that is asked about, or neither."""
+    truth, dealt, guess = chances
+    all_of = seen.plus + seen.minus
+    less = float(dealt + guess) * seen.plus + float(guess) * seen.minus
+    more = float(truth) * all_of + less
+    rest = np.maximum(0.0, all_of.sum(keepdims=True) - more.sum() - less.sum())
+    return LossDistribution(
+        np.concatenate((more, less, rest)),
+        np.concatenate((less, more, rest)),
+        seen.error + 8 * ULP,
+        seen.missing,
+        pure,
+        {"others": "bounded"},
+    )
+
+
+def _largest(chances: Chances, decks: Sequence[Cards]) -> float:
+    """The loss when every other holds 0 and reports 1."""
+    least = min(belief(cards, *chances.of_zero) for cards in decks)
+    decoy = chances.dealt * least + chances.guess
+    return log_ratio_up(chances.truth + decoy, decoy)

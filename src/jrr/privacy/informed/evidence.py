@@ -1,0 +1,191 @@
+"""What the others' reports tell of the target's card: Pr[sight, target holds plus], and minus.
+
+The target's report depends on its card alone once the others' sight z is given, so a pair of
+numbers for each z is all that the loss needs (docs/theory.md, the view `everything`).
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from jrr.privacy.binomial import FAINT, ULP, Floats, Part
+from jrr.privacy.informed.sums import Group, Rows, hypergeometric, ones_of, rows_of, side_by_side
+
+_SILENT = 1e-26  # sights less likely than this are dropped, and counted
+_CELLS = 1 << 17  # of a grid of odds, where sights are merged
+
+
+class Cards(NamedTuple):
+    """The cards of the target and of all others who do not collude."""
+
+    total: int
+    plus: int
+
+    @property
+    def chance(self) -> Fraction:
+        """That the target holds plus."""
+        return Fraction(self.plus, self.total)
+
+    @property
+    def kinds(self) -> list[tuple[bool, int, float]]:
+        """For each kind the target may hold: is it plus, the others' plus cards, its chance."""
+        both = ((True, self.plus - 1, self.chance), (False, self.plus, 1 - self.chance))
+        return [(kind, held, float(chance)) for kind, held, chance in both if chance]
+
+    def turned(self) -> "Cards":
+        """The same deck with plus and minus exchanged."""
+        return Cards(self.total, self.total - self.plus)
+
+    def part(self, most: int) -> "Cards":
+        """About the same share of plus cards among at most so many; see `Evidence.believed`."""
+        plus = round(Fraction(self.plus * most, self.total))
+        # A kind of card that is all but absent is not left out.
+        return Cards(most, plus) if self.total > most and 0 < plus < most else self
+
+
+class Evidence(NamedTuple):
+    """Joint chances of each sight z with the target's card."""
+
+    plus: Floats
+    minus: Floats
+    error: float  # relative, of every entry
+    missing: float  # chance, in sum, of what is not listed
+
+    def believed(self, cards: Cards, chance: Fraction) -> "Evidence":
+        """Of these cards, where the target holds plus with another chance.
+
+        So it is where they are a part of a deck, the rest of which the adversary is shown: who is
+        shown is drawn among the others, as many of each kind as leave this part. That adversary
+        is no weaker, and who is shown says nothing of the target (docs/theory.md, Lemma D).
+        """
+        if chance == cards.chance:
+            return self
+        up, down = float(chance / cards.chance), float((1 - chance) / (1 - cards.chance))
+        missing = self.missing * max(up, down)
+        return Evidence(self.plus * up, self.minus * down, self.error + 4 * ULP, missing)
+
+
+def parts(decks: list[Cards], most: int, least: int) -> Iterator[tuple[Cards, list[Fraction]]]:
+    """Parts that bound all of these decks, each with chances that the target holds plus.
+
+    δ is convex in that chance, so that of decks with a large part in common two are enough: at
+    most `most` cards of it. Where they have none, at most `least` cards of each.
+    """
+    plus, minus = min(c.plus for c in decks), min(c.turned().plus for c in decks)
+    if plus and minus and plus + minus >= decks[0].total / 2:
+        found = [cards.chance for cards in decks]
+        yield Cards(plus + minus, plus).part(most), sorted({min(found), max(found)})
+        return
+    for cards in decks:
+        yield cards.part(least), [cards.chance]
+
+
+def belief(cards: Cards, plus: Fraction, minus: Fraction) -> Fraction:
+    """Pr[target's card is plus] when every other showed a sight of these chances, by card.
+
+    Neighbouring coefficients of (minus + plus·z)^(N-1): the odds are D·minus : (N-D)·plus.
+    """
+    mine, theirs = cards.plus * minus, (cards.total - cards.plus) * plus
+    if mine + theirs == 0:  # such a sight of all cannot be
+        return Fraction(cards.plus, cards.total)
+    return mine / (mine + theirs)
+
+
+def of_one_group(cards: Cards, plus: Fraction, minus: Fraction) -> Evidence:
+    """All others are alike: z is the number of 1s among them."""
+    return located(cards, plus, minus)[1]
+
+
+def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidence]:
+    """The same, and the first z that is listed."""
+    people = Group(cards.total - 1, plus, minus)
+    start, laws = side_by_side([ones_of(people, held) for _, held, _ in cards.kinds])
+    length = laws.shape[1]
+    joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
+    error, missing = (16 * length + 256) * ULP, 128 * length * FAINT
+    return start, _evidence(joint, length, error, missing)
+
+
+def of_two_groups(cards: Cards, first: Group, second: Group) -> Evidence:
+    """Two groups of others, each alike; z is the number of 1s in each, and the rest are silent."""
+    others = cards.total - 1
+    silent = others - first.size - second.size
+    deals = {held: hypergeometric(others, held, first.size) for _, held, _ in cards.kinds}
+    low = min(deal.start for deal in deals.values())
+    high = max(deal.start + len(deal.law) for deal in deals.values()) - 1
+    of_first = rows_of(first, low, high)
+    splits = {
+        held: _split(deal, others - first.size, held, second.size, silent)
+        for held, deal in deals.items()
+    }
+    e_low = min(part.start for parts in splits.values() for part in parts)
+    e_high = max(part.start + len(part.law) for parts in splits.values() for part in parts) - 1
+    of_second = rows_of(second, e_low, e_high)
+    joint = {
+        kind: chance * _table(deals[held], splits[held], of_first, of_second)
+        for kind, held, chance in cards.kinds
+    }
+    size = of_first.laws.shape[1] * of_second.laws.shape[1]
+    lengths = sum(of_first.laws.shape) + sum(of_second.laws.shape)
+    faint = 128 * lengths * FAINT + size * _SILENT
+    seen = _evidence(joint, size, (32 * lengths + 256) * ULP, faint)
+    heard = seen.plus + seen.minus > _SILENT
+    return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
+
+
+def together(parts: list[tuple[float, Evidence]]) -> Evidence:
+    """One sight of several, with these chances; the adversary sees which."""
+    return Evidence(
+        np.concatenate([chance * part.plus for chance, part in parts]),
+        np.concatenate([chance * part.minus for chance, part in parts]),
+        max(part.error for _, part in parts) + 4 * ULP,
+        sum(chance * part.missing for chance, part in parts),
+    )
+
+
+def merged(seen: Evidence) -> Evidence:
+    """Of very many sights those of nearly equal odds as one, the difference counted as an error."""
+    if len(seen.plus) <= 2 * _CELLS:
+        return seen
+    with np.errstate(divide="ignore"):
+        odds = np.log(seen.plus) - np.log(seen.minus)
+    even = np.isfinite(odds)
+    low, high = float(odds[even].min(initial=0.0)), float(odds[even].max(initial=0.0))
+    step = max((high - low) / _CELLS, ULP)
+    cells = np.where(even, (np.where(even, odds, low) - low) / step + 1, odds)
+    cells = np.clip(cells, 0, _CELLS + 2).astype(np.int64)
+    plus, minus = (np.bincount(cells, part).astype(np.float64) for part in (seen.plus, seen.minus))
+    there = plus + minus > 0
+    wide = np.expm1(step) + (len(cells) + 64) * ULP  # the sums' own rounding
+    return Evidence(plus[there], minus[there], seen.error + wide, seen.missing)
+
+
+def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float) -> Evidence:
+    """A kind of card that the target cannot hold has no chance."""
+    plus, minus = (joint.get(kind, np.zeros(size)) for kind in (True, False))
+    return Evidence(plus, minus, error, missing)
+
+
+def _split(deal: Part, left: int, held: int, drawn: int, silent: int) -> list[Part]:
+    """For each number of plus cards in the first group, how many the second has."""
+    numbers = range(deal.start, deal.start + len(deal.law))
+    if silent == 0:
+        return [Part(held - number, np.ones(1)) for number in numbers]
+    return [hypergeometric(left, held - number, drawn) for number in numbers]
+
+
+def _table(deal: Part, split: list[Part], of_first: Rows, of_second: Rows) -> Floats:
+    """The joint law of both counts, flattened."""
+    begin = deal.start - of_first.low
+    weighted = of_first.laws[begin : begin + len(deal.law)] * deal.law[:, None]
+    if all(len(part.law) == 1 for part in split):
+        rows = of_second.laws[[part.start - of_second.low for part in split]]
+    else:
+        share = np.zeros((len(split), len(of_second.laws)))
+        for row, part in zip(share, split, strict=True):
+            row[part.start - of_second.low : part.start - of_second.low + len(part.law)] = part.law
+        rows = share @ of_second.laws
+    table: Floats = (weighted.T @ rows).ravel()
+    return table

@@ -1,0 +1,82 @@
+"""JRR and k-JRR: only how many of the others were truthful matters, not what they hold."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from jrr._base.exact import SCALE, log_ratio_up
+from jrr.mechanisms.joint import JRR
+from jrr.privacy.binomial import ULP
+from jrr.privacy.informed.distribution import LossDistribution
+from jrr.privacy.informed.evidence import Cards, Evidence, belief, of_one_group, parts
+from jrr.privacy.informed.prior import Beta, averaged
+
+_PART = 10_000_000  # cards
+
+
+def cases_of_joint(
+    mechanism: JRR, colluders: int, frequency: float | Beta | None, whole: bool = True
+) -> Iterator[LossDistribution]:
+    """One case for each deck that colluders may leave, and the holder of a blank card.
+
+    whole: False bounds each deck by a part of it.
+    """
+    law = mechanism.law
+    plus, minus, blank = (
+        Fraction(max(0, SCALE - lie), SCALE) for lie in (law.lie_plus, law.lie_minus, law.lie_blank)
+    )
+    if law.signed < mechanism.n:  # whose report was made without a signed card can be known
+        alone = Evidence(np.ones(1), np.zeros(1), ULP, 0.0)
+        yield _case(mechanism, alone, blank, blank, (Fraction(1),), {"card": "blank"})
+    known = min(colluders, law.signed - 1)
+    half = law.signed // 2
+    shown = range(max(0, known - half), min(known, half) + 1)
+    decks = [Cards(law.signed - known, half - number) for number in shown]
+    # A prior tells no more than the values would.
+    beliefs = [(belief(cards, plus, minus), belief(cards, 1 - plus, 1 - minus)) for cards in decks]
+    if not whole:
+        every = tuple(one for both in beliefs for one in both)
+        for part, chances in parts(decks, _PART, _PART):
+            seen = of_one_group(part, plus, minus)
+            for chance in chances:
+                about: dict[str, object] = {"others": "bounded"}
+                yield _case(mechanism, seen.believed(part, chance), plus, minus, every, about)
+        return
+    for number, cards, both in zip(shown, decks, beliefs, strict=True):
+        if frequency is None:
+            seen = of_one_group(cards, plus, minus)
+        else:
+            seen = averaged(cards, (plus, minus), (1 - plus, 1 - minus), frequency)
+        yield _case(mechanism, seen, plus, minus, both, {"plus_cards_shown": number})
+
+
+def _case(
+    mechanism: JRR,
+    seen: Evidence,
+    plus: Fraction,
+    minus: Fraction,
+    beliefs: tuple[Fraction, ...],
+    about: dict[str, object],
+) -> LossDistribution:
+    """The target reports x, x' or (k > 2) something else, which tells nothing."""
+    others = mechanism.k - 1
+    true = float(plus) * seen.plus + float(minus) * seen.minus
+    lie = float(1 - plus) * seen.plus + float(1 - minus) * seen.minus
+    each = lie / others
+    rest = (others - 1) * each.sum(keepdims=True)
+    pure = max(_loss(belief * plus + (1 - belief) * minus, mechanism.k) for belief in beliefs)
+    return LossDistribution(
+        np.concatenate((true, each, rest)),
+        np.concatenate((each, true, rest)),
+        seen.error + 8 * ULP,
+        # Lies of exactly k-1 equal parts may have a few words too many.
+        seen.missing + (0.0 if others == 1 else mechanism.k / SCALE),
+        pure,
+        about,
+    )
+
+
+def _loss(truth: Fraction, k: int) -> float:
+    lie = (1 - truth) / (k - 1)
+    return log_ratio_up(max(truth, lie), min(truth, lie))

@@ -1,0 +1,297 @@
+"""A plan in plain words: for contributors, for an ethics board, for whoever must decide.
+
+Every sentence about privacy names the view it holds against.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from jrr.estimation.estimates import quantile
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.hashed import OLH
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.unary import Unary
+from jrr.planning.plans import DELTA, Plan
+
+OUTSIDE = (
+    "A share below 0% or above 100% is no mistake: estimates are right on average, and with few "
+    "people or a small ε the noise is larger than the share. Report the interval; shares that are "
+    "forced into 0 to 100% (jrr estimate --postprocess simplex) are a little off on average."
+)
+PRIOR = 0.1  # the guess whose change illustrates an ε
+_LEARN = {
+    "report": "if all they see is what you send",
+    "cards": "if they also see the secret cards of {people}",
+    "everything": "if they are the collector, and know how everybody else would answer{shown}",
+    "dealer": "if those who deal the cards and the collector break their word and put together "
+    "what they have",
+}
+_TOLD = ("cards", "everything", "dealer")  # views that contributors are told of beside the report
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """One line of "who can learn what"."""
+
+    view: str  # as in Mechanism.epsilon, or "everything"
+    who: str  # in plain words
+    epsilon: float
+    chance: float  # that more is learnt, or of a loss without bound; 0: never
+    sentence: str
+
+
+def belief(epsilon: float, prior: float = PRIOR) -> float:
+    """The strongest belief that somebody who thought `prior` likely can come to."""
+    if math.isinf(epsilon):
+        return 1.0
+    odds = prior / (1 - prior) * math.exp(epsilon)
+    return odds / (1 + odds)
+
+
+def meaning(epsilon: float, prior: float = PRIOR) -> str:
+    """What an ε means for one person."""
+    if math.isinf(epsilon):
+        return "some contributors' answers can become certain (ε unbounded)"
+    return (
+        f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
+        f"{_shown_belief(epsilon, prior)} likely (ε = {show_epsilon(epsilon)})"
+    )
+
+
+def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> list[Adversary]:
+    """Who can learn how much, from the weakest view to the strongest.
+
+    delta: a chance with which the collector who has everything else may learn more. committee:
+    cards are dealt by parties together, and not by a dealer.
+    """
+    m = plan.request.colluders
+    people = _people(m)
+    told = (
+        "whether they reported truthfully"
+        if isinstance(plan.mechanism, JRR | OLH)
+        else "their answers and reports"
+    )
+    dealer = "too many parties of the committee" if committee else "dealer"
+    rest = f", everybody else's answer and the cards of {people}" if m else ""
+    who = {
+        "report": "to somebody who sees this one perturbed report",
+        "truths": f"to somebody who sees this report and is told {told} by {people}",
+        "cards": f"to somebody who sees this report and the secret cards of {people}",
+        "everything": "to a collector who has all reports"
+        + (rest or " and everybody else's answer"),
+        "dealer": f"to {dealer} and collector together, who see this report and its secret card",
+    }
+    if not plan.mechanism.deals:
+        who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
+    elif m == 0:  # nobody tells anything
+        del who["truths"], who["cards"]
+    rows = []
+    for view, text in who.items():
+        epsilon, chance = plan.guarantees.get(view, math.inf), 0.0
+        if view == "everything":
+            epsilon, chance = _informed(plan, delta)
+        sentence = f"{text[0].upper()}{text[1:]}: {meaning(epsilon)}"
+        if chance:
+            word = "with" if math.isinf(epsilon) else "except with"
+            sentence += f", {word} a chance of at most {_odds(chance)}"
+        rows.append(Adversary(view, text, epsilon, chance, f"{sentence}."))
+    return rows
+
+
+def _informed(plan: Plan, delta: float) -> tuple[float, float]:
+    """ε and the chance that it is exceeded, or infinity and the chance of that."""
+    losses = plan.losses
+    if losses is None:  # a bound that holds outright
+        return plan.surely(), 0.0
+    epsilon = plan.surely(delta)
+    return epsilon, losses.revealed if math.isinf(epsilon) else delta
+
+
+def instructions(mechanism: Mechanism) -> str:
+    """What a contributor's device does, in one sentence."""
+    if isinstance(mechanism, DRR):
+        own = (
+            f", {_of_hundred(mechanism.own)} one that it draws itself at random"
+            if mechanism.own
+            else ""
+        )
+        return (
+            f"{_of_hundred(mechanism.truth, start=True)} the device sends your true answer, "
+            f"{_of_hundred(mechanism.dealt)} the answer on a secret card that it was dealt{own}; "
+            "nobody is told which."
+        )
+    if isinstance(mechanism, JRR):
+        return (
+            "The device was dealt a secret card: with a plus card it sends your true answer "
+            f"{_of_hundred(mechanism.p + mechanism.s)}, with a minus card "
+            f"{_of_hundred(mechanism.p - mechanism.s)}, otherwise another answer; the collector "
+            "does not know your card."
+        )
+    if isinstance(mechanism, Unary):
+        cards = {
+            "none": "",
+            "joint": ", each leaned towards or away from the truth by a secret card",
+            "dealt": ", each leaned towards yes or no by a secret card",
+        }[mechanism.coupling]
+        return (
+            f'The device asks itself "is this my answer?" for each of the {mechanism.k} answers '
+            f"and says yes {_of_hundred(mechanism.p)} where it is, "
+            f"{_of_hundred(mechanism.q)} where it is not{cards}."
+        )
+    if isinstance(mechanism, OLH):
+        cards = ", leaned by a secret card" if mechanism.deals else ""
+        return (
+            f"The device sorts all answers at random into {mechanism.g} groups and sends the "
+            f"group of your answer {_of_hundred(mechanism.p)}, otherwise another group{cards}."
+        )
+    p = float(mechanism.moments.p[0])
+    return (
+        f"{_of_hundred(p, start=True)} the device sends your true answer, otherwise another "
+        "answer drawn at random; nobody is told which."
+    )
+
+
+def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) -> str:
+    """What a contributor should be told before answering, in words for everybody."""
+    helper = "the parties that deal the cards" if committee else "the dealer, who deals the cards"
+    lines = ["Your own device changes your answer at random before anything is sent."]
+    if plan.mechanism.deals:
+        lines.append(
+            f"Two sides take part: {helper}, and the collector, who receives what is sent. The "
+            "first never sees what you send, the second never sees your card."
+        )
+    lines.append(instructions(plan.mechanism))
+    lines.append(
+        "So what is sent does not tell your answer. It makes answers a little more or less likely. "
+        f"Somebody who thinks an answer of yours {_percent(PRIOR)} likely can come to think it, "
+        "at the very most,"
+    )
+    people = _people(plan.request.colluders)
+    shown = f" and the secret cards of {people}" if plan.request.colluders else ""
+    for row in adversaries(plan, delta, committee):
+        if row.view not in _LEARN:
+            continue
+        seen = _LEARN[row.view].format(people=people, shown=shown)
+        if not plan.mechanism.deals:
+            seen = "if they see what you send, whatever else they know"
+        but = "with" if math.isinf(row.epsilon) else "but for"
+        rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
+        likely = "certain" if math.isinf(row.epsilon) else f"{_shown_belief(row.epsilon)} likely"
+        lines.append(f"- {likely} {seen}{rarely}: {_is(row.epsilon)}.")
+    lines.append(
+        "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
+        "in several such surveys, the ε add up, and so do the chances."
+    )
+    return "\n".join(lines)
+
+
+def consent(plan: Plan, question: str = "the question", delta: float = DELTA) -> str:
+    """A paragraph for an ethics board."""
+    request, rows = plan.request, adversaries(plan, delta)
+    z = quantile(0.95)
+    text = (
+        f"{request.n:,} participants answer {_quoted(question)} through "
+        f"{NAMES[plan.mechanism.name]}: each participant's device perturbs the answer at random "
+        "before it leaves the device, so that no report tells by itself whether it is true. "
+        f"{rows[0].sentence} "
+    )
+    if len(rows) > 1:
+        text += "".join(f"{row.sentence} " for row in rows if row.view in _TOLD)
+        text += (
+            "The last bound is kept by a cap chosen in advance. "
+            if plan.request.dealer_epsilon is not None
+            else "No cap on the dealer was set: dealer and collector must not collude. "
+        )
+    text += (
+        "These bounds hold for every participant and every answer, whatever is known of that "
+        "participant beforehand. The published result is an unbiased estimate of a share "
+        f"with an expected margin of error of ±{_up(100 * z * plan.stderr(), 2)} percentage points "
+        "(95%)."
+    )
+    return text
+
+
+NAMES = {
+    "RR": "randomized response",
+    "JRR": "joint randomized response",
+    "DRR": "dealt randomized response",
+    "SUE": "symmetric unary encoding, a form of randomized response",
+    "OUE": "optimised unary encoding, a form of randomized response",
+    "OLH": "optimised local hashing, a form of randomized response",
+}
+
+
+_DIGITS: dict[type, str] = {float: ".4g", int: ","}
+
+
+def brief(mechanism: Mechanism) -> str:
+    """Its name and parameters to four digits; all of them are in `to_dict`."""
+    facts = mechanism.to_dict()
+    name = facts.pop("mechanism")
+    if isinstance(mechanism, DRR) and max(mechanism.deck) - min(mechanism.deck) <= 1:
+        del facts["deck"]  # even, as it is unless told otherwise
+    shown = (
+        f"{key} {format(value, _DIGITS.get(type(value), ''))}"
+        for key, value in facts.items()
+        if value not in (None, "none")
+    )
+    return f"{name} ({', '.join(shown)})"
+
+
+def show_epsilon(epsilon: float) -> str:
+    """Four digits, rounded up: what is shown is never less than what holds."""
+    if math.isinf(epsilon):
+        return "unbounded"
+    return _up(epsilon, 4)
+
+
+def show_at_least(epsilon: float) -> str:
+    """Four digits, rounded down: what is reached is never shown larger."""
+    down = Context(prec=4, rounding=ROUND_FLOOR).create_decimal(repr(epsilon))
+    return f"{down.normalize():f}" if math.isfinite(epsilon) else "unbounded"
+
+
+def _up(number: float, digits: int) -> str:
+    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
+    return f"{up.normalize():f}"
+
+
+def _of_hundred(probability: float, start: bool = False) -> str:
+    """Three digits, or as many as it takes not to look certain."""
+    for digits in range(3, 18):
+        shown = f"{100 * probability:.{digits}g}"
+        if 0 < float(shown) < 100 or probability in (0, 1):
+            break
+    return f"{'In' if start else 'in'} {shown} of 100 cases"
+
+
+def _quoted(question: str) -> str:
+    """A whole question stands in quotes; "whether they ..." does not."""
+    return f"the question “{question}”" if question.endswith("?") else question
+
+
+def _people(number: int) -> str:
+    return "1 contributor" if number == 1 else f"up to {number:,} contributors"
+
+
+def _is(epsilon: float) -> str:
+    return "ε unbounded" if math.isinf(epsilon) else f"ε = {show_epsilon(epsilon)}"
+
+
+def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
+    return _percent(belief(epsilon, prior), up=True)
+
+
+def _odds(chance: float) -> str:
+    """Rounded up: what is shown is never less than what holds."""
+    if chance >= 1e-2:
+        return f"{_up(100 * chance, 3)}%"
+    down = Context(prec=3, rounding=ROUND_FLOOR)
+    return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
+
+
+def _percent(share: float, up: bool = False) -> str:
+    percent = 100 * share
+    return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"

@@ -1,0 +1,241 @@
+"""Pictures of plans and results. Needs the extra [plots]; draws to files, never to screens."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jrr._base.files import replace_whole
+from jrr.errors import JrrError, MissingExtraError
+from jrr.estimation.estimates import Estimate
+from jrr.planning.plans import Plan
+from jrr.research.demo import Survey
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {
+    "rr": "#7f7f7f",
+    "jrr": "#1f77b4",
+    "drr": "#d95f02",
+    "paper": "#9ecae1",
+    "sue": "#66a61e",
+    "oue": "#7570b3",
+    "olh": "#e7298a",
+}
+_MOST_GROUPS = 10  # marks in one row of a picture
+LABELS = {
+    "rr": "RR: everybody lies alone",
+    "jrr": "JRR: lies cancel in the deck",
+    "drr": "DRR: decoys come from the deck",
+}
+
+
+def draw_plan(plan: Plan, path: str | Path) -> Path:
+    """Standard error against the true frequency for every mechanism of the comparison."""
+    figure = new_figure(7.2, 4.4)
+    axes = figure.subplots()
+    frequencies = [float(f) for f in np.linspace(0, 1, 101)]
+    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    drawn: dict[tuple[float, ...], str] = {}
+    encodings = {"SUE": "sue", "OUE": "oue", "OLH": "olh"}
+    for row in plan.compare(frequencies):
+        if row.mechanism is not None:
+            errors = [100 * row.stderr[f] for f in frequencies]
+            style = "--" if row.note.startswith("breaks") else "-"
+            if row.name.endswith("+ joint"):
+                style = "-."
+            elif row.name.endswith("+ dealt"):
+                style = ":"
+            label = f"{row.name} ({row.note})" if row.note else row.name
+            same = drawn.setdefault(tuple(errors), row.name)
+            if same != row.name:  # it lies under the other one: the legend says so
+                label = f"{row.name}: as {same}"
+            axes.plot(
+                [100 * f for f in frequencies],
+                errors,
+                style,
+                color=COLOURS[kinds.get(row.name) or encodings[row.name.split(" ")[0]]],
+                label=label,
+                linewidth=2,
+            )
+    request = plan.request
+    axes.set_xlabel("true frequency (%)")
+    axes.set_ylabel("standard error (percentage points)")
+    axes.set_ylim(bottom=0)
+    cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
+    axes.set_title(
+        f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
+        f"{request.colluders} colluders (view: {plan.view}); dealer cap: {cap}",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8)
+    return save(figure, path)
+
+
+def draw_losses(plan: Plan, path: str | Path) -> Path:
+    """δ against ε in the view "everything", of every mechanism whose law is known."""
+    figure = new_figure(7.2, 4.4)
+    axes = figure.subplots()
+    asked, faint = plan.request.epsilon, 1e-12
+    far = asked
+    grid = [float(epsilon) for epsilon in np.linspace(0.5 * asked, 3 * asked + 0.1, 240)]
+    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
+    for row in plan.compare([0.5]):
+        if row.mechanism is None or row.name not in kinds:
+            continue
+        losses = replace(plan, mechanism=row.mechanism).losses
+        if losses is None:
+            continue
+        colour = COLOURS[kinds[row.name]]
+        high = [losses.delta(epsilon) for epsilon in grid]
+        low = [losses.delta_low(epsilon) for epsilon in grid]
+        axes.plot(grid, high, color=colour, linewidth=2, label=row.name)
+        if low != high:
+            axes.plot(grid, low, ":", color=colour, linewidth=1)
+        far = max([far, *(e for e, delta in zip(grid, high, strict=True) if delta > faint)])
+    axes.axvline(asked, color="black", linewidth=1, linestyle="--", label="ε asked for")
+    axes.set_yscale("log")
+    axes.set_ylim(faint, 1)
+    axes.set_xlim(grid[0], 1.02 * far)
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ (dotted: is reached)")
+    axes.set_title(
+        f"A collector who knows everybody else's answer and {plan.request.colluders} cards; "
+        f"n = {plan.request.n:,}",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8)
+    return save(figure, path)
+
+
+def draw_survey(survey: Survey, path: str | Path, level: float = 0.95) -> Path:
+    """Estimates with their intervals beside the truth, and their standard errors."""
+    figure = new_figure(8.0, 3.4)
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    families: list[str] = [name for name in ("rr", "jrr", "drr") if name in survey.outcomes]
+    _draw_intervals(left, survey, families, level)
+    errors = {name: 100 * float(survey.outcomes[name].estimate.stderr[1]) for name in families}
+    _draw_errors(right, errors)
+    request = survey.outcomes[families[0]].plan.request
+    figure.suptitle(
+        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} against the "
+        f"collector and {request.colluders} colluders",
+        fontsize=10,
+    )
+    return save(figure, path)
+
+
+def _draw_intervals(axes: "Axes", survey: Survey, families: Sequence[str], level: float) -> None:
+    for row, name in enumerate(families):
+        estimate = survey.outcomes[name].estimate
+        low, high = estimate.interval(level)
+        middle = 100 * float(estimate.frequencies[1])
+        axes.errorbar(
+            middle,
+            row,
+            xerr=[[middle - 100 * float(low[1])], [100 * float(high[1]) - middle]],
+            fmt="o",
+            color=COLOURS[name],
+            capsize=4,
+            linewidth=2,
+        )
+    axes.axvline(100 * survey.truth, color="black", linewidth=1, linestyle=":")
+    axes.annotate(
+        "truth",
+        (100 * survey.truth, -0.45),
+        ha="left",
+        fontsize=8,
+        textcoords="offset points",
+        xytext=(4, 0),
+    )
+    axes.set_yticks(range(len(families)), [LABELS[name] for name in families], fontsize=8)
+    axes.set_ylim(len(families) - 0.5, -0.6)
+    axes.set_xlabel(f"estimated yes (%), {level:.0%} interval")
+
+
+def _draw_errors(axes: "Axes", errors: Mapping[str, float]) -> None:
+    names = list(errors)
+    bars = axes.barh(
+        range(len(names)), list(errors.values()), color=[COLOURS[name] for name in names]
+    )
+    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=3)
+    axes.set_yticks([])
+    axes.set_ylim(len(names) - 0.5, -0.6)
+    axes.set_xlim(0, 1.2 * max(errors.values()))
+    axes.set_xlabel("standard error (points)")
+
+
+def draw_estimate(
+    names: Sequence[str],
+    estimates: Mapping[str, Estimate],
+    path: str | Path,
+    level: float = 0.95,
+    top: int = 20,
+    question: str = "",
+) -> Path:
+    """Shares with their intervals, one row per answer, one mark per group."""
+    first = next(iter(estimates.values()))
+    order = sorted(range(len(names)), key=lambda v: -first.frequencies[v])[:top]
+    if len(names) <= top:
+        order = list(range(len(names)))
+    shown = dict(list(estimates.items())[:_MOST_GROUPS])
+    step = 0.8 / len(shown)
+    figure = new_figure(7.2, 1.2 + (0.25 + 0.12 * len(shown)) * len(order))
+    axes = figure.subplots()
+    for number, (name, estimate) in enumerate(shown.items()):
+        low, high = (100 * end[order] for end in estimate.interval(level))
+        middle = 100 * estimate.frequencies[order]
+        rows = np.arange(len(order)) + step * (number - (len(shown) - 1) / 2)
+        axes.errorbar(
+            middle,
+            rows,
+            xerr=[middle - low, high - middle],
+            fmt="o",
+            color=f"C{number}",
+            markersize=4,
+            capsize=3,
+            label=f"{name} ({estimate.n:,})",
+        )
+    axes.set_yticks(range(len(order)), [names[v][:30] for v in order], fontsize=8)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel(f"estimated share (%), with its {100 * level:.4g}% interval")
+    if len(shown) > 1:
+        axes.legend(frameon=False, fontsize=8)
+    titles = [question] if question else []
+    if len(shown) < len(estimates):
+        titles.append(f"the first {len(shown)} of {len(estimates)} groups")
+    axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
+    return save(figure, path)
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure that belongs to no screen."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need the extra [plots]: pip install 'jrr[plots]'"
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: "Figure", path: str | Path) -> Path:
+    """Write the figure, whole or not at all; the kind follows from the name."""
+    path = Path(path)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    kinds = sorted(figure.canvas.get_supported_filetypes())
+    if path.suffix[1:].lower() not in kinds:
+        raise JrrError(f"path must end in one of {', '.join(kinds)}, got path={str(path)!r}")
+    import matplotlib as mpl
+
+    # The same figure gives the same file.
+    with mpl.rc_context({"svg.hashsalt": "jrr"}):
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        replace_whole(path, lambda partial: figure.savefig(partial, dpi=150, metadata=metadata))
+    return path

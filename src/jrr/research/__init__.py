@@ -1,0 +1,1 @@
+"""What is studied with the library: the paper, audits, attacks, benchmarks, demonstrations."""

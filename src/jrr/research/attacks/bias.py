@@ -1,0 +1,65 @@
+"""Attacks on the estimate: refusals that depend on the card, liars, a dealer that swaps cards."""
+
+from jrr._base import checks
+from jrr.mechanisms.base import Mechanism
+from jrr.research.attacks.laws import card_laws, law_of
+
+
+def refusal_estimate(
+    mechanism: Mechanism, frequency: float, refusing: float, card: int = 1, value: int = 1
+) -> float:
+    """The expected estimate of a value's share if holders of one card refuse, this share of them.
+
+    Exact for one full deck of which exactly so many holders stay away, whatever their answers.
+    """
+    frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
+    refusing = checks.real("refusing", refusing, "in 0..1", 0.0, 1.0)
+    law_of(mechanism, card)  # or a refusal
+    staying = {
+        law.card: law.share * (1 - refusing if law.card == card else 1.0)
+        for law in card_laws(mechanism)
+    }
+    reported = sum(staying.values())
+    support = sum(
+        staying[law.card] / reported * _support(law.reports[:, value].tolist(), frequency, value)
+        for law in card_laws(mechanism)
+    )
+    q, gain = _moments(mechanism, value)
+    return (support - q) / gain
+
+
+def liar_bias(mechanism: Mechanism, frequency: float, value: int = 1) -> float:
+    """By how many counts one contributor who always supports a value moves its estimate.
+
+    On average over contributors of whom `frequency` hold the value anyway.
+    """
+    frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
+    q, gain = _moments(mechanism, value)
+    return (1 - q) / gain - frequency
+
+
+def swap_bias(
+    mechanism: Mechanism, frequency: float, given: int, instead_of: int, value: int = 1
+) -> float:
+    """By how many counts a dealer moves an estimate with each card it exchanges for another.
+
+    The dealer does not know answers: `frequency` of those whose card is exchanged hold the value.
+    """
+    frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
+    shift = [
+        _support(law_of(mechanism, card).reports[:, value].tolist(), frequency, value)
+        for card in (given, instead_of)
+    ]
+    return (shift[0] - shift[1]) / _moments(mechanism, value)[1]
+
+
+def _support(chances: list[float], frequency: float, value: int) -> float:
+    """The chance of a report `value` where `frequency` hold it, and the other values are equal."""
+    others = [chance for x, chance in enumerate(chances) if x != value]
+    return frequency * chances[value] + (1 - frequency) * sum(others) / len(others)
+
+
+def _moments(mechanism: Mechanism, value: int) -> tuple[float, float]:
+    moments, at = mechanism.moments, checks.integer("value", value, 0, mechanism.k - 1)
+    at = at if len(moments.q) > 1 else 0  # one entry where all values are treated alike
+    return float(moments.q[at]), float(moments.gain[at])

@@ -1,0 +1,76 @@
+"""Attacks on a person's card: used twice, shown by the dealer, proven to a coercer."""
+
+import math
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base import checks
+from jrr.mechanisms.base import Mechanism
+from jrr.research.attacks.laws import Matrix, card_laws
+
+_CERTAIN = 1e-9  # a chance that is 0 but for the rounding of words
+_MOST = 4096  # sequences of answers that are enumerated
+
+
+class Reuse(NamedTuple):
+    """Privacy loss of several reports, by how many of the answers differ."""
+
+    rounds: int
+    one_card: dict[int, float]  # one card serves all rounds
+    fresh_cards: dict[int, float]  # every round deals anew
+
+
+def card_reuse(mechanism: Mechanism, rounds: int = 2) -> Reuse:
+    """The loss of one person's reports, exact, to somebody who sees nothing else.
+
+    Enumerated over all sequences of answers and reports. Fresh cards lose ε for every answer
+    that differs; with one card for all rounds reports tell about it, and it about answers.
+    """
+    rounds = checks.integer("rounds", rounds, 1)
+    if mechanism.k**rounds > _MOST:
+        raise checks.refusal("rounds", rounds, f"so few that k**rounds is at most {_MOST}")
+    laws = card_laws(mechanism)
+    average = sum(law.share * law.reports for law in laws)
+    fresh = _joint(np.asarray(average), rounds)
+    shared = sum(law.share * _joint(law.reports, rounds) for law in laws)
+    sequences = np.array(list(product(range(mechanism.k), repeat=rounds)))
+    return Reuse(rounds, _losses(np.asarray(shared), sequences), _losses(fresh, sequences))
+
+
+def _joint(reports: Matrix, rounds: int) -> Matrix:
+    """Chances of sequences of reports, given one law in all rounds."""
+    joint: Matrix = np.ones((1, 1))
+    for _ in range(rounds):
+        joint = np.asarray(np.kron(joint, reports), np.float64)
+    return joint
+
+
+def _losses(law: Matrix, sequences: NDArray[np.int64]) -> dict[int, float]:
+    worst: dict[int, float] = {}
+    for here in range(len(sequences)):
+        differ = (sequences != sequences[here]).sum(axis=1)
+        for there, changes in enumerate(differ.tolist()):
+            if changes:
+                worst[changes] = max(worst.get(changes, 0.0), _loss(law[here], law[there]))
+    return worst
+
+
+def _loss(law: Matrix, other: Matrix) -> float:
+    possible = law > _CERTAIN
+    if (other[possible] <= _CERTAIN).any():
+        return math.inf
+    return float(np.log(law[possible] / other[possible]).max())
+
+
+def exposed_share(mechanism: Mechanism, value: int = 1) -> float:
+    """How many holders of `value` somebody who has their report and card can be certain of."""
+    value = checks.integer("value", value, 0, mechanism.k - 1)
+    others = [x for x in range(mechanism.k) if x != value]
+    share = 0.0
+    for law in card_laws(mechanism):
+        proves = (law.reports[others] <= _CERTAIN).all(axis=0)
+        share += law.share * float(law.reports[value, proves].sum())
+    return share

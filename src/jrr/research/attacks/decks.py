@@ -1,0 +1,31 @@
+"""Attacks on the deck: fake contributors who hold many of its cards, and decks that are small."""
+
+from jrr._base import checks
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
+
+
+def sybil_epsilon(mechanism: Mechanism, fakes: float) -> float:
+    """ε in the view `cards` where this share of all contributors are the adversary's own."""
+    share = checks.real("fakes", fakes, "in 0..1", 0.0, 1.0)
+    deck = mechanism.moments.deck
+    if deck is None:
+        return mechanism.epsilon("cards", 0)
+    return mechanism.epsilon("cards", min(deck - 1, round(share * deck)))
+
+
+def dealt_in_blocks(mechanism: Mechanism, block: int) -> Mechanism:
+    """The same probabilities with decks of `block` cards instead of one for everybody."""
+    block = checks.integer("block", block, 2)
+    if isinstance(mechanism, JRR):
+        return JRR(block, mechanism.p, k=mechanism.k, s=mechanism.s)
+    if isinstance(mechanism, DRR):
+        return DRR(block, mechanism.truth, mechanism.own, mechanism.k)
+    raise checks.refusal("mechanism", mechanism, "JRR or DRR")
+
+
+def block_epsilon(mechanism: Mechanism, block: int, colluders: int) -> float:
+    """ε in the view `cards` if all colluders sit in the target's own block."""
+    made = dealt_in_blocks(mechanism, block)
+    return made.epsilon("cards", min(colluders, block - 1))

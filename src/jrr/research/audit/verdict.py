@@ -1,0 +1,146 @@
+"""An audit: claims of privacy, tried on the mechanism as it runs.
+
+An audit can refute a claim and never prove one: it measures one event, and an ε must hold for
+all of them.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from jrr._base import checks
+from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least
+from jrr.research.audit.counting import Chunk, Counts, chunks
+from jrr.research.audit.events import Event, best_event, hits
+from jrr.research.audit.subject import Function, Observe, Subject
+from jrr.research.audit.team import Team
+
+CHOOSING = 0.2  # the share of the trials that the event is chosen on
+_SHOWN = 20  # observations of an event that are listed
+_LEAST = 100  # trials per value below which nothing can be learnt
+Progress = Callable[[int, int | None], None]  # is told how much is done, and of how much
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found; the lower bound is wrong with chance `error` at most."""
+
+    subject: str
+    claimed: float  # ε that is claimed between the two values
+    lower_bound: float  # on the true ε between them
+    measured: float  # the ratio as it was seen
+    values: tuple[Any, Any]
+    event: tuple[Hashable, ...]  # observations that speak for the first value
+    hits: Hits
+    trials: int  # of both parts
+    error: float
+
+    @property
+    def violates(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.lower_bound > self.claimed
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "violates the claim" if self.violates else "no violation found"
+
+    @property
+    def sentence(self) -> str:
+        """The finding for people."""
+        value, other = self.values
+        seen = self.hits
+        return (
+            f"{self.subject}: {self.verdict}. ε >= {self.lower_bound:.4f} between values {value} "
+            f"and {other} (claimed: {self.claimed:.4g}; measured: {self.measured:.4f}); their "
+            f"event was seen {seen.with_value:,} of {seen.of_value:,} and {seen.with_other:,} of "
+            f"{seen.of_other:,} times. A true claim is refuted with chance {self.error:g} at most."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "subject": self.subject,
+            "verdict": self.verdict,
+            "violates": self.violates,
+            "claimed": self.claimed,
+            "lower_bound": self.lower_bound,
+            "measured": self.measured,
+            "values": list(self.values),
+            "event": list(self.event[:_SHOWN]),
+            "event_size": len(self.event),
+            "hits": list(self.hits),
+            "trials": self.trials,
+            "error": self.error,
+        }
+
+
+def audit(
+    subject: Subject | Observe,
+    claimed: float,
+    trials: int = 1_000_000,
+    seed: int | None = None,
+    *,
+    error: float = ERROR,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Try to refute that `subject` has a privacy loss of at most `claimed`.
+
+    subject: a Subject, or a function (value, trials, rng) -> observations of the values 0 and
+    1. A fifth of the trials choose two values and an event, the others measure it afresh.
+    error: how often a true claim may be refuted. seed: the same result again, with any number
+    of `workers` (processes; by default one per processor where that saves time; a script then
+    needs the usual `if __name__ == "__main__"`).
+    """
+    found = subject if isinstance(subject, Subject) else Function(subject)
+    claimed = checks.real("claimed", claimed, "a number >= 0", 0.0)
+    trials = checks.integer("trials", trials, _LEAST * len(found.values))
+    error = checks.real("error", error, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    if seed is not None:
+        checks.integer("seed", seed, 0)
+    if workers is not None:
+        checks.integer("workers", workers, 1)
+    each = round(trials * CHOOSING / 2) // len(found.values)
+    half = trials // 2 - each * len(found.values)
+    with Team(found, workers, _counter(progress, 2 * each * len(found.values) + 2 * half)) as team:
+
+        def counted(part: str, values: Iterable[Any], number: int) -> dict[Any, Counts]:
+            work: list[Chunk] = []
+            for value in values:
+                work += chunks(found, value, number, seed, part)
+            return team.count(work)
+
+        ranking, judging = (counted(part, found.values, each) for part in ("rank", "judge"))
+        event = best_event(found, ranking, judging)
+        counts = counted("measure", (event.value, event.other), half)
+    seen = Hits(hits(event, counts[event.value]), half, hits(event, counts[event.other]), half)
+    return _found(found, claimed, event, seen, trials, error)
+
+
+def _found(
+    subject: Subject, claimed: float, event: Event, seen: Hits, trials: int, error: float
+) -> Audit:
+    return Audit(
+        subject.name,
+        claimed * subject.times(event.value, event.other),
+        epsilon_at_least(seen, error),
+        seen.ratio(),
+        (event.value, event.other),
+        tuple(sorted(event.observations, key=repr)),
+        seen,
+        trials,
+        error,
+    )
+
+
+def _counter(progress: Progress | None, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def step(trials: int) -> None:
+        nonlocal done
+        done += trials
+        if progress is not None:
+            progress(done, total)
+
+    return step

@@ -1,0 +1,179 @@
+"""Mechanisms as their adversaries see them: subjects for the views of docs/theory.md, section 5.
+
+Every trial is independent of every other: where cards are seen, each trial deals a deck of its
+own and looks at one target. Audit small decks, then: a trial costs a whole deal.
+"""
+
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base import checks
+from jrr._base.randomness import RandomSource
+from jrr.errors import JrrError
+from jrr.mechanisms import hashing
+from jrr.mechanisms.base import Cards, Mechanism, Reports
+from jrr.mechanisms.hashed import OLH
+from jrr.mechanisms.unary import Unary
+from jrr.reporting.explain import brief
+from jrr.research.audit.subject import Observations, Subject
+
+_ALL_BITS = 12  # unary reports of at most so many bits are seen whole
+_MOST_SEQUENCES = 27  # sequences of answers that rounds are compared by
+
+
+class ReportView(Subject):
+    """View `report`: one report, made without a card."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise checks.refusal("mechanism", mechanism, "a mechanism")
+        self.mechanism = mechanism
+        self.values = compared_values(mechanism.k)
+        self.name = f"{brief(mechanism)}, one report without a card"
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """Reports."""
+        return seen_report(self.mechanism, self._reports(value, None, trials, rng), self.values)
+
+    def _reports(self, value: int, cards: Cards | None, trials: int, rng: RandomSource) -> Reports:
+        return self.mechanism.respond(np.full(trials, value, np.int64), cards, rng)
+
+
+class _DeckView(ReportView):
+    """What needs cards: every trial deals a fresh deck; the target has its first seat."""
+
+    chunk: ClassVar[int] = 1 << 14
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
+        if not mechanism.deals:
+            raise JrrError(f"mechanism must deal cards for this view, got {mechanism!r}")
+
+    def deal(self, seats: int, trials: int, rng: RandomSource) -> Cards:
+        """The cards of the first seats, of one deck per trial."""
+        decks = []
+        for _ in range(trials):
+            cards = self.mechanism.deal(rng)
+            assert cards is not None  # it deals: see above
+            decks.append(cards[:seats])
+        return np.stack(decks)
+
+
+class CardedReportView(_DeckView):
+    """View `report`: one report, made with a card from a fresh deck that nobody else sees."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
+        self.name = f"{brief(mechanism)}, one report with a card"
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """Reports."""
+        cards = self.deal(1, trials, rng)[:, 0]
+        return seen_report(self.mechanism, self._reports(value, cards, trials, rng), self.values)
+
+
+class CardsView(_DeckView):
+    """View `cards`: the target's report beside the cards of M colluders."""
+
+    def __init__(self, mechanism: Mechanism, colluders: int) -> None:
+        super().__init__(mechanism)
+        most = (mechanism.moments.deck or 0) - 1
+        self.colluders = checks.integer("colluders", colluders, 0, most)
+        self.name = f"{brief(mechanism)}, one report and the cards of {colluders} colluders"
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """Reports, then the colluders' cards, which have no order."""
+        cards = self.deal(1 + self.colluders, trials, rng)
+        reports = self._reports(value, cards[:, 0], trials, rng)
+        seen = seen_report(self.mechanism, reports, self.values)
+        held = cards[:, 1:]
+        if isinstance(self.mechanism, Unary):  # how many hold a plus card, bit by bit
+            bits = np.unpackbits(held, axis=2, count=self.mechanism.k, bitorder="little")
+            known = bits.sum(axis=1, dtype=np.int64)
+        else:
+            known = np.sort(held, axis=1).astype(np.int64)
+        return np.hstack((seen, known))
+
+
+class DealerView(_DeckView):
+    """View `dealer`: the target's report beside its own card."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
+        self.name = f"{brief(mechanism)}, one report and its card"
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """Reports and cards."""
+        cards = self.deal(1, trials, rng)[:, 0]
+        seen = seen_report(self.mechanism, self._reports(value, cards, trials, rng), self.values)
+        return np.hstack((seen, cards.reshape(trials, -1).astype(np.int64)))
+
+
+class RoundsView(_DeckView):
+    """View `report`, several times: the reports of one person in rounds with decks of their own.
+
+    Values are sequences of answers. The claim is ε for each round in which two of them differ:
+    rounds·ε where all do.
+    """
+
+    def __init__(self, mechanism: Mechanism, rounds: int = 2) -> None:
+        super().__init__(mechanism)
+        self.rounds = checks.integer("rounds", rounds, 1, 4)
+        self.answers = tuple(range(min(mechanism.k, 3)))
+        while len(self.answers) ** rounds > _MOST_SEQUENCES:
+            self.answers = self.answers[:-1]
+        self.values = tuple(product(self.answers, repeat=rounds))
+        self.name = f"{brief(mechanism)}, one person's reports in {rounds} rounds"
+
+    def times(self, value: Any, other: Any) -> int:
+        """In how many rounds two sequences of answers differ."""
+        return sum(a != b for a, b in zip(value, other, strict=True))
+
+    def cards(self, trials: int, rng: RandomSource) -> list[Cards]:
+        """The target's cards, round after round."""
+        return [self.deal(1, trials, rng)[:, 0] for _ in range(self.rounds)]
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """The reports of all rounds side by side."""
+        rounds = zip(value, self.cards(trials, rng), strict=True)
+        return np.hstack(
+            [
+                seen_report(self.mechanism, self._reports(answer, cards, trials, rng), self.answers)
+                for answer, cards in rounds
+            ]
+        )
+
+
+def compared_values(k: int) -> tuple[int, ...]:
+    """All of a few values; of many the ends and the middle, since mechanisms treat them alike."""
+    return tuple(range(k)) if k <= 4 else (0, 1, k // 2, k - 1)
+
+
+def seen_report(
+    mechanism: Mechanism, reports: Reports, values: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Reports as rows of a few whole numbers, so that the same report is met again.
+
+    Long unary reports: the compared bits, and how many others are set. Local hashing: which of
+    the compared values each report supports. Both are less than the adversary has, never more.
+    """
+    if isinstance(mechanism, Unary):
+        bits = np.unpackbits(reports, axis=1, count=mechanism.k, bitorder="little")
+        if mechanism.k <= _ALL_BITS:
+            return bits.astype(np.int64)
+        compared = bits[:, list(values)].astype(np.int64)
+        others = bits.sum(axis=1, dtype=np.int64) - compared.sum(axis=1)
+        return np.column_stack((compared, others))
+    if isinstance(mechanism, OLH):
+        state = hashing.prefix(np.ascontiguousarray(reports["seed"]))
+        return np.column_stack(
+            [
+                hashing.bucket(hashing.finish(state, np.uint32(value)), mechanism.g)
+                == reports["value"]
+                for value in values
+            ]
+        ).astype(np.int64)
+    return reports.astype(np.int64)[:, None]

@@ -1,0 +1,356 @@
+"""Pictures of the figures' rows, in one common style."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jrr.reporting.plots import COLOURS, new_figure
+from jrr.research.paper.figures import Row
+from jrr.research.paper.settings import DRR_LINE, LINES, OPTIMAL_LINE, PAPER_LINE, RR_LINE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOUR = {
+    RR_LINE: COLOURS["rr"],
+    PAPER_LINE: COLOURS["jrr"],
+    OPTIMAL_LINE: "#08306b",
+    DRR_LINE: COLOURS["drr"],
+}
+# The same mechanism has the same colour in every figure.
+_NAMED = {
+    **dict.fromkeys(("RR", "rr"), COLOURS["rr"]),
+    **dict.fromkeys(("JRR", "jrr", "JRR, one phase"), COLOURS["jrr"]),
+    **dict.fromkeys(("DRR", "drr", "DRR, one phase"), COLOURS["drr"]),
+    "JRR, tuned to the frequency": "#08306b",
+    "JRR, frequency unknown": COLOURS["jrr"],
+    "sue": COLOURS["sue"],
+    "sue-dealt": "#1b9e77",
+    "oue": COLOURS["oue"],
+    "oue-dealt": "#b3a6e8",
+    "olh": COLOURS["olh"],
+    "olh-joint": "#a6761d",
+    "two phases, people 0.1": "#66a61e",
+    "two phases, people 0.3": "#1b9e77",
+    "two phases, budget 0.1": "#e7298a",
+    "two phases, budget 0.3": "#7570b3",
+}
+_SHARE_STYLE = {0.01: "-", 0.1: "--", 1.0: ":"}
+# DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
+_VERSION_STYLE = {"as drawn": ":", "equal epsilon": "-", "exact optimum": "--"}
+_PALETTE = ("#7f7f7f", "#1f77b4", "#08306b", "#d95f02", "#66a61e", "#7570b3", "#e7298a", "#a6761d")
+
+
+def figure1(rows: Sequence[Row]) -> "Figure":
+    """Grouped bars of MSE per data set, one panel per ε; dots are simulated."""
+    figure, panels = _panels(sorted({row["epsilon"] for row in rows}), "ε = {:g}")
+    for epsilon, axes in panels:
+        names = list(dict.fromkeys(row["data"] for row in rows))
+        for offset, line in enumerate(LINES):
+            picked = _pick(rows, epsilon=epsilon, mechanism=line)
+            at = [names.index(row["data"]) + 0.2 * (offset - 1.5) for row in picked]
+            heights = [row["mse_theory"] for row in picked]
+            axes.bar(at, heights, 0.18, color=_COLOUR[line], label=line)
+            axes.plot(at, [row["mse_simulated"] for row in picked], "k.", markersize=4)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(names)), names, fontsize=7)
+        axes.set_ylabel("MSE")
+    return _legend(figure)
+
+
+def figure2(rows: Sequence[Row]) -> "Figure":
+    """Percentiles of ARE, a panel per data set and ε."""
+    keys = [(e, d) for e in _values(rows, "epsilon") for d in _values(rows, "data")]
+    figure, panels = _panels(keys, "{1}, ε = {0:g}", columns=4)
+    for (epsilon, data), axes in panels:
+        for line in LINES:
+            picked = _pick(rows, epsilon=epsilon, data=data, mechanism=line)
+            axes.plot(
+                [row["are"] for row in picked],
+                [row["percentile"] for row in picked],
+                color=_COLOUR[line],
+                label=line,
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel("ARE")
+        axes.set_ylabel("percentile")
+    return _legend(figure)
+
+
+def figure3(rows: Sequence[Row]) -> "Figure":
+    """MSE and ARE against ε; lines are theory, dots simulated."""
+    return _mse_and_are(rows, "n", "n = {:,}", "epsilon", "ε")
+
+
+def figure4(rows: Sequence[Row]) -> "Figure":
+    """MSE and ARE against n."""
+    return _mse_and_are(rows, "epsilon", "ε = {:g}", "n", "n")
+
+
+def figure5(rows: Sequence[Row]) -> "Figure":
+    """MSE against M."""
+    return _theory_and_dots(rows, ["n"], "n = {0:,}", "colluders", "M", symlog=True)
+
+
+def figure6(rows: Sequence[Row]) -> "Figure":
+    """MSE against the frequency."""
+    shared = [{**row, "share": row["ones"] / row["n"]} for row in rows]
+    return _theory_and_dots(shared, ["epsilon", "n"], "ε = {0:g}, n = {1:,}", "share", "n₁/n")
+
+
+def figure7(rows: Sequence[Row]) -> "Figure":
+    """RI and R against ε in both versions."""
+    return _underperformance(rows, "epsilon", "n", "n = {:,}", "ε", logarithmic=True)
+
+
+def figure8(rows: Sequence[Row]) -> "Figure":
+    """RI and R against n in both versions."""
+    return _underperformance(rows, "n", "epsilon", "ε = {:g}", "n", logarithmic=False)
+
+
+def by_frequency(rows: Sequence[Row]) -> "Figure":
+    """Standard error against frequency."""
+    keys = list(dict.fromkeys((row["epsilon"], row["dealer_epsilon"]) for row in rows))
+    figure, panels = _panels(keys, "ε = {0:g}, dealer cap {1}", columns=2)
+    for (epsilon, cap), axes in panels:
+        _lines(axes, _pick(rows, epsilon=epsilon, dealer_epsilon=cap), "frequency", "stderr")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("true frequency")
+        axes.set_ylabel("standard error")
+    return _legend(figure)
+
+
+def by_trust(rows: Sequence[Row]) -> "Figure":
+    """Standard error against the cap on the dealer."""
+    figure, panels = _panels(_values(rows, "epsilon"), "ε = {:g}")
+    for epsilon, axes in panels:
+        picked = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] != "inf"]
+        _lines(axes, picked, "dealer_epsilon", "stderr")
+        free = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] == "inf"]
+        for row in free:
+            axes.axhline(row["stderr"], color=_NAMED[row["mechanism"]], linestyle=":", linewidth=1)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("ε of dealer and collector together (dotted: no cap)")
+        axes.set_ylabel("standard error")
+    return _legend(figure)
+
+
+def by_dropout(rows: Sequence[Row]) -> "Figure":
+    """Standard error against drop-out."""
+    figure, panels = _panels([""], "n = 10,000 cards, ε = 0.1, 10% yes")
+    for _, axes in panels:
+        _lines(axes, rows, "dropped", "stderr_theory")
+        for name in _values(rows, "mechanism"):
+            colour, picked = _NAMED[name], _pick(rows, mechanism=name)
+            dots = [row["stderr_simulated"] for row in picked]
+            axes.plot([row["dropped"] for row in picked], dots, ".", color=colour)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("share that never reports")
+        axes.set_ylabel("standard error")
+    return _legend(figure)
+
+
+def by_domain(rows: Sequence[Row]) -> "Figure":
+    """Standard error against k."""
+    figure, panels = _panels(_values(rows, "epsilon"), "ε = {:g}, n = 20,000")
+    for epsilon, axes in panels:
+        _lines(axes, _pick(rows, epsilon=epsilon), "k", "stderr")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("values k")
+        axes.set_ylabel("standard error")
+    return _legend(figure)
+
+
+def by_step(rows: Sequence[Row]) -> "Figure":
+    """MSE of Algorithm 1 against Δp."""
+    figure, panels = _panels(_values(rows, "frequency"), "n₁/n = {:g}")
+    for frequency, axes in panels:
+        picked = _pick(rows, frequency=frequency)
+        steps = [row["step"] for row in picked]
+        over = [row["mse_over_rr"] for row in picked]
+        best = [row["optimum_over_rr"] for row in picked]
+        axes.plot(steps, over, color=COLOURS["jrr"], label="Algorithm 1")
+        axes.plot(steps, best, color="#08306b", label="exact optimum")
+        axes.axhline(1, color=COLOURS["rr"], label="RR")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("Δp")
+        axes.set_ylabel("MSE / MSE of RR")
+    return _legend(figure)
+
+
+def two_phases(rows: Sequence[Row]) -> "Figure":
+    """MSE of every way against the frequency."""
+    named = [{**row, "mechanism": f"{row['way']} {row['first_share']}".strip()} for row in rows]
+    figure, panels = _panels([""], "n = 10,000, ε = 0.1")
+    for _, axes in panels:
+        _lines(axes, named, "frequency", "mse", marker=".")
+        axes.set_yscale("log")
+        axes.set_xlabel("true frequency")
+        axes.set_ylabel("MSE")
+    return _legend(figure)
+
+
+def by_group_size(rows: Sequence[Row]) -> "Figure":
+    """MSE against the size of groups."""
+    figure, panels = _panels([""], "n = 240, ε = 1, 10% yes")
+    for _, axes in panels:
+        sizes = [row["group"] for row in rows]
+        axes.plot(sizes, [row["mse_theory"] for row in rows], color=COLOURS["jrr"], label="theory")
+        axes.errorbar(
+            sizes,
+            [row["mse_simulated"] for row in rows],
+            yerr=[2 * row["mse_stderr"] for row in rows],
+            fmt="k.",
+            label="simulated, ± 2 standard errors",
+        )
+        axes.set_xscale("log", base=2)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("people per group")
+        axes.set_ylabel("MSE")
+    return _legend(figure)
+
+
+# -- shared pieces -------------------------------------------------------------------------
+
+
+def _mse_and_are(rows: Sequence[Row], key: str, title: str, x: str, label: str) -> "Figure":
+    panels_of = _values(rows, key)
+    figure = new_figure(4.2 * len(panels_of), 7.6)
+    grid = figure.subplots(2, len(panels_of), squeeze=False)
+    for column, value in enumerate(panels_of):
+        for line in LINES:
+            for share, style in _SHARE_STYLE.items():
+                picked = [
+                    row
+                    for row in _pick(rows, mechanism=line, **{key: value})
+                    if row.get("share", row["ones"] / row["n"]) == share
+                ]
+                at = [row[x] for row in picked]
+                for axes, name in zip(grid[:, column], ("mse", "are"), strict=True):
+                    axes.plot(
+                        at,
+                        [row[f"{name}_theory"] for row in picked],
+                        style,
+                        color=_COLOUR[line],
+                        label=f"{line}, n₁/n = {share:g}",
+                    )
+                    dots = [row[f"{name}_simulated"] for row in picked]
+                    axes.plot(at, dots, ".", color=_COLOUR[line], markersize=3)
+        for axes, name in zip(grid[:, column], ("MSE", "ARE"), strict=True):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xlabel(label)
+            axes.set_ylabel(name)
+        grid[0, column].set_title(title.format(value), fontsize=9)
+    return _legend(figure)
+
+
+def _theory_and_dots(
+    rows: Sequence[Row], keys: list[str], title: str, x: str, label: str, *, symlog: bool = False
+) -> "Figure":
+    values = list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
+    figure, panels = _panels(values, title, columns=3)
+    for value, axes in panels:
+        for line in LINES:
+            picked = _pick(rows, mechanism=line, **dict(zip(keys, value, strict=True)))
+            at = [row[x] for row in picked]
+            theory = [row["mse_theory"] for row in picked]
+            axes.plot(at, theory, color=_COLOUR[line], label=line)
+            dots = [row["mse_simulated"] for row in picked]
+            axes.plot(at, dots, ".", color=_COLOUR[line], markersize=3)
+        if symlog:
+            axes.set_xscale("symlog")
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.set_xlabel(label)
+        axes.set_ylabel("MSE")
+    return _legend(figure)
+
+
+def _underperformance(
+    rows: Sequence[Row], x: str, key: str, title: str, label: str, *, logarithmic: bool
+) -> "Figure":
+    figure, panels = _panels(["ri", "r"], "{}", columns=2)
+    names = {
+        "ri": "RI: excess of MSE over RR's\nat n₁/n = 1/2",
+        "r": "R: share of frequencies",
+    }
+    for metric, axes in panels:
+        axes.set_title("")
+        for value, colour in zip(_values(rows, key), _PALETTE, strict=False):
+            for version, style in _VERSION_STYLE.items():
+                picked = _pick(rows, version=version, **{key: value})
+                axes.plot(
+                    [row[x] for row in picked],
+                    [row[metric] for row in picked],
+                    style,
+                    color=colour,
+                    label=f"{title.format(value)}, {version}",
+                )
+        axes.set_yscale("log")
+        if logarithmic:
+            axes.set_xscale("log")
+        axes.set_xlabel(label)
+        axes.set_ylabel(names[metric])
+    return _legend(figure)
+
+
+def _panels(
+    keys: Sequence[Any], title: str, columns: int = 4
+) -> tuple["Figure", list[tuple[Any, "Axes"]]]:
+    columns = min(columns, len(keys))
+    lines = -(-len(keys) // columns)
+    figure = new_figure(4.0 * columns + 0.5, 3.2 * lines + 0.6)
+    grid = figure.subplots(lines, columns, squeeze=False).ravel()
+    panels = []
+    for key, axes in zip(keys, grid, strict=False):
+        parts = key if isinstance(key, tuple) else (key,)
+        shown = tuple("none" if part == "" else part for part in parts)
+        axes.set_title(title.format(*shown), fontsize=9)
+        panels.append((key, axes))
+    for axes in grid[len(keys) :]:
+        axes.set_visible(False)
+    return figure, panels
+
+
+def _lines(axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "") -> None:
+    for name, colour in zip(_values(rows, "mechanism"), _PALETTE * 2, strict=False):
+        colour = _NAMED.get(name, colour)
+        picked = _pick(rows, mechanism=name)
+        axes.plot(
+            [row[x] for row in picked],
+            [row[y] for row in picked],
+            color=colour,
+            label=name,
+            marker=marker or None,
+        )
+
+
+def _legend(figure: "Figure") -> "Figure":
+    entries: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=max(1, min(4, len(entries), int(figure.get_figwidth() / 2.3))),
+        frameon=False,
+        fontsize=8,
+    )
+    return figure
+
+
+def _pick(rows: Iterable[Row], **wanted: Any) -> list[Row]:
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def _values(rows: Sequence[Row], key: str) -> list[Any]:
+    return list(dict.fromkeys(row[key] for row in rows))
+
+
+Drawing = Callable[[Sequence[Row]], "Figure"]

@@ -1,0 +1,95 @@
+"""The paper's future work: a first phase of RR chooses the second phase's parameters.
+
+The best binary JRR under a guarantee is one of two mechanisms, plain RR or one corner
+(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two.
+
+By people: a random part of the people answers by RR at ε, the others by what that suggests;
+everybody answers once, and ε in the view `cards` is that of each phase. By budget: everybody
+answers twice, by RR at a part of ε and then with the rest; the two ε add up.
+
+By people is unbiased. By budget is not quite: the weights of the two answers come from the first
+one, so they are correlated with it (a fifth of a standard error at n = 10,000, 25% ones, ε = 0.1,
+half of it for the first phase). Errors here include that bias.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jrr._base import checks
+from jrr.estimation.moments import Floats
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.rr import RR
+from jrr.mechanisms.simulation import simulate
+from jrr.planning.plans import plan
+from jrr.research.paper.settings import Case
+
+
+@dataclass(frozen=True)
+class TwoPhase:
+    """Estimated numbers of ones over simulated surveys, and the guarantee kept."""
+
+    estimates: Floats
+    epsilon: float  # view `cards`, all answers of a person together
+    chose_joint: float  # how often the second phase used JRR
+
+    def mse(self, ones: int) -> tuple[float, float]:
+        """Mean squared error and its standard error."""
+        squared = (self.estimates - ones) ** 2
+        return float(squared.mean()), float(squared.std(ddof=1) / np.sqrt(len(squared)))
+
+
+def by_people(case: Case, share: float, runs: int, rng: np.random.Generator) -> TwoPhase:
+    """A random `share` of the people goes first; counts of both phases are added."""
+    share = checks.real("share", share, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    first_n = min(max(2, round(share * case.n)), case.n - 2)
+    second_n = case.n - first_n
+    first = RR(epsilon=case.epsilon)
+    options = _options(second_n, case.epsilon, case.colluders)
+    estimates, joint = np.empty(runs), 0
+    for run in range(runs):
+        ones = int(rng.hypergeometric(case.ones, case.n - case.ones, first_n))
+        rough = float(simulate(first, (first_n - ones, ones), 1, rng)[0, 1])
+        second = _choice(options, second_n, rough / first_n)
+        joint += second is options[1]
+        rest = case.ones - ones
+        later = float(simulate(second, (second_n - rest, rest), 1, rng)[0, 1])
+        estimates[run] = rough + later
+    used = max(m.epsilon("cards", min(case.colluders, second_n - 1)) for m in options)
+    return TwoPhase(estimates, max(first.epsilon(), used), joint / runs)
+
+
+def by_budget(case: Case, share: float, runs: int, rng: np.random.Generator) -> TwoPhase:
+    """Everybody answers twice; the two estimates are weighted by their variances."""
+    share = checks.real("share", share, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    first = RR(epsilon=share * case.epsilon)
+    options = _options(case.n, (1 - share) * case.epsilon, case.colluders)
+    rough = simulate(first, case.counts, runs, rng)[:, 1]
+    fine = [simulate(option, case.counts, runs, rng)[:, 1] for option in options]
+    first_variance = float(first.variance(case.counts)[1])
+    estimates, joint = np.empty(runs), 0
+    for run in range(runs):
+        share_of_ones = min(1.0, max(0.0, rough[run] / case.n))
+        second = _choice(options, case.n, share_of_ones)
+        joint += second is options[1]
+        later = fine[options.index(second)][run]
+        variance = _variance(second, case.n, share_of_ones)
+        weight = first_variance / (first_variance + variance)
+        estimates[run] = weight * later + (1 - weight) * rough[run]
+    used = max(m.epsilon("cards", case.colluders) for m in options)
+    return TwoPhase(estimates, first.epsilon() + used, joint / runs)
+
+
+def _options(n: int, epsilon: float, colluders: int) -> list[Mechanism]:
+    """RR, and the corner: the best JRR where everybody agrees."""
+    m = min(colluders, n - 1)
+    kinds = (("rr", None), ("jrr", 0.0))
+    return [plan(n, epsilon, m, mechanism=kind, frequency=f).mechanism for kind, f in kinds]
+
+
+def _choice(options: list[Mechanism], n: int, share: float) -> Mechanism:
+    return min(options, key=lambda option: _variance(option, n, min(1.0, max(0.0, share))))
+
+
+def _variance(mechanism: Mechanism, n: int, share: float) -> float:
+    return float(mechanism.variance((n * (1 - share), n * share))[1])

@@ -1,0 +1,59 @@
+"""Reports of a campaign as a report file, in the order of hashes, without them."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from jrr.mechanisms import Mechanism
+from jrr.survey.campaign import Campaign
+from jrr.tables.columns import CARDED, report_fields, reports_to_arrow
+from jrr.tables.formats import format_of, write
+from jrr.tables.header import Header
+
+
+def write_reports(
+    path: Path,
+    campaign: Campaign,
+    mechanism: Mechanism,
+    decks: int,
+    blocks: Iterable[tuple[Any, Any, list[str]]],
+) -> int:
+    """Write blocks of reports, flags and covariates; the number of rows."""
+    names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(decks))
+    header = Header(
+        "reports",
+        mechanism,
+        names if campaign.deals else (),
+        campaign.colluders,
+        campaign.question,
+        campaign.labels,
+    )
+    text = format_of(path) == "csv"
+    covariates = sorted(campaign.covariates)
+    schema = pa.schema(
+        [
+            *report_fields(mechanism, text),
+            pa.field(CARDED, pa.bool_(), False),
+            *(pa.field(name, pa.string(), False) for name in covariates),
+        ]
+    )
+
+    def batches() -> Iterator[Any]:
+        for reports, carded, texts in blocks:
+            known = [json.loads(text) for text in texts]
+            columns = [pa.array([entry[name] for entry in known]) for name in covariates]
+            stored = reports_to_arrow(mechanism, reports, text)
+            yield pa.record_batch(
+                [
+                    column.cast(field.type)
+                    for column, field in zip(
+                        [*stored, pa.array(carded), *columns], schema, strict=True
+                    )
+                ],
+                schema=schema,
+            )
+
+    return write(path, schema, header, batches())

@@ -1,0 +1,1 @@
+"""What the three servers share: HTTP, databases, settings, refusals."""

@@ -1,0 +1,134 @@
+"""Engines, and migrations with a check at start."""
+
+import contextlib
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from alembic import command, context
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from jrr.errors import JrrError
+
+
+def connect(url: str) -> Engine:
+    """An engine on SQLite (write-ahead log, full synchronisation) or PostgreSQL."""
+    try:
+        parsed = make_url(url)
+    except (SQLAlchemyError, ValueError):
+        raise JrrError("database must be an address as sqlite:///file.db") from None
+    if parsed.get_backend_name() == "postgresql":
+        return create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            hide_parameters=True,  # an error in a log must not show a report
+        )
+    if not parsed.database or parsed.database == ":memory:":
+        raise JrrError("database must be a file: sqlite:///file.db")
+    path = Path(parsed.database)
+    if not path.parent.is_dir():
+        raise JrrError(f"database must be in a directory that exists, got {path}")
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args={"check_same_thread": False},
+        hide_parameters=True,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection, _record):  # type: ignore[no-untyped-def]
+        connection.isolation_level = None  # we say BEGIN ourselves, below
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "secure_delete=ON",  # what is deleted is overwritten
+            "busy_timeout=10000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection):  # type: ignore[no-untyped-def]
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def prepare(engine: Engine, role: str, migrate: bool = False) -> None:
+    """Bring an empty database up to date; refuse an old one (unless `migrate`) or a newer one."""
+    try:
+        _prepare_tables(engine, role, migrate)
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise JrrError(f"database must be one that can be used: {reason}") from None
+
+
+def _prepare_tables(engine: Engine, role: str, migrate: bool) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(files(f"jrr.servers.{role}") / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    with engine.begin() as connection:
+        current = MigrationContext.configure(connection).get_current_revision()
+        tables = set(inspect(connection).get_table_names()) - {"alembic_version"}
+        head = scripts.get_current_head()
+        if current == head:
+            return
+        if current is None and tables:
+            raise JrrError(f"database must be empty or a {role}'s, got tables {sorted(tables)}")
+        if current is not None:
+            known = {script.revision for script in scripts.walk_revisions()}
+            if current not in known:
+                raise JrrError(
+                    f"database must not be newer than this jrr, got revision {current}: it is "
+                    f"another role's, or jrr must be updated"
+                )
+            if not migrate:
+                raise JrrError(
+                    f"database must be at revision {head}, got {current}: make a backup, then "
+                    f"start once with --migrate"
+                )
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def run_migrations() -> None:
+    """What every env.py does: run in the connection that `prepare` opened."""
+    connection: Connection = context.config.attributes["connection"]
+    context.configure(connection=connection)
+    context.run_migrations()
+
+
+def scrub(engine: Engine, metadata: MetaData | None = None) -> None:
+    """Rewrite all tables in the order of their keys, and leave nothing of deleted rows.
+
+    PostgreSQL keeps rows in the order they came, and who wrote each; afterwards all are written
+    by one transaction in the order of their hashes. SQLite does so by itself.
+    """
+    if engine.dialect.name == "postgresql" and metadata is not None:
+        with engine.begin() as connection:
+            for table in metadata.sorted_tables:
+                name, order = table.name, ", ".join(column.name for column in table.primary_key)
+                connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"))
+                connection.execute(
+                    text(f"CREATE TEMP TABLE jrr_{name} ON COMMIT DROP AS SELECT * FROM {name}")
+                )
+                connection.execute(text(f"TRUNCATE {name}"))  # a new file: the old one is gone
+                connection.execute(
+                    text(f"INSERT INTO {name} SELECT * FROM jrr_{name} ORDER BY {order}")
+                )
+        alone = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        with alone as connection, contextlib.suppress(SQLAlchemyError):
+            connection.execute(text("CHECKPOINT"))  # not everybody may; it would come anyway
+        return
+    with engine.connect() as connection:
+        raw = connection.connection.dbapi_connection
+        assert raw is not None  # just opened
+        raw.rollback()
+        raw.execute("VACUUM")
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,184 @@
+"""What both servers have in common: problems, limits, tokens, health."""
+
+import hashlib
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy import Engine, select
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from jrr import __version__
+from jrr.errors import JrrError
+from jrr.servers.common.batch import Writer
+from jrr.servers.common.problems import Problem, gone, too_early, unknown_campaign
+from jrr.servers.common.settings import Settings
+from jrr.survey.campaign import Campaign
+
+log = logging.getLogger("jrr.servers")
+Clock = Callable[[], datetime]
+PROBLEM = "application/problem+json"
+Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
+
+
+def utc_now() -> datetime:
+    """The time by the server's clock."""
+    return datetime.now(UTC)
+
+
+def body_schema(
+    optional: dict[str, dict[str, Any]] | None = None, **fields: dict[str, Any]
+) -> dict[str, Any]:
+    """An OpenAPI entry for a body of exactly these fields, and perhaps the optional ones."""
+    schema = {
+        "type": "object",
+        "required": sorted(fields),
+        "properties": fields | (optional or {}),
+        "additionalProperties": False,
+    }
+    content = {"application/json": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> FastAPI:
+    """An application with problems, limits and health; roles add their routes."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> Any:
+        yield
+        writer.close()
+        engine.dispose()
+
+    app = FastAPI(
+        title=title,
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_middleware(BodyLimit, limit=settings.body_limit)
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(JrrError, _on_refusal)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(ClientDisconnect, _on_silence)
+    app.add_exception_handler(Exception, _on_bug)
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """The process is alive."""
+        return {"status": "ok"}
+
+    @app.get("/readyz")
+    async def readyz() -> dict[str, str]:
+        """The database answers."""
+        await writer.run(lambda connection: connection.execute(select(1)).scalar_one())
+        return {"status": "ready"}
+
+    return app
+
+
+def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
+    """A dependency that lets only the holder of the admin token pass."""
+
+    async def check(request: Request) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        found = hashlib.sha256(token.strip().encode()).hexdigest()
+        known = hmac.compare_digest(found, settings.admin_token_sha256)
+        if scheme.lower() != "bearer" or not known:
+            raise Problem(
+                401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"}
+            )
+
+    return check
+
+
+def check_times(campaign: Campaign, now: datetime) -> None:
+    """Refuse before the campaign opens and after it closes."""
+    opens, closes = campaign.times
+    if opens is not None and now < opens:
+        raise too_early(f"the campaign opens at {campaign.opens}")
+    if closes is not None and now >= closes:
+        raise gone(f"the campaign closed at {campaign.closes}")
+
+
+class BodyLimit:
+    """Refuse bodies that are too large, whatever their length claims to be."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, counting its bytes."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._limit:
+                raise self._problem()
+            return message
+
+        for name, value in scope["headers"]:
+            if name == b"content-length" and (not value.isdigit() or int(value) > self._limit):
+                await _response(self._problem())(scope, receive, send)
+                return
+        try:
+            await self._app(scope, counted, send)
+        except Problem as problem:  # raised while the body was read, outside any route
+            await _response(problem)(scope, receive, send)
+
+    def _problem(self) -> Problem:
+        return Problem(413, "too-large", f"a body may have at most {self._limit} bytes")
+
+
+def _response(problem: Problem) -> JSONResponse:
+    return JSONResponse(
+        problem.document(), problem.status, headers=problem.headers, media_type=PROBLEM
+    )
+
+
+async def _on_problem(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Problem)
+    return _response(error)
+
+
+async def _on_refusal(_: Request, error: Exception) -> JSONResponse:
+    return _response(Problem(422, "refused", str(error)))
+
+
+async def _on_http(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http")
+    return _response(Problem(error.status_code, kind, str(error.detail), error.headers))
+
+
+async def _on_invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
+    if "name" in where:
+        return _response(unknown_campaign())
+    return _response(Problem(422, "refused", f"not acceptable: {', '.join(where)}"))
+
+
+async def _on_silence(_: Request, __: Exception) -> JSONResponse:
+    return _response(Problem(400, "cut-off", "the request ended before its body did"))
+
+
+async def _on_bug(request: Request, error: Exception) -> JSONResponse:
+    # The path has no secrets; the body is never logged.
+    log.error("unexpected %s in %s", type(error).__name__, request.url.path)
+    return _response(Problem(500, "internal", "an unexpected error; it has been logged"))

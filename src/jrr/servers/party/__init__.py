@@ -1,0 +1,1 @@
+"""One party of a committee that deals cards together."""

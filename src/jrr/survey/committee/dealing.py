@@ -1,0 +1,291 @@
+"""The dealing protocol of one party, over any channel.
+
+The deck is public at first. Its cards x and their tags αx, α a secret number that is the sum of
+one secret number per party, are shared, permuted by every group of the schedule in turn, and at
+last shared among all parties. A party that adds anything to a card must add α times as much to
+its tag, and nobody knows α until all shares are committed to; so its holder notices, except with
+probability 1/p. Before any card is shown, all tags are checked together: whether somebody notices
+then does not depend on the card.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from jrr.errors import JrrError
+from jrr.survey.committee import field
+from jrr.survey.committee.field import PRIME, SEED, Vector
+from jrr.survey.committee.schedule import groups
+
+T = TypeVar("T")
+
+
+class Kind(IntEnum):
+    """What a message is; every message has one place in the protocol."""
+
+    HELLO = 0  # a nonce, before there is a session
+    COMMIT = 1  # hash of one's part of α
+    SEED = 2  # a share, as a seed
+    VECTOR = 3  # a share
+    ORDER = 4  # the seed of a group's permutation
+    SUM = 5  # sum of one's final shares of the cards
+    ROOT = 6  # commitment to one's sealed shares
+    REVEAL = 7  # one's part of α
+    RECORD = 8  # hash of what everybody saw
+    ROSTER = 9  # whom one knows
+    STORED = 10  # hash of all records, once they are kept
+    SLOT = 11  # one share, to the one whose card it is
+    DIGEST = 12  # hash of the roster
+    PROMISE = 13  # commitment to one's part of the check of all tags
+    CHECK = 14  # that part
+
+
+class Abort(JrrError):  # noqa: N818 - what happens, not what is wrong
+    """The round is over without cards; nothing of it may be used."""
+
+
+class Channel(Protocol):
+    """Messages to and from every other party, in order, none lost, none invented."""
+
+    me: int
+    parties: int
+
+    async def send(self, to: int, kind: Kind, payload: bytes) -> None:
+        """Send a message."""
+
+    async def receive(self, sender: int, kind: Kind, size: int) -> bytes:
+        """The next message of a party; Abort if it is another one, too long or too late."""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """What one party has at the end."""
+
+    cards: Vector  # shares, one per slot
+    tags: Vector
+    alpha: int  # public now
+    roots: tuple[bytes, ...]  # one per party
+    record: bytes  # hash of all public facts, the same at every party
+
+
+Commitment = Callable[[Vector, Vector], Awaitable[bytes]]
+
+
+async def deal(
+    channel: Channel,
+    deck: Sequence[int],
+    threshold: int,
+    session: bytes,
+    commit_to: Commitment,
+    prime: int = PRIME,
+    new_seed: field.Seeds = field.new_seed,
+) -> Dealt:
+    """Run the protocol; `commit_to` seals the final shares and returns what commits to them.
+
+    session: 32 bytes that all parties derived alike from everything they agree on.
+    """
+    me, everybody = channel.me, tuple(range(channel.parties))
+    public = np.array(deck, np.uint64)
+    if public.size and (int(public.max()) >= prime or int(public.min()) < 1):
+        raise JrrError("deck must hold elements of the field other than 0")
+    part = int(field.expand(new_seed(), (1,), prime)[0])
+    nonce = new_seed()
+    own = _commitment(session, me, part, nonce)
+    commitments = await exchange(channel, Kind.COMMIT, own, SEED)
+
+    mine: Vector | None = np.stack(
+        (public if me == 0 else np.zeros_like(public), field.times(public, part, prime))
+    )
+    holders: tuple[int, ...] = everybody
+    for group in groups(channel.parties, threshold):
+        mine = await _reshare(channel, holders, group, mine, len(public), prime, new_seed)
+        holders = group
+        if mine is not None:
+            seed = await _agree(channel, group, new_seed)
+            mine = mine[:, field.permutation(seed, len(public))]
+    mine = await _reshare(channel, holders, everybody, mine, len(public), prime, new_seed)
+    assert mine is not None  # everybody holds a share at last
+
+    # Not the tags': their sum would tell α, and with it how to change a card unnoticed.
+    own_sum = field.total(mine[0], prime).to_bytes(4, "little")
+    sums = await exchange(channel, Kind.SUM, own_sum, 4)
+    if sum(int.from_bytes(entry, "little") for entry in sums) % prime != field.total(public, prime):
+        raise Abort("the shuffled cards do not add up to the deck: a share was changed or lost")
+
+    root = await commit_to(mine[0], mine[1])
+    roots = await exchange(channel, Kind.ROOT, root, SEED)
+    opened = await exchange(channel, Kind.REVEAL, part.to_bytes(4, "little") + nonce, 4 + SEED)
+    alpha = 0
+    for party, reveal in enumerate(opened):
+        value = int.from_bytes(reveal[:4], "little")
+        if _commitment(session, party, value, reveal[4:]) != commitments[party]:
+            raise Abort(f"party {party} revealed another number than it had committed to")
+        alpha = (alpha + value) % prime
+    await _check_tags(channel, mine, alpha, session, roots, prime, new_seed)
+    facts = hashlib.sha256(session + alpha.to_bytes(4, "little") + b"".join(roots)).digest()
+    records = await exchange(channel, Kind.RECORD, facts, SEED)
+    if any(record != facts for record in records):
+        raise Abort("the parties did not see the same messages")
+    return Dealt(mine[0], mine[1], alpha, tuple(roots), facts)
+
+
+async def _check_tags(
+    channel: Channel,
+    mine: Vector,
+    alpha: int,
+    session: bytes,
+    roots: Sequence[bytes],
+    prime: int,
+    new_seed: field.Seeds,
+) -> None:
+    """Check all tags at once, before anybody is shown a card.
+
+    A party knows which tags belong to which cards while the deck is in order, and could mark
+    those of one kind: whose holder complains would then tell the card. Weights that nobody knew
+    before make Σ ρ (tag - α card) miss 0 unless the marked slots are guessed. Honest parts of
+    this sum are uniform given that they add up to 0, and tell nothing.
+    """
+    seed = hashlib.sha256(
+        b"jrr committee check 1:" + session + alpha.to_bytes(4, "little") + b"".join(roots)
+    ).digest()
+    weights = field.expand(seed, mine[0].shape, prime)
+    excess = field.subtract(mine[1], field.times(mine[0], alpha, prime), prime)
+    part = field.total(weights * excess % np.uint64(prime), prime)
+    nonce = new_seed()
+    own = _commitment(session, channel.me, part, nonce)
+    promises = await exchange(channel, Kind.PROMISE, own, SEED)
+    opened = await exchange(channel, Kind.CHECK, part.to_bytes(4, "little") + nonce, 4 + SEED)
+    total = 0
+    for party, message in enumerate(opened):
+        value = int.from_bytes(message[:4], "little")
+        if _commitment(session, party, value, message[4:]) != promises[party]:
+            raise Abort(f"party {party} opened another check than it had committed to")
+        total += value
+    if total % prime:
+        raise Abort("cards and tags do not match: a party changed some")
+
+
+async def exchange(
+    channel: Channel, kind: Kind, payload: bytes, size: int, exact: bool = True
+) -> list[bytes]:
+    """Everybody's message to everybody, in the order of the parties, all of this size.
+
+    exact: False where messages may be shorter.
+    """
+    others = [party for party in range(channel.parties) if party != channel.me]
+    found = await together(
+        [channel.send(party, kind, payload) for party in others],
+        [channel.receive(party, kind, size) for party in others],
+    )
+    for party, message in zip(others, found, strict=True):
+        _whole(message, size if exact else len(message), party)
+    found.insert(channel.me, payload)
+    return found
+
+
+def _whole(message: bytes, size: int, party: int) -> bytes:
+    if len(message) != size:
+        raise Abort(f"party {party} sent {len(message)} bytes where {size} are due")
+    return message
+
+
+async def _reshare(
+    channel: Channel,
+    holders: tuple[int, ...],
+    receivers: tuple[int, ...],
+    mine: Vector | None,
+    count: int,
+    prime: int,
+    new_seed: field.Seeds,
+) -> Vector | None:
+    """Each holder shares its share among the receivers, who add up what they get."""
+    me, shape = channel.me, (2, count)
+    received: Vector | None = None
+    sending: list[Awaitable[None]] = []
+    if mine is not None:
+        # Whoever gets the rest rather than a seed: oneself if possible, which costs nothing.
+        last = me if me in receivers else receivers[-1]
+        rest = mine
+        for receiver in receivers:
+            if receiver != last:
+                seed = new_seed()
+                rest = field.subtract(rest, field.expand(seed, shape, prime), prime)
+                sending.append(channel.send(receiver, Kind.SEED, seed))
+        if last == me:
+            received = rest
+        else:
+            sending.append(channel.send(last, Kind.VECTOR, field.to_bytes(rest)))
+    receiving: list[Awaitable[Vector]] = []
+    if me in receivers:
+        for holder in holders:
+            if holder != me:
+                whole = holder not in receivers and me == receivers[-1]
+                receiving.append(_part(channel, holder, whole, shape, prime))
+    for part in await together(sending, receiving):
+        received = part if received is None else field.add(received, part, prime)
+    return received
+
+
+async def _part(
+    channel: Channel, holder: int, whole: bool, shape: tuple[int, int], prime: int
+) -> Vector:
+    if not whole:
+        seed = _whole(await channel.receive(holder, Kind.SEED, SEED), SEED, holder)
+        return field.expand(seed, shape, prime)
+    data = await channel.receive(holder, Kind.VECTOR, 4 * shape[0] * shape[1])
+    try:
+        return field.from_bytes(data, shape, prime)
+    except ValueError as error:
+        raise Abort(f"party {holder} sent what is no share: {error}") from None
+
+
+async def _agree(channel: Channel, group: tuple[int, ...], new_seed: field.Seeds) -> bytes:
+    """The seed of a group's permutation: all know it, and all but its first obey the first."""
+    if channel.me != group[0]:
+        return _whole(await channel.receive(group[0], Kind.ORDER, SEED), SEED, group[0])
+    seed = new_seed()
+    await together([channel.send(party, Kind.ORDER, seed) for party in group[1:]], [])
+    return seed
+
+
+async def together(
+    sending: Sequence[Awaitable[None]], receiving: Sequence[Awaitable[T]]
+) -> list[T]:
+    """Send and receive at once, so that nobody waits for a full pipe; the first Abort ends all."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for message in sending:
+                tasks.create_task(_awaited(message))
+            parts = [tasks.create_task(_awaited(message)) for message in receiving]
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+    return [part.result() for part in parts]
+
+
+async def _awaited(one: Awaitable[T]) -> T:
+    return await one
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """One reason out of several; anything unexpected goes before an Abort."""
+    aborts, unexpected = group.split(Abort)
+    chosen: BaseException = unexpected or aborts or group
+    while isinstance(chosen, BaseExceptionGroup):
+        chosen = chosen.exceptions[0]
+    return chosen
+
+
+def _commitment(session: bytes, party: int, value: int, nonce: bytes) -> bytes:
+    text = b"jrr committee alpha 1:" + session + bytes([party]) + value.to_bytes(4, "little")
+    return hashlib.sha256(text + nonce).digest()
+
+
+def new_run() -> bytes:
+    """A name for one run, so that no message of another one fits."""
+    return secrets.token_bytes(16)

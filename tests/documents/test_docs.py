@@ -1,0 +1,93 @@
+"""Documents that speak of code stay in step with it."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from jrr.cli.app import cli
+
+ROOT = Path(__file__).parents[2]
+VERDICTS = ("holds with correction", "does not hold", "not yet", "holds")
+
+
+def coverage_rows() -> list[list[str]]:
+    """Cells of every row of every table in docs/coverage.md, headings left out."""
+    rows = []
+    for line in (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+            if not set("".join(cells)) <= set("-: ") and cells[0] not in ("Item", "Verdict"):
+                rows.append(cells)
+    return rows
+
+
+def problems(row: list[str]) -> list[str]:
+    if len(row) != 5:
+        return [f"{len(row)} columns"]
+    _, _, code, test, verdict = row
+    found = []
+    if not any(re.match(rf"{words}(:|$)", verdict) for words in VERDICTS):
+        found.append(f"verdict {verdict!r}")
+    for path in re.findall(r"`([^`]+)`", code + test):
+        if not (ROOT / path.split("::")[0]).exists():
+            found.append(f"no file {path}")
+    return found
+
+
+def test_every_part_of_the_paper_has_a_verdict_and_existing_files() -> None:
+    rows = coverage_rows()
+    assert len(rows) > 100
+    assert {row[0]: problems(row) for row in rows if problems(row)} == {}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["Theorem 2", "x", "`src/jrr/privacy/loss.py`", "-", ""],
+        ["Theorem 2", "x", "`src/jrr/privacy/loss.py`", "-", "probably"],
+        ["Theorem 2", "x", "`src/jrr/nowhere.py`", "-", "holds"],
+        ["Theorem 2", "x", "holds"],
+    ],
+)
+def test_a_bad_coverage_row_would_be_found(row: list[str]) -> None:
+    assert problems(row)
+
+
+def test_cli_page_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.page()
+
+
+def test_readme_lists_every_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `jrr (\w+)` ", readme, flags=re.MULTILINE))
+    assert listed == set(cli.commands)
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"], ids=str)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "Estimate(n=10000, 95%:" in capsys.readouterr().out
+
+
+def test_layers_are_those_of_the_linter() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("## Layers")[1]
+    drawn = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contract = rules["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert drawn == [layer.replace("jrr.", "") for layer in contract]

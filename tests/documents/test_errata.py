@@ -1,0 +1,27 @@
+"""Every erratum has a script, and every script runs and says what the page says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "errata.md").read_text("utf-8")
+SECTIONS = re.findall(r"^## (E\d+)\. (.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_all_of_them() -> None:
+    assert [name for name, _ in SECTIONS] == [f"E{number}" for number in range(1, 21)]
+
+
+@pytest.mark.parametrize(("name", "text"), SECTIONS, ids=[name for name, _ in SECTIONS])
+def test_script(name: str, text: str) -> None:
+    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert "print" in script
+    assert "assert" in script or "SystemExit" in script
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout

@@ -1,0 +1,67 @@
+"""The table of docs/security.md says what the library computes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import jrr
+from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
+from jrr.research.attacks.setting import Setting
+
+PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+VIEWS = ("report", "truths", "cards", "dealer")
+CASES = [(e, kind) for e in (0.1, 1.0) for kind in ("rr", "jrr", "drr")]
+
+
+def cells(view: str) -> list[float]:
+    (row,) = re.findall(rf"^\|[^|]*\| `{view}` \|(.*)\|$", PAGE, re.MULTILINE)
+    return [float(cell) for cell in row.split("|")]
+
+
+@pytest.mark.parametrize(("at", "case"), list(enumerate(CASES)))
+def test_table(at: int, case: tuple[float, str]) -> None:
+    epsilon, kind = case
+    made = jrr.plan(10_000, epsilon, 5, dealer_epsilon=epsilon + 2, mechanism=kind)
+    for view in VIEWS:
+        shown = cells(view)[at]
+        assert made.guarantees[view] <= shown  # rounded up, never down
+        assert shown - made.guarantees[view] < 2e-3
+    full = made.everything(1e-6)
+    assert full <= cells("everything")[at] < full + 2e-3
+    (errors,) = re.findall(r"^\| the standard error .*? \| \|(.*)\|$", PAGE, re.MULTILINE)
+    assert 100 * made.stderr(0.1) == pytest.approx(float(errors.split("|")[at]), rel=5e-3)
+
+
+def test_figures_in_words() -> None:
+    shown = re.search(r"`everything` of JRR is ([\d.]+) at ε = 0.1", PAGE)
+    assert shown is not None
+    uncapped = jrr.plan(10_000, 0.1, 5, mechanism="jrr").everything(1e-6)
+    assert uncapped <= float(shown[1]) < uncapped + 2e-3
+    shown = re.search(r"a loss beyond ([\d.]+) \(DRR, ε = 1\)", PAGE)
+    assert shown is not None
+    sure = jrr.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr").surely(1e-6)
+    assert sure <= float(shown[1]) < sure + 2e-3
+
+
+SYBILS = ("share of fakes", lambda mechanism, share: sybil_epsilon(mechanism, share / 100))
+BLOCKS = ("B", lambda mechanism, size: block_epsilon(mechanism, int(size), 5))
+
+
+@pytest.mark.parametrize(("heading", "epsilon"), [SYBILS, BLOCKS], ids=["sybils", "blocks"])
+def test_tables_of_attacks(
+    heading: str, epsilon: Callable[[jrr.JRR | jrr.DRR, float], float]
+) -> None:
+    lines = PAGE[PAGE.index(f"| {heading} |") :].split("\n\n")[0].splitlines()
+    first, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    at = [float(re.sub(r"[^\d.]", "", cell.replace("planned (5)", "0.05"))) for cell in first[1:]]
+    mechanisms = Setting().mechanisms
+    assert [row[0] for row in rows] == ["JRR", "JRR, capped", "DRR", "DRR, capped"]
+    for name, *shown in rows:
+        mechanism = mechanisms[name.replace(",", "")]
+        assert isinstance(mechanism, jrr.JRR | jrr.DRR)
+        for place, cell in zip(at, shown, strict=True):
+            exact = epsilon(mechanism, place)
+            assert exact <= float(cell.replace("∞", "inf")) * (1 + 1e-9)  # rounded up
+            assert float(cell.replace("∞", "inf")) <= exact + 1e-3

@@ -1,0 +1,37 @@
+"""`jrr bench`: every mechanism measured, in turn with numpy; nothing about how fast."""
+
+import json
+
+import pytest
+
+from jrr.cli.app import run
+from jrr.research.bench import BARE, costs
+
+
+def test_every_mechanism_is_measured_against_numpy() -> None:
+    seen: list[tuple[int, int]] = []
+    found = costs(200, 2, lambda done, total: seen.append((done, total)))
+    assert [cost.name.split(",")[0] for cost in found][1:] == [
+        "RR",
+        "JRR",
+        "DRR",
+        "GRR",
+        "OUE",
+        "OLH",
+    ]
+    assert found[0].name == BARE
+    assert found[0].ratio == 1.0
+    for cost in found:
+        assert cost.ratio == pytest.approx(cost.nanoseconds / found[0].nanoseconds)
+    assert seen == [(done, 14) for done in range(1, 15)]
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", "--reports", "100", "--rounds", "1", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["costs"]) == 7
+    assert run(["bench", "--reports", "100", "--rounds", "1"]) == 0
+    assert "ns per report" in capsys.readouterr().out
+    assert run(["bench", "--reports", "3"]) == 2
+    assert (
+        "reports must be a whole number in 20..100000000, got reports=3" in capsys.readouterr().err
+    )

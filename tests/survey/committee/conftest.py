@@ -1,0 +1,21 @@
+"""A committee's servers: started once per worker."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pytest
+
+from jrr.research.processes import running
+from tests.survey.committee.servers import Committee
+
+
+@pytest.fixture(scope="session")
+def committee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Committee]:
+    folder = tmp_path_factory.mktemp("committee")
+    with ExitStack() as stack:
+        servers = [("party", folder / f"party{at}") for at in range(3)]
+        waiting = [running(*server) for server in (*servers, ("collector", folder / "collector"))]
+        with ThreadPoolExecutor(4) as pool:  # each takes a second or two to start
+            *parties, collector = pool.map(stack.enter_context, waiting)
+        yield Committee(tuple(parties), collector)

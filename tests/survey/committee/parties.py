@@ -1,0 +1,205 @@
+"""Parties on loopback: certificates, free ports, and parties as processes that may die."""
+
+import asyncio
+import atexit
+import hashlib
+import multiprocessing
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from jrr.errors import JrrError
+from jrr.mechanisms import DRR, JRR
+from jrr.research.processes import free_port
+from jrr.servers.common.certificates import make_certificate
+from jrr.survey.campaign import ENROL, Campaign, read_campaign
+from jrr.survey.committee.cards import Envelope, card_key, open_card
+from jrr.survey.committee.link import Identity, Link, Peer
+from jrr.survey.committee.merkle import Tree
+from jrr.survey.committee.rounds import Member, Outcome, deal_rounds
+
+DEADLINE = 30.0  # seconds after which a process is held to hang
+
+
+@cache
+def _folder() -> Path:
+    made = Path(mkdtemp(prefix="jrr-test-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+@cache
+def identity(number: int) -> Identity:
+    """A certificate and its key; made once per test process."""
+    public, secret = make_certificate(_folder() / f"party{number}")
+    return Identity(str(public), str(secret))
+
+
+def certificate(number: int) -> str:
+    return Path(identity(number).certificate).read_text()
+
+
+def peers(count: int) -> list[Peer]:
+    """Parties on free ports."""
+    return [Peer("127.0.0.1", free_port(), certificate(number)) for number in range(count)]
+
+
+def campaign_of(
+    where: Sequence[Peer], mechanism: JRR | DRR | None = None, threshold: int = 1, **more: Any
+) -> Campaign:
+    """A campaign that these parties deal for."""
+    dealt = mechanism or JRR(5, p=0.7, s=0.2)
+    settings: dict[str, Any] = {
+        "question": "Do you?",
+        "labels": tuple(f"answer {value}" for value in range(dealt.k)),
+        "mechanism": dealt,
+        "dealer": {
+            "kind": "committee",
+            "threshold": threshold,
+            "parties": [
+                {
+                    "url": f"http://127.0.0.1:{peer.port}",
+                    "link": f"{peer.host}:{peer.port}",
+                    "certificate": peer.certificate,
+                }
+                for peer in where
+            ],
+        },
+        "collector": "http://127.0.0.1:9",
+        "dealing": ENROL,
+        "capacity": 1_000,
+    }
+    return Campaign(**(settings | more))
+
+
+def secrets_of(count: int) -> list[bytes]:
+    """The invitations of some people."""
+    return [hashlib.sha256(f"person {number}".encode()).digest()[:20] for number in range(count)]
+
+
+def members_of(campaign: Campaign, people: Sequence[bytes]) -> list[Member]:
+    """People as parties know them."""
+    return [
+        (
+            hashlib.sha256(secret).digest(),
+            card_key(secret, campaign.hash).public_key().public_bytes_raw(),
+        )
+        for secret in people
+    ]
+
+
+def hands(
+    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[Outcome], number: int = 0
+) -> list[int]:
+    """Everybody's card of a round, opened by its holder."""
+    names = [name for name, _ in outcomes[0].members]
+    mechanism = campaign.for_people(len(names))
+    trees = [Tree(outcome.sealed[number]) for outcome in outcomes]
+    found = []
+    for secret in people:
+        slot = names.index(hashlib.sha256(secret).digest())
+        shown = [
+            Envelope(slot, outcome.sealed[number][slot], tuple(tree.path(slot)))
+            for outcome, tree in zip(outcomes, trees, strict=True)
+        ]
+        key = card_key(secret, campaign.hash)
+        found.append(open_card(mechanism, key, outcomes[0].records[number], shown))
+    return found
+
+
+# Processes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one process does."""
+
+    campaign: bytes
+    me: int
+    identity: Identity
+    members: list[Member]
+    patience: float = 10.0
+    join: float = 10.0
+    die_at: int | None = None  # before its so manyth message
+    listen: tuple[str, int] | None = None
+
+
+@dataclass
+class Ended:
+    """How it ended."""
+
+    outcome: Outcome | None = None
+    reason: str = ""
+    seconds: float = 0.0
+    code: int | None = 0
+    kinds: list[int] = field(default_factory=list)  # of the messages it sent
+
+
+def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
+    start = time.perf_counter()
+    kinds: list[int] = []
+    plain = Link.send
+
+    async def send(self: Link, to: int, kind: int, payload: bytes) -> None:
+        if len(kinds) == part.die_at:
+            os._exit(9)
+        kinds.append(int(kind))
+        await plain(self, to, kind, payload)
+
+    Link.send = send  # type: ignore[method-assign]
+    work = deal_rounds(
+        read_campaign(part.campaign),
+        part.me,
+        part.identity,
+        part.members,
+        part.patience,
+        part.join,
+        part.listen,
+    )
+    try:
+        ended = Ended(asyncio.run(work), kinds=kinds)
+    except JrrError as error:
+        ended = Ended(reason=str(error), kinds=kinds)
+    ended.seconds = time.perf_counter() - start
+    pipe.send(ended)
+
+
+@cache
+def _processes() -> Any:
+    """Processes that have everything imported when they start."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.survey.committee.parties"])
+    return context
+
+
+def together(parts: Sequence[Part]) -> list[Ended]:
+    """Run all at once; whoever hangs is killed and says so."""
+    started = []
+    for part in parts:
+        mine, theirs = _processes().Pipe()
+        process = _processes().Process(target=_take_part, args=(part, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        started.append((process, mine))
+    ended = []
+    for process, pipe in started:
+        try:
+            one = pipe.recv() if pipe.poll(DEADLINE) else Ended(reason="hangs")
+        except EOFError:
+            one = Ended(reason="died")
+        process.join(DEADLINE if one.reason != "hangs" else 0)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        one.code = process.exitcode
+        process.close()
+        pipe.close()
+        ended.append(one)
+    return ended
