@@ -87,7 +87,7 @@ def test_above_the_limit_only_listed_answers_are_tried_and_it_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    for module in (comparison, compare):
+    for module in (alternatives, compare):
         monkeypatch.setattr(module, "MOST_COMPARED", 150)
     assert run(SMALL) == 0
     text = capsys.readouterr().out

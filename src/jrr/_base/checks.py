@@ -8,12 +8,12 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 _SHOWN = 80  # characters of a refused value that an error repeats
 
 
-def refusal(argument: str, value: object, allowed: str) -> JrrError:
+def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
     """The one form of every refusal."""
     try:
         shown = repr(value)
@@ -21,7 +21,7 @@ def refusal(argument: str, value: object, allowed: str) -> JrrError:
         shown = "a very long number"
     if len(shown) > _SHOWN:
         shown = shown[: _SHOWN - 3] + "..."
-    return JrrError(f"{argument} must be {allowed}, got {argument}={shown}")
+    return ArgumentError(f"{argument} must be {allowed}, got {argument}={shown}")
 
 
 def integer(argument: str, value: object, low: int, high: int | None = None) -> int:
@@ -98,18 +98,18 @@ def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     allowed = f"a one-dimensional array of whole numbers in 0..{k - 1}"
     array = array_of(argument, values, allowed)
     if array.ndim != 1:
-        raise JrrError(f"{argument} must be {allowed}, got shape {array.shape}")
+        raise ArgumentError(f"{argument} must be {allowed}, got shape {array.shape}")
     if array.size == 0:
         return array.astype(np.uint8)
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if array.dtype.kind not in "iu":
-        raise JrrError(f"{argument} must be {allowed}, got dtype {array.dtype}")
+        raise ArgumentError(f"{argument} must be {allowed}, got dtype {array.dtype}")
     # Read as unsigned, a negative number is huge: one pass finds both kinds of stranger.
     unsigned = array.view(array.dtype.str.replace("i", "u"))
     if int(unsigned.max()) >= k:
         worst = array[np.argmax(unsigned >= k)]
-        raise JrrError(f"{argument} must be {allowed}, got {argument} with {int(worst)}")
+        raise ArgumentError(f"{argument} must be {allowed}, got {argument} with {int(worst)}")
     return array
 
 
@@ -127,17 +127,17 @@ def signs(argument: str, values: ArrayLike, length: int) -> NDArray[Any]:
     array = array_of(argument, values, allowed)
     same_length(argument, array, "values", length)
     if array.size and array.dtype.kind not in "iu":
-        raise JrrError(f"{argument} must be {allowed}, got dtype {array.dtype}")
+        raise ArgumentError(f"{argument} must be {allowed}, got dtype {array.dtype}")
     strange = (array > 1) | (array < -1)
     if strange.any():
-        raise JrrError(f"{argument} must be {allowed}, got {int(array[np.argmax(strange)])}")
+        raise ArgumentError(f"{argument} must be {allowed}, got {int(array[np.argmax(strange)])}")
     return array
 
 
 def same_length(argument: str, array: NDArray[Any], other: str, length: int) -> None:
     """Refuse an array that does not run beside another one."""
     if array.shape != (length,):
-        raise JrrError(
+        raise ArgumentError(
             f"{argument} must be a one-dimensional array as long as {other} ({length}), "
             f"got shape {array.shape}"
         )
@@ -147,7 +147,7 @@ def flags(argument: str, values: ArrayLike, length: int) -> NDArray[np.bool_]:
     """A boolean array of the given length."""
     array = array_of(argument, values, f"a boolean array of length {length}")
     if array.dtype != np.bool_ or array.shape != (length,):
-        raise JrrError(
+        raise ArgumentError(
             f"{argument} must be True, False or a boolean array of length {length}, "
             f"got dtype {array.dtype}, shape {array.shape}"
         )

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 
 def write_whole(path: Path, text: str, private: bool = False) -> None:
@@ -61,7 +61,7 @@ def replace_whole(path: Path, write: Callable[[Path], None]) -> None:
     # A name nobody can guess: two runs do not meet, and no link can lie in wait.
     partial = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
     if not path.parent.is_dir():
-        raise JrrError(f"path must be in a directory that exists, got path={str(path)!r}")
+        raise ArgumentError(f"path must be in a directory that exists, got path={str(path)!r}")
     try:
         write(partial)
         partial.replace(path)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 Words = NDArray[np.uint64]
 
@@ -87,7 +87,7 @@ class _Stream(ABC):
 
     def _reentered(self, count: int) -> Words:
         """Words for a signal handler that interrupted a draw in the same thread."""
-        raise JrrError("a seeded source must not be drawn from inside its own draw")
+        raise ArgumentError("a seeded source must not be drawn from inside its own draw")
 
     def word(self) -> int:
         """The next word as a plain integer."""
@@ -171,7 +171,7 @@ class SeededRandom(_Stream):
         return _key_stream(self._stream, 8 * count).view("<u8")
 
     def __reduce__(self) -> Any:
-        raise JrrError("rng must not be copied: make another SeededRandom with the same seed")
+        raise ArgumentError("rng must not be copied: make another SeededRandom with the same seed")
 
     def __repr__(self) -> str:
         return f"SeededRandom({self.seed})"

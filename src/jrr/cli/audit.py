@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.reporting.explain import brief
 
@@ -74,7 +74,7 @@ def command(
     subject: Subject
     if program is not None:
         if claimed is None:
-            raise JrrError("claimed must be given with --command, got none")
+            raise ArgumentError("claimed must be given with --command, got none")
         subject = Command(program, values.split(","))
     else:
         deals = with_cards or view != "report"
@@ -83,7 +83,7 @@ def command(
         if claimed is None:
             claimed = _claim(mechanism, view, survey["colluders"])
             if math.isinf(claimed):
-                raise JrrError(
+                raise ArgumentError(
                     f"view {view} must have a bound to refute, and {brief(mechanism)} has none: "
                     "leave --no-dealer-cap out, or give --claimed"
                 )
@@ -108,7 +108,7 @@ def _mechanism(context: click.Context, survey: dict[str, Any], deals: bool) -> M
             if context.get_parameter_source(name) is ParameterSource.DEFAULT:
                 survey[name] = small
         if survey["n"] > _MOST_CARDS:
-            raise JrrError(
+            raise ArgumentError(
                 f"n must be at most {_MOST_CARDS} where every trial deals a deck, got "
                 f"n={survey['n']}"
             )

@@ -20,7 +20,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.reporting.explain import OUTSIDE, brief, contributor_text, show_epsilon
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def create(
     if survey["k"] != 2:
         raise checks.refusal("k", survey["k"], "left out: --labels says how many answers there are")
     if party and dealer:
-        raise JrrError("--dealer and --party must not be given together")
+        raise ArgumentError("--dealer and --party must not be given together")
     if party:
         dealing = "enrol"  # a committee deals to those it knows
     answers = [label.strip() for label in labels.split(",")]
@@ -295,7 +295,7 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
 
 
-def _no_cards(made: "Plan", people: int, more: int | None) -> JrrError:
+def _no_cards(made: "Plan", people: int, more: int | None) -> ArgumentError:
     """Why somebody who deals must be left out, and what would have cards."""
     n, colluders = made.request.n, counted(made.request.colluders, "colluder", "colluders")
     reason = (
@@ -307,7 +307,9 @@ def _no_cards(made: "Plan", people: int, more: int | None) -> JrrError:
             f" (enrolment of {people:,} or more is planned for {n:,}, whose uneven deck hides less "
             "than all larger ones)"
         )
-    return JrrError(reason if more is None else f"{reason}; with -n {more} there would be cards")
+    return ArgumentError(
+        reason if more is None else f"{reason}; with -n {more} there would be cards"
+    )
 
 
 def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -> int | None:
@@ -345,7 +347,7 @@ def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
     from jrr.survey.committee.schedule import default_threshold
 
     if not 3 <= len(given) <= 16:
-        raise JrrError(f"--party must be given 3 to 16 times, got it {len(given)} times")
+        raise ArgumentError(f"--party must be given 3 to 16 times, got it {len(given)} times")
     parties = []
     for text in given:
         parts = text.split(",")
@@ -371,6 +373,6 @@ def _text(file: Path) -> str:
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError:
-        raise JrrError(f"consent_file must be a text in UTF-8, got {file}") from None
+        raise ArgumentError(f"consent_file must be a text in UTF-8, got {file}") from None
     except OSError as error:
         raise checks.refusal("consent_file", str(file), f"readable ({error.strerror})") from None

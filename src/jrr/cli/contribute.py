@@ -8,7 +8,7 @@ import click
 
 from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.reporting.explain import show_epsilon
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _attributes(campaign: "Campaign", given: tuple[str, ...]) -> dict[str, str]:
         found[name.strip()] = value.strip()
     for name, values in campaign.covariates.items():
         if name not in found:
-            raise JrrError(
+            raise ArgumentError(
                 f"covariate {name} must be given, as --covariate {shlex.quote(name)}="
                 f"{shlex.quote(values[0])}: one of {known_values(campaign, name)}"
             )

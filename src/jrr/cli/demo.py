@@ -15,7 +15,7 @@ from rich.table import Table
 from jrr._base.randomness import SecureRandom, SeededRandom, shuffled
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.cli.progress import steps
-from jrr.errors import JrrError, MissingExtraError
+from jrr.errors import ArgumentError, MissingExtraError
 from jrr.reporting import page
 from jrr.reporting.explain import NAMES as WORDS
 from jrr.reporting.explain import OUTSIDE, adversaries, brief, contributor_text
@@ -74,7 +74,7 @@ def demo(
         if over_http:
             result = _over_http(result, committee, postgres, step)
         elif postgres or committee:
-            raise JrrError(
+            raise ArgumentError(
                 "--postgres and --committee must not be given together with --in-process or --seed"
             )
     seconds = time.perf_counter() - start

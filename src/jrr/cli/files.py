@@ -17,7 +17,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import bar
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.reporting.explain import brief, show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -56,7 +56,7 @@ def deal(
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey, view=view, delta=delta)
     if not made.mechanism.deals:
-        raise JrrError(
+        raise ArgumentError(
             f"mechanism must deal cards, but the best plan here is {brief(made.mechanism)}: "
             "perturb without cards"
         )
@@ -146,7 +146,7 @@ def perturb(
     if listed is not None:
         answers = tables.Labels(listed, other, missing, skip_missing)
     elif other or missing or skip_missing:
-        raise JrrError(
+        raise ArgumentError(
             "labels must be given together with --other, --missing and --skip-missing "
             "(--labels or --labels-file)"
         )
@@ -239,14 +239,14 @@ def keys(name: Path, force: bool, as_json: bool) -> None:
 
 def _listed(labels: str | None, file: Path | None) -> tuple[str, ...] | None:
     if labels is not None and file is not None:
-        raise JrrError("--labels and --labels-file must not be given together")
+        raise ArgumentError("--labels and --labels-file must not be given together")
     if labels is not None:
         return tuple(label.strip() for label in labels.split(","))
     if file is not None:
         try:
             lines = file.read_text("utf-8-sig").splitlines()
         except UnicodeDecodeError:
-            raise JrrError(f"labels_file must be a text in UTF-8, got {file}") from None
+            raise ArgumentError(f"labels_file must be a text in UTF-8, got {file}") from None
         except OSError as error:
             raise checks.refusal("labels_file", str(file), f"readable ({error.strerror})") from None
         return tuple(line.strip() for line in lines if line.strip())

@@ -12,7 +12,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr.cli.operators import FILE, operator_of, operator_options, say
 from jrr.cli.options import json_option
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, JrrError
 
 
 @click.command()
@@ -35,7 +35,7 @@ def invite(
 
     operator = operator_of(**options)
     if (count is None) == (source is None):
-        raise JrrError("exactly one of --count and --from must be given")
+        raise ArgumentError("exactly one of --count and --from must be given")
     if source is not None:
         made = _invitations(source)
         operator.install()
@@ -58,7 +58,7 @@ def invite(
         operator.invite(made)
     except JrrError as error:
         again = shlex.join(["jrr", "invite", str(options["file"]), "--from", str(out)])
-        raise JrrError(f"{error}; {out} is kept: when that is mended, {again}") from None
+        raise ArgumentError(f"{error}; {out} is kept: when that is mended, {again}") from None
     say(as_json, {"invitations": count, "file": str(out)})
 
 

@@ -10,7 +10,7 @@ import click
 from jrr._base import checks
 from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, JrrError
 
 
 @click.group()
@@ -36,7 +36,7 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
     """
     operator = operator_of(**options)
     if not operator.parties:
-        raise JrrError("party_token must be given for at least one party, got none")
+        raise ArgumentError("party_token must be given for at least one party, got none")
     n = operator.deal(patience, join, again)
     if as_json:
         print_json({"campaign": operator.campaign.hash, "n": n})
@@ -109,12 +109,14 @@ def _members(file: Path) -> tuple[str, int | None, list[Any]]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, JrrError):
             raise
-        raise JrrError(f"file must name the group's members, {file} does not: {error!r}") from None
+        raise ArgumentError(
+            f"file must name the group's members, {file} does not: {error!r}"
+        ) from None
     except OSError:
         raise checks.refusal("file", str(file), "a file that exists") from None
     checks.integer("members", len(peers), 3, 16)
     if len({peer.certificate for peer in peers}) != len(peers):
-        raise JrrError("members must have certificates of their own, got one twice")
+        raise ArgumentError("members must have certificates of their own, got one twice")
     if threshold is not None:
         threshold = checks.integer("threshold", threshold, 1, (len(peers) - 1) // 2)
     return name, threshold, peers

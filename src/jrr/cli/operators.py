@@ -9,7 +9,7 @@ import click
 
 from jrr._base import checks
 from jrr.cli.options import console, print_json
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
@@ -71,7 +71,7 @@ def operator_of(
     for text in party_token:
         number, colon, token = text.partition(":")
         if not colon or not number.isdecimal():
-            raise JrrError("party_token must be as NUMBER:TOKEN")
+            raise ArgumentError("party_token must be as NUMBER:TOKEN")
         if document.dealer["kind"] != "committee" or int(number) >= len(document.dealers):
             raise checks.refusal("party_token", number, "the number of a party of this campaign")
         parties.append(Admin(document.dealers[int(number)], token, ca))

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.planning.optimum import Frequency
 from jrr.planning.plans import DELTA, MECHANISMS, Plan, plan
 
@@ -116,7 +116,7 @@ def dealer_cap(epsilon: float, dealer_epsilon: float | None, no_dealer_cap: bool
     """The cap that was asked for; the command line always has one unless told otherwise."""
     if no_dealer_cap:
         if dealer_epsilon is not None:
-            raise JrrError("--dealer-epsilon and --no-dealer-cap must not be given together")
+            raise ArgumentError("--dealer-epsilon and --no-dealer-cap must not be given together")
         return None
     return min(epsilon + DEALER_ABOVE, 700.0) if dealer_epsilon is None else dealer_epsilon
 

@@ -22,7 +22,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.unary import Unary
@@ -68,7 +68,7 @@ def plan(
     """  # noqa: D301 - click reads the \b
     made = make_plan(**survey, view=view, delta=delta)
     if margin is not None and made.delta is not None:
-        raise JrrError("--margin and --view everything must not be given together")
+        raise ArgumentError("--margin and --view everything must not be given together")
     reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
     found = compare(made.request, delta, quiet=as_json) if others else []
     if plot:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.servers.common.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -149,7 +149,7 @@ def both(folder: Path, port: int, as_json: bool) -> None:
             while all(side.process.poll() is None for side in (dealer, collector)):
                 time.sleep(0.2)
             dead = next(side for side in (dealer, collector) if side.process.poll() is not None)
-            raise JrrError(f"the {dead.role} must go on, but it stopped: see {folder}")
+            raise ArgumentError(f"the {dead.role} must go on, but it stopped: see {folder}")
 
 
 def _first_survey(dealer: str, collector: str) -> list[str]:

@@ -12,7 +12,7 @@ from jrr._base import checks
 from jrr._base.randomness import SeededRandom
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import even_deck
@@ -104,7 +104,9 @@ def _alone(context: click.Context) -> None:
     """Refuse what a real question brings with it: its people and their answers."""
     for name, option in (("n", "-n"), ("k", "-k"), ("yes", "--yes"), ("counts", "--counts")):
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise JrrError(f"{option} must be left out with --question, which has its own people")
+            raise ArgumentError(
+                f"{option} must be left out with --question, which has its own people"
+            )
 
 
 def _estimates(
@@ -128,7 +130,7 @@ def _parsed(counts: str) -> list[int]:
     try:
         return [int(part) for part in counts.split(",")]
     except ValueError:
-        raise JrrError(
+        raise ArgumentError(
             f"counts must be whole numbers separated by commas, got counts={counts!r}"
         ) from None
 

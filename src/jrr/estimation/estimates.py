@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments, Quadratic, Spread
 
 
@@ -69,7 +69,7 @@ class Estimate:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = tuple(part for part in parts if part.n)
         if not self._parts:
-            raise JrrError("reports must hold at least one report, got none")
+            raise ArgumentError("reports must hold at least one report, got none")
 
     @property
     def n(self) -> int:
@@ -204,7 +204,7 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         if not isinstance(value, Estimate):
             raise checks.refusal(name, value, "an Estimate")
     if len(first.counts) != len(second.counts):
-        raise JrrError(
+        raise ArgumentError(
             "first and second must have the same number of values, "
             f"got {len(first.counts)} and {len(second.counts)}"
         )
@@ -237,7 +237,7 @@ def _tie(a: Part, b: Part) -> Floats:
     if a.moments.deck is None or b.moments.deck is None:
         return np.zeros_like(a.counts)
     if not a.moments.same_as(b.moments):
-        raise JrrError("same_deck=True must be said of estimates by one mechanism, got two")
+        raise ArgumentError("same_deck=True must be said of estimates by one mechanism, got two")
     decks = max(a.decks, b.decks, math.ceil((a.n + b.n) / a.moments.deck))
     tie: Floats = a.moments.pair_weight(decks) / (a.moments.gain * b.moments.gain)
     return tie

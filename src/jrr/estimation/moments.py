@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 Floats = NDArray[np.float64]
 
@@ -123,7 +123,7 @@ class Moments:
         """Refuse more contributors than cards."""
         rounding = 1 + 1e-12  # expected counts may be fractions
         if self.deck is not None and n > self.deck * decks * rounding:
-            raise JrrError(
+            raise ArgumentError(
                 f"{argument} must add up to at most n*decks = {self.deck * decks}, "
                 f"got a sum of {n:g}"
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 VERSION = 1
 
@@ -37,7 +37,7 @@ class Tally:
         # Whoever holds no card comes from no deck.
         object.__setattr__(self, "decks", tuple(sorted(set(names))) if self.n_carded else ())
         if len(self.carded) != len(self.cardless):
-            raise JrrError(
+            raise ArgumentError(
                 "carded and cardless must have one count per value each, "
                 f"got {len(self.carded)} and {len(self.cardless)}"
             )
@@ -51,7 +51,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         if self.mechanism != other.mechanism or len(self.carded) != len(other.carded):
-            raise JrrError(
+            raise ArgumentError(
                 "tallies to add must be of one mechanism, "
                 f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
             )
@@ -91,9 +91,9 @@ class Tally:
         try:
             document = json.loads(text, object_pairs_hook=_once)
         except RecursionError:
-            raise JrrError("text must be a tally in JSON, got too many brackets") from None
+            raise ArgumentError("text must be a tally in JSON, got too many brackets") from None
         except (TypeError, ValueError) as error:
-            raise JrrError(f"text must be a tally in JSON, got {error}") from None
+            raise ArgumentError(f"text must be a tally in JSON, got {error}") from None
         version = document.get("tally") if isinstance(document, dict) else None
         if version != VERSION or type(version) is not int:
             found = document.get("tally") if isinstance(document, dict) else document

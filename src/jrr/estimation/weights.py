@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats
 
 
@@ -61,7 +61,7 @@ class WeightedTally:
         if not isinstance(other, WeightedTally):
             return NotImplemented
         if self.mechanism != other.mechanism:
-            raise JrrError(
+            raise ArgumentError(
                 "tallies to add must be of one mechanism, "
                 f"got {dict(self.mechanism)} and {dict(other.mechanism)}"
             )
@@ -81,12 +81,12 @@ def check_weights(weights: object, length: int) -> Floats:
     try:
         array = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
-        raise JrrError(f"weights must be {length} numbers >= 0, got {weights!r:.80}") from None
+        raise ArgumentError(f"weights must be {length} numbers >= 0, got {weights!r:.80}") from None
     if array.shape != (length,):
-        raise JrrError(f"weights must be {length} numbers, got shape {array.shape}")
+        raise ArgumentError(f"weights must be {length} numbers, got shape {array.shape}")
     # Beyond these, squares and their sums would leave the range of floating point.
     strange = ~((array == 0) | ((array >= 1e-50) & (array <= 1e50)))
     if strange.any():
         at = int(np.argmax(strange))
-        raise JrrError(f"weights must be 0 or in 1e-50..1e50, got {array[at]} at place {at}")
+        raise ArgumentError(f"weights must be 0 or in 1e-50..1e50, got {array[at]} at place {at}")
     return array

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Part
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
@@ -105,7 +105,7 @@ class Mechanism(ABC):
         """
         checked = self._check_reports(reports)
         if len(checked) == 0:
-            raise JrrError("reports must hold at least one report, got none")
+            raise ArgumentError("reports must hold at least one report, got none")
         deals = self.deals
         if carded is None:
             carded = deals
@@ -115,7 +115,7 @@ class Mechanism(ABC):
             flags = checks.flags("carded", carded, len(checked))
         held = int(np.count_nonzero(flags))
         if held and not deals:
-            raise JrrError(f"carded must be False for {self.name}, which deals no cards")
+            raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
         if weights is not None:
             w = check_weights(weights, len(checked))
             carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
@@ -161,7 +161,7 @@ class Mechanism(ABC):
         tally: Tally | WeightedTally
         tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
         if tally.mechanism != self.to_dict():
-            raise JrrError(
+            raise ArgumentError(
                 f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
             )
         moments = self.moments
@@ -169,14 +169,14 @@ class Mechanism(ABC):
         if decks is None:
             decks = max(fewest, len(tally.decks))
             if tally.decks and "" not in tally.decks and fewest > len(tally.decks):
-                raise JrrError(
+                raise ArgumentError(
                     f"reports with a card must be at most {moments.deck} for each of the "
                     f"{len(tally.decks)} decks named, got {tally.n_carded}: is one there twice?"
                 )
         decks = checks.integer("decks", decks, fewest)
         if isinstance(tally, WeightedTally):
             if not tally.carded.weight + tally.cardless.weight > 0:
-                raise JrrError("weights must not all be 0")
+                raise ArgumentError("weights must not all be 0")
             groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
             return Estimate([_weighted_part(*group) for group in groups])
         self._check_tally(tally)

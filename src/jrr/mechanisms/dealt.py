@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_down, words_up
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_view
 from jrr.mechanisms.categorical import Categorical
@@ -150,7 +150,7 @@ def _check_deck(deck: Sequence[int], n: int, k: int) -> tuple[int, ...]:
         raise checks.refusal("deck", deck, f"{k} counts that add up to n={n}")
     cards = tuple(checks.integer("deck counts", count, 0) for count in deck)
     if len(cards) != k or sum(cards) != n:
-        raise JrrError(
+        raise ArgumentError(
             f"deck must hold {k} counts that add up to n={n}, "
             f"got {len(cards)} that add up to {sum(cards)}"
         )

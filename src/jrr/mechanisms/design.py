@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 
 COUPLINGS = ("none", "joint", "dealt")
@@ -83,7 +83,7 @@ def calibrated(
         wish = lean
         candidates = least_noise(lambda amount: min(wish, most_lean(amount)))
     if not candidates:
-        raise JrrError(
+        raise ArgumentError(
             "epsilon must be large enough for a report to tell something, "
             f"got epsilon={epsilon!r}, dealer_epsilon={dealer_epsilon!r}"
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms import compiled, hashing
 from jrr.mechanisms.base import (
@@ -65,14 +65,14 @@ class OLH(Mechanism):
     ) -> None:
         k = checks.domain(k)
         if coupling == "dealt":
-            raise JrrError(
+            raise ArgumentError(
                 "coupling must be 'none' or 'joint' for OLH, got coupling='dealt': under hash "
                 "functions of one's own a dealt decoy supports no value in particular and gains "
                 "nothing; use DRR on the original domain"
             )
         coupling, n, colluders = check_coupling(coupling, n, colluders)
         if (epsilon is None) == (p is None):
-            raise JrrError(
+            raise ArgumentError(
                 f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
             )
         if coupling == "none" and s:
@@ -175,15 +175,15 @@ class OLH(Mechanism):
     def _check_reports(self, reports: ArrayLike) -> Reports:
         array = checks.array_of("reports", reports, "an array of seed and value")
         if array.dtype.names is None or set(array.dtype.names) != {"seed", "value"}:
-            raise JrrError(
+            raise ArgumentError(
                 "reports must be a structured array with the fields seed (u8) and value (u4), "
                 f"got dtype {array.dtype}"
             )
         if array.ndim != 1:
-            raise JrrError(f"reports must be one-dimensional, got shape {array.shape}")
+            raise ArgumentError(f"reports must be one-dimensional, got shape {array.shape}")
         checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), self.g)
         if array.dtype["seed"].kind not in "iu" or array.dtype["seed"].itemsize != 8:
-            raise JrrError(
+            raise ArgumentError(
                 f"reports['seed'] must be 64-bit whole numbers, got dtype {array.dtype['seed']}"
             )
         return array.astype(REPORT, copy=False)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_up
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
@@ -46,7 +46,7 @@ class JRR(Categorical):
         limit = min(p, 1 - p)
         q = (1 - p) / (k - 1)
         if (rho is None) == (s is None):
-            raise JrrError(f"exactly one of rho and s must be given, got rho={rho!r}, s={s!r}")
+            raise ArgumentError(f"exactly one of rho and s must be given, got rho={rho!r}, s={s!r}")
         if s is not None:
             allowed = f"in 0..{limit!r} (0..min(p, 1-p))"
             lean = checks.real("s", s, allowed, 0.0, limit * (1 + _ROUNDING))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, private_side, words_up
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
 from jrr.mechanisms.categorical import Categorical
@@ -50,7 +50,7 @@ class RR(Categorical):
     def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
         k = checks.domain(k)
         if (epsilon is None) == (p is None):
-            raise JrrError(
+            raise ArgumentError(
                 f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
             )
         object.__setattr__(self, "k", k)

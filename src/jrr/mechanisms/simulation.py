@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import DRR
@@ -75,7 +75,7 @@ def _support(
     mechanism: Mechanism, counts: Ints, runs: int, rng: np.random.Generator, with_cards: bool
 ) -> Ints:
     """Numbers of reports that support each value, one row per run."""
-    raise JrrError(f"mechanism must be one that can be simulated, got {mechanism!r}")
+    raise ArgumentError(f"mechanism must be one that can be simulated, got {mechanism!r}")
 
 
 @_support.register

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks, randomness
 from jrr._base.exact import BITS, SCALE, words_down, words_up
 from jrr._base.randomness import RandomSource
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
@@ -66,7 +66,7 @@ class Unary(Mechanism):
         k = checks.domain(k, 1 << 20)
         coupling, n, colluders = check_coupling(coupling, n, colluders)
         if (epsilon is None) == (q is None):
-            raise JrrError(
+            raise ArgumentError(
                 f"exactly one of epsilon and q must be given, got epsilon={epsilon!r}, q={q!r}"
             )
         if coupling == "none" and s:
@@ -275,7 +275,7 @@ class Unary(Mechanism):
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
         if self.n is None:
-            raise JrrError(f"cards must be None for {self.name} without a coupling")
+            raise ArgumentError(f"cards must be None for {self.name} without a coupling")
         return self._check_packed("cards", cards, length)
 
     def _check_card(self, card: object) -> bytes:
@@ -298,13 +298,13 @@ class Unary(Mechanism):
             or array.shape[1] != self.width
             or (length is not None and len(array) != length)
         ):
-            raise JrrError(
+            raise ArgumentError(
                 f"{argument} must be {rows} of {self.width} bytes (uint8), "
                 f"got dtype {array.dtype}, shape {array.shape}"
             )
         padding = 8 * self.width - self.k
         if padding and len(array) and int(array[:, -1].max()) >> (8 - padding):
-            raise JrrError(
+            raise ArgumentError(
                 f"{argument} must leave the {padding} bits after bit {self.k - 1} at 0, "
                 "got some that are set"
             )

@@ -9,7 +9,7 @@ so only the grid points next to its lower end need a look.
 import math
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import truth_probability
 
@@ -34,7 +34,7 @@ def algorithm1(
     while p > 0.5:
         rho = _first_feasible(n, p, epsilon, colluders, step_rho)
         if rho is not None and rho > 0:
-            raise JrrError(
+            raise ArgumentError(
                 "step_rho must be small enough for the grid to meet a rho <= 0, "
                 f"got step_rho={step_rho!r}, which steps over them to rho={rho!r}"
             )

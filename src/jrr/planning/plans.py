@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
@@ -321,7 +321,7 @@ def _those_that_exist(
 
 def _paper_jrr(request: Request) -> JRR:
     if request.k > 2:
-        raise JrrError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
+        raise ArgumentError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
     return algorithm1(request.n, request.epsilon, request.colluders)
 
 

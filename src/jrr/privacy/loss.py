@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jrr._base.exact import SCALE, log_ratio_up
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 _MOST = 4_000_000  # beyond this many cards in play, sums would fill the memory
 _EXACT = 32  # up to this many cards in play, expectations are exact rationals
@@ -93,7 +93,7 @@ def joint(law: JointLaw, view: str, colluders: int) -> float:
         least = max(Fraction(0), (plus - all_true.high) / unseen)
         most = min(Fraction(1), (plus - all_lied.low) / unseen)
         return min(cards, max(blank, _joint_worst(law, least, most)))
-    raise JrrError(f"view must be one of {VIEWS}, got view={view!r}")
+    raise ArgumentError(f"view must be one of {VIEWS}, got view={view!r}")
 
 
 def dealt(law: DealtLaw, view: str, colluders: int) -> float:
@@ -167,9 +167,9 @@ def theorem2(n: int, p: Fraction, s: Fraction, colluders: int) -> float:
     return log_ratio_up(m * p_max + (n - m - 1) * p, m * p_min + (n - m - 1) * q)
 
 
-def no_paper_view(mechanism: str) -> JrrError:
+def no_paper_view(mechanism: str) -> ArgumentError:
     """The refusal where the paper states no theorem."""
-    return JrrError(
+    return ArgumentError(
         "view='paper' is the paper's Theorem 2, which speaks of binary JRR only; "
         f"got {mechanism}; allowed here: 'report', 'truths', 'cards', 'dealer'"
     )

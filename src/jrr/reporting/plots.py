@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jrr._base.files import replace_whole
-from jrr.errors import JrrError, MissingExtraError
+from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
 from jrr.planning.plans import Plan
 from jrr.research.demo import Survey
@@ -231,7 +231,7 @@ def save(figure: "Figure", path: str | Path) -> Path:
         axes.spines[["top", "right"]].set_visible(False)
     kinds = sorted(figure.canvas.get_supported_filetypes())
     if path.suffix[1:].lower() not in kinds:
-        raise JrrError(f"path must end in one of {', '.join(kinds)}, got path={str(path)!r}")
+        raise ArgumentError(f"path must end in one of {', '.join(kinds)}, got path={str(path)!r}")
     import matplotlib as mpl
 
     # The same figure gives the same file.

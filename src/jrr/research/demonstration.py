@@ -12,7 +12,7 @@ import numpy as np
 
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
@@ -126,7 +126,7 @@ def _all(
     results = asyncio.run(drive_all(conversations, progress))
     failed = [result for result in results if isinstance(result, Exception)]
     if failed:
-        raise JrrError(
+        raise ArgumentError(
             f"{len(failed)} of {len(results)} contributors failed, the first by: {failed[0]}"
         )
     return len(results)
@@ -148,5 +148,5 @@ def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:
     path.write_bytes(exported)
     header, counted = tables.tally(path)
     if header.mechanism != mechanism:
-        raise JrrError("the collector must export the mechanism that was planned")
+        raise ArgumentError("the collector must export the mechanism that was planned")
     return counted

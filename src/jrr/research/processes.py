@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jrr.client.contributor import Admin
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.servers.common.certificates import make_certificate
 
 
@@ -29,7 +29,7 @@ def free_port(neighbours: int = 0) -> int:
             for port in range(first, first + neighbours + 1):
                 stack.enter_context(socket.create_server(("127.0.0.1", port)))
             return first
-    raise JrrError("ports between 10000 and 30000 must be free, but none was found")
+    raise ArgumentError("ports between 10000 and 30000 must be free, but none was found")
 
 
 def committee_of(parties: Sequence["Running"], threshold: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _address(process: "subprocess.Popen[str]", log: Path) -> str:
     except (ValueError, KeyError, TypeError):
         stop(process)
         said = log.read_text(errors="replace").strip()[-500:]
-        raise JrrError(f"a server must start, but it said: {said or 'nothing'}") from None
+        raise ArgumentError(f"a server must start, but it said: {said or 'nothing'}") from None
 
 
 def stop(process: "subprocess.Popen[str]") -> int:

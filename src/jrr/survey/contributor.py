@@ -13,7 +13,7 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.mechanisms import Mechanism
 from jrr.mechanisms.base import Rng
 from jrr.survey import messages
@@ -77,14 +77,6 @@ class Receipt:
     round: int
     carded: bool
     before: bool = field(default=False, compare=False)  # it had the report already
-
-
-class ProtocolError(JrrError):
-    """A server answered, and its answer is not acceptable; nothing was sent after it."""
-
-
-class UnreachableError(JrrError):
-    """A server did not answer in time; what was saved can be sent later."""
 
 
 @dataclass(frozen=True)

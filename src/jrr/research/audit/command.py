@@ -10,7 +10,7 @@ import numpy as np
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.research.audit.subject import Observations, Subject, checked_values
 
 SEED = "JRR_AUDIT_SEED"  # the environment variable a program may seed itself from
@@ -50,13 +50,13 @@ class Command(Subject):
                 check=False,
             )
         except OSError as error:
-            raise JrrError(f"command could not be started: {error}") from None
+            raise ArgumentError(f"command could not be started: {error}") from None
         if run.returncode:
             said: Any = run.stderr.strip().splitlines() or ["no message"]
-            raise JrrError(f"command failed with code {run.returncode}: {said[-1]}")
+            raise ArgumentError(f"command failed with code {run.returncode}: {said[-1]}")
         lines = run.stdout.splitlines()
         if len(lines) != trials:
-            raise JrrError(
+            raise ArgumentError(
                 f"command must write one line per line it reads ({trials}), got {len(lines)}"
             )
         return np.array(lines)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jrr._base.randomness import RandomSource, SecureRandom, SeededRandom
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.research.audit.subject import Observations, Subject
 
 Counts = Counter[Hashable]
@@ -41,7 +41,7 @@ def tally(observations: Observations, trials: int) -> Counts:
     """How often each observation occurs; rows become tuples."""
     seen = np.asarray(observations)
     if seen.ndim not in (1, 2) or len(seen) != trials:
-        raise JrrError(
+        raise ArgumentError(
             f"observations must be one per trial ({trials}), got an array of shape {seen.shape}"
         )
     if seen.ndim == 1:

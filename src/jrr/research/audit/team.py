@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from types import TracebackType
 from typing import Any, Self
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.research.audit.counting import Chunk, Counts, count_chunk
 from jrr.research.audit.subject import Subject
 
@@ -53,7 +53,7 @@ class Team:
             total = totals.setdefault(chunk.value, Counter())
             total.update(counts)
             if len(total) > MOST_KINDS:
-                raise JrrError(
+                raise ArgumentError(
                     f"observations must be of at most {MOST_KINDS} kinds, got more: make them "
                     "coarser, as jrr.research.audit.views does with long reports"
                 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.mechanisms import hashing
 from jrr.mechanisms.base import Cards, Mechanism, Reports
 from jrr.mechanisms.hashed import OLH
@@ -50,7 +50,7 @@ class _DeckView(ReportView):
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
         if not mechanism.deals:
-            raise JrrError(f"mechanism must deal cards for this view, got {mechanism!r}")
+            raise ArgumentError(f"mechanism must deal cards for this view, got {mechanism!r}")
 
     def deal(self, seats: int, trials: int, rng: RandomSource) -> Cards:
         """The cards of the first seats, of one deck per trial."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def from_directory(directory: str | Path) -> tuple[Question, ...]:
     """The paper's data sets counted from raw files, where they are; the others as facts."""
     folder = Path(directory)
     if not folder.is_dir():
-        raise JrrError(f"data must be a directory, got data={str(folder)!r}")
+        raise ArgumentError(f"data must be a directory, got data={str(folder)!r}")
     names = sorted(name for name, _ in _READERS.values())
     if not any((folder / name).exists() for name in names):
-        raise JrrError(
+        raise ArgumentError(
             f"data must be a directory with one of {', '.join(names)}, got data={str(folder)!r}"
         )
     counted = []
@@ -97,9 +97,9 @@ def _counted(path: Path, is_one: Callable[[Mapping[str, str]], bool]) -> tuple[i
             n += 1
             ones += is_one(row)
     except (KeyError, ValueError, EOFError, csv.Error, OSError) as error:
-        raise JrrError(f"data must hold a readable {path.name}, got {error!r}") from None
+        raise ArgumentError(f"data must hold a readable {path.name}, got {error!r}") from None
     if not n:
-        raise JrrError(f"data must hold rows in {path.name}, got none")
+        raise ArgumentError(f"data must hold rows in {path.name}, got none")
     return n, ones
 
 

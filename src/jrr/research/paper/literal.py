@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
 
 
@@ -73,7 +73,7 @@ def respond_in_pairs(values: ArrayLike, p: float, rho: float, rng: Rng = None) -
     """Person by person as the paper says: pair up, R = ±1, draw C_j, T_j = [C_j + R_j > 0]."""
     x = checks.symbols("values", values, 2).astype(np.uint8)
     if len(x) % 2 or not len(x):
-        raise JrrError(f"values must be an even number of contributors, got {len(x)}")
+        raise ArgumentError(f"values must be an even number of contributors, got {len(x)}")
     source = randomness.source(rng)
     law = noise_law(p, rho)
     paired = randomness.shuffled(np.arange(len(x)), source)

@@ -18,7 +18,7 @@ import numpy as np
 import jrr
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.reporting.plots import save
 from jrr.research.paper import draw, extras, figures
 from jrr.research.paper.catalogue import DATA_SETS, Question
@@ -215,7 +215,7 @@ def reproduce(
     runs = checks.integer("runs", runs, 2)
     seed = checks.integer("seed", seed, 0)
     if out.exists() and not out.is_dir():
-        raise JrrError(f"out must be a directory, got out={str(out)!r}")
+        raise ArgumentError(f"out must be a directory, got out={str(out)!r}")
     out.mkdir(parents=True, exist_ok=True)
     for figure in chosen:
         stamp = _stamp(figure, runs, seed, data_sets)

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from jrr.errors import JrrError
+from jrr.errors import IntegrityError, JrrError
 from jrr.survey.committee import field
 from jrr.survey.committee.field import PRIME, SEED, Vector
 from jrr.survey.committee.schedule import groups
@@ -46,7 +46,7 @@ class Kind(IntEnum):
     CHECK = 14  # that part
 
 
-class Abort(JrrError):  # noqa: N818 - what happens, not what is wrong
+class Abort(IntegrityError):  # noqa: N818 - what happens, not what is wrong
     """The round is over without cards; nothing of it may be used."""
 
 
