@@ -15,9 +15,8 @@ import pytest
 from jrr import DRR, RR
 from jrr.client.contributor import Contributor, Http
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import JrrError
+from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import ProtocolError, UnreachableError
 from jrr.survey.identity import DEALER, invitation_secret, new_invitation, pseudonym
 from tests.e2e import (
     Pair,

@@ -23,10 +23,10 @@ from cryptography.x509.oid import NameOID
 from jrr import DRR, RR
 from jrr.client.contributor import Admin, Contributor
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import JrrError
+from jrr.errors import JrrError, UnreachableError
 from jrr.research.processes import Running, running, stop
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Limits, UnreachableError
+from jrr.survey.contributor import Limits
 from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
 from tests.e2e import (
     Pair,

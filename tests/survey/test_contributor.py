@@ -12,20 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
-from jrr.errors import JrrError
+from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import (
-    Call,
-    Limits,
-    ProtocolError,
-    Receipt,
-    Reply,
-    Save,
-    Step,
-    UnreachableError,
-    Wait,
-)
+from jrr.survey.contributor import Call, Limits, Receipt, Reply, Save, Step, Wait
 from jrr.survey.dealer import Dealer
 from jrr.survey.identity import (
     DEALER,

@@ -24,9 +24,9 @@ from jrr.cli.plan import plan
 from jrr.cli.reproduce import command as reproduce
 from jrr.cli.serve import serve
 from jrr.cli.simulate import command as simulate
-from jrr.errors import JrrError, MissingExtraError
+from jrr.errors import JrrError
 
-FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+FAILED, INTERRUPTED = 1, 130
 GOES_ON = (  # commands that keep what is done; all others begin anew
     ("contribute",),
     ("reproduce",),
@@ -42,7 +42,9 @@ GOES_ON = (  # commands that keep what is done; all others begin anew
 def cli() -> None:
     """Ask sensitive questions, get accurate answers, learn nobody's secret.
 
-    Exit codes: 0 done, 1 failed, 2 an argument was refused, 130 interrupted.
+    Exit codes: 0 done, 1 failed, 2 an argument was refused, 3 a file or message is damaged,
+    4 a server or campaign refused, 5 a server cannot be reached, 6 somebody broke the rules,
+    7 a part of jrr is not installed, 130 interrupted.
     """
 
 
@@ -83,10 +85,8 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
-    except MissingExtraError as error:
-        return _say(str(error), FAILED)
     except JrrError as error:
-        return _say(str(error), REFUSED)
+        return _say(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say(f"interrupted; nothing is half-written{_going_on(arguments)}", INTERRUPTED)
     except BrokenPipeError:

@@ -11,14 +11,14 @@ import pytest
 
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import JrrError
+from jrr.errors import JrrError, ProtocolError
 from jrr.mechanisms import DRR, JRR, OLH, Mechanism
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards
 from jrr.survey.committee.cards import Envelope, Place, card_key
 from jrr.survey.committee.link import Identity
-from jrr.survey.contributor import Limits, ProtocolError, Receipt
+from jrr.survey.contributor import Limits, Receipt
 from jrr.survey.identity import hashed, invitation_secret
 from tests.e2e import answer_all, ask, enrol_all, is_problem, path_of
 from tests.survey.committee.parties import Part, campaign_of, peers, together
