@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jrr.cli.app import REFUSED, run
+from jrr.cli.app import run
+from jrr.errors import ArgumentError
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
@@ -29,7 +30,7 @@ def test_runs(
                 words = shlex.split(line[2:])
                 assert words[0] == "jrr"
                 code = run(words[1:])
-                expected = REFUSED if after == "refused" else 0
+                expected = ArgumentError.exit_code if after == "refused" else 0
                 assert code == expected, capsys.readouterr().err
     assert (tmp_path / "shares.png").exists()
     assert not (tmp_path / "again.parquet").exists()

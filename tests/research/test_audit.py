@@ -15,7 +15,7 @@ from scipy import stats
 
 from jrr import DRR, JRR, OLH, OUE, RR, SUE, JrrError
 from jrr._base.randomness import RandomSource, Words, shuffled, source
-from jrr.cli.app import REFUSED
+from jrr.cli.app import ArgumentError.exit_code
 from jrr.cli.app import run as program
 from jrr.mechanisms.base import Cards, Mechanism, Rng
 from jrr.planning.plans import plan
@@ -467,7 +467,7 @@ def test_command_line_refusals() -> None:
         ["--view", "cards", "-n", "5000"],
         ["--view", "cards", "--mechanism", "rr"],
     ):
-        assert run(*arguments)[0] == REFUSED
+        assert run(*arguments)[0] == ArgumentError.exit_code
 
 
 def test_sentences_say_what_was_found() -> None:
