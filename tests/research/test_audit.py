@@ -15,8 +15,8 @@ from scipy import stats
 
 from jrr import DRR, JRR, OLH, OUE, RR, SUE, JrrError
 from jrr._base.randomness import RandomSource, Words, shuffled, source
-from jrr.cli.app import ArgumentError.exit_code
 from jrr.cli.app import run as program
+from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Cards, Mechanism, Rng
 from jrr.planning.plans import plan
 from jrr.research.audit import (
