@@ -11,7 +11,7 @@ import math
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import truth_probability
+from jrr.mechanisms.shifts import truth_probability
 
 
 def algorithm1(
