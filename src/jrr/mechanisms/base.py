@@ -8,7 +8,7 @@ new one is a class that fills them in and one line in jrr.mechanisms.registry (C
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,15 +21,13 @@ from jrr.estimation.estimates import Estimate, Part
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import Weighed, WeightedTally, check_weights
+from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
+from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import VIEWS, View
-
-if TYPE_CHECKING:
-    from jrr.mechanisms.cards import CardLaw, SortedDeck
-    from jrr.mechanisms.families import Family
-    from jrr.mechanisms.report_formats import ReportFormat
-    from jrr.privacy.informed import Beta, LossDistribution, Losses
-    from jrr.privacy.shuffled import ShuffledSurvey
 
 Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
@@ -67,11 +65,11 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def report_format(self) -> "ReportFormat":
+    def report_format(self) -> ReportFormat:
         """How reports are written: bytes, JSON, columns of a table."""
 
     @property
-    def sorted_deck(self) -> "SortedDeck | None":
+    def sorted_deck(self) -> SortedDeck | None:
         """The contents of a deck; None where no cards are dealt."""
         return None
 
@@ -81,8 +79,8 @@ class Mechanism(ABC):
         return tuple(view for view in VIEWS if view != "paper")
 
     @classmethod
-    def families(cls) -> "tuple[Family, ...]":
-        """The ways in which a plan may choose this mechanism, by name."""
+    def families(cls) -> tuple[Any, ...]:
+        """The ways in which a plan may choose this mechanism: jrr.mechanisms.families.Family."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,15 +138,15 @@ class Mechanism(ABC):
         colluders: int = 0,
         *,
         ones: int | None = None,
-        frequency: "float | Beta | None" = None,
-    ) -> "Losses | None":
+        frequency: Frequency = None,
+    ) -> Losses | None:
         """The law of the loss in the view "everything"; None where it is not known.
 
         Arguments as for `jrr.privacy.informed.loss_distribution`.
         """
         return None
 
-    def compositions(self, colluders: int) -> "Iterator[LossDistribution] | None":
+    def compositions(self, colluders: int) -> Iterator[LossDistribution] | None:
         """That law for all that the others may hold, one by one.
 
         None where `losses` is no looser than that, or the law is not known.
@@ -157,7 +155,7 @@ class Mechanism(ABC):
 
     def shuffled(
         self, n: int | None = None, ones: int | None = None, colluders: int = 0
-    ) -> "ShuffledSurvey":
+    ) -> ShuffledSurvey:
         """What a collector sees behind a shuffler (jrr.privacy.shuffled)."""
         raise checks.refusal(
             "mechanism", self, "RR, or JRR or DRR with k=2: no law is known here for others"
@@ -203,9 +201,9 @@ class Mechanism(ABC):
 
     def resized(self, n: int) -> "Mechanism":
         """The same probabilities with decks of n cards."""
-        raise checks.refusal("mechanism", self, "one that deals cards from decks of any size")
+        raise checks.refusal("mechanism", self, "one with decks of any size, as JRR or DRR")
 
-    def card_laws(self) -> "list[CardLaw]":
+    def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
         raise checks.refusal("mechanism", self, "RR, JRR or DRR")
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.mechanisms.report_formats import Column, bytes_from_hex
 
 Card = int | bytes
 Matrix = NDArray[np.float64]  # row: true value, column: report
@@ -35,14 +34,6 @@ class SortedDeck:
     def width(self) -> int:
         """Bytes of a packed card."""
         return 0 if self.bits is None else -(-self.bits // 8)
-
-    @property
-    def column(self) -> Column:
-        """The column of a card in a table."""
-        if self.bits is not None:
-            return Column.of_bytes("card", self.width)
-        widest = np.int8 if self.faces.dtype.kind == "i" else np.uint32
-        return Column.of_numbers("card", self.faces.dtype, widest)
 
     def check_card(self, card: object) -> Card:
         """A card of this deck, or a refusal."""
@@ -73,7 +64,7 @@ class SortedDeck:
     def card_from_json(self, document: object) -> Card:
         """The card that `card_to_json` wrote; anything that is not in the deck is refused."""
         if self.bits is not None:
-            document = bytes_from_hex("card", document, self.width)
+            document = checks.from_hex("card", document, self.width)
         return self.check_card(document)
 
 

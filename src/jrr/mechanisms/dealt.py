@@ -31,11 +31,12 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.privacy import loss
-from jrr.privacy.informed.dealt import all_compositions
+from jrr.privacy.informed.dealt import all_compositions, check_scan, dealt_losses
 from jrr.privacy.informed.distribution import LossDistribution, Losses
-from jrr.privacy.informed.guarantee import Frequency, check_scan, dealt_losses
+from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.loss import DealtLaw
-from jrr.privacy.shuffled.question import ShuffledSurvey, shuffled_dealt
+from jrr.privacy.shuffled.question import shuffled_dealt
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import View
 
 

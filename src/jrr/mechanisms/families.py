@@ -17,6 +17,7 @@ class Family:
     # The same in the view "everything" at a δ; None where no law of that view is known.
     best_informed: Callable[[Request, float], Mechanism] | None = None
     encodes: bool = False  # for many values: compared and chosen automatically only for k > 2
+    chosen: bool = True  # False: shown in comparisons, never planned with
     colour: str = "#444444"  # in pictures
     line: str = "-"  # in pictures, as matplotlib writes it
     caption: str = ""  # what happens, in a few words, beside its results

@@ -26,6 +26,7 @@ from jrr.mechanisms.categorical import Categorical, shuffled_deck
 from jrr.mechanisms.draws import chance, drawn_from, spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
+from jrr.mechanisms.paper_search import paper_search
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import (
@@ -37,9 +38,11 @@ from jrr.mechanisms.shifts import (
 )
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
-from jrr.privacy.informed.guarantee import Frequency, joint_losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.joint import joint_losses
 from jrr.privacy.loss import JointLaw
-from jrr.privacy.shuffled.question import ShuffledSurvey, shuffled_joint
+from jrr.privacy.shuffled.question import shuffled_joint
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import VIEWS, View
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
@@ -113,8 +116,16 @@ class JRR(Categorical):
 
     @classmethod
     def families(cls) -> tuple[Family, ...]:
-        """The exact optimum over p and s."""
+        """The exact optimum over p and s, and the paper's search for comparison."""
         return (
+            Family(
+                key="jrr-paper",
+                label="JRR (Algorithm 1)",
+                best=cls._by_paper,
+                chosen=False,
+                colour="#9ecae1",
+                caption="the paper's search",
+            ),
             Family(
                 key="jrr",
                 label="JRR (optimal)",
@@ -124,6 +135,13 @@ class JRR(Categorical):
                 caption="lies cancel in the deck",
             ),
         )
+
+    @classmethod
+    def _by_paper(cls, request: Request) -> Mechanism:
+        if request.k > 2:
+            raise ArgumentError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
+        p, rho = paper_search(request.n, request.epsilon, request.colluders)
+        return cls(request.n, p, rho=rho)
 
     @classmethod
     def best(cls, request: Request) -> Mechanism:

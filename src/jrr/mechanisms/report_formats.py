@@ -129,7 +129,7 @@ class BitsFormat(ReportFormat):
 
     def from_json(self, document: object) -> bytes:
         """The bytes, without bits beyond the last value."""
-        row = bytes_from_hex("report", document, self.width)
+        row = checks.from_hex("report", document, self.width)
         if self.k % 8 and row[-1] >> self.k % 8:
             raise checks.refusal("report", document, f"0 in the bits after bit {self.k - 1}")
         return row
@@ -191,20 +191,6 @@ class SeededFormat(ReportFormat):
         reports = np.empty(len(values), SEEDED_REPORT)
         reports["seed"], reports["value"] = seeds, values
         return reports
-
-
-def bytes_from_hex(argument: str, document: object, width: int) -> bytes:
-    """The bytes behind hexadecimal digits: lower-case, as there is one way to write them."""
-    allowed = f"{2 * width} lower-case hexadecimal digits"
-    if not isinstance(document, str) or len(document) != 2 * width:
-        raise checks.refusal(argument, document, allowed)
-    try:
-        row = bytes.fromhex(document)
-    except ValueError:
-        raise checks.refusal(argument, document, allowed) from None
-    if row.hex() != document:
-        raise checks.refusal(argument, document, allowed)
-    return row
 
 
 def _as_rows(reports: NDArray[Any]) -> Rows:

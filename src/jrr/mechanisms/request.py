@@ -2,18 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.estimation.moments import Moments
 
-if TYPE_CHECKING:
-    from jrr.mechanisms.base import Mechanism
-
-_Some = TypeVar("_Some", bound="Mechanism")
 Frequency = float | tuple[float, float] | None
+
+
+class Candidate(Protocol):
+    """What is asked of a mechanism here."""
+
+    @property
+    def moments(self) -> Moments:
+        """First and second moments of the reports."""
+
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        """The privacy loss in a view."""
+
+
+_Some = TypeVar("_Some", bound=Candidate)
 
 
 @dataclass(frozen=True)
@@ -46,14 +56,14 @@ class Request:
         cap = self.dealer_epsilon
         return self.epsilon if cap is None else min(self.epsilon, cap)
 
-    def allows(self, mechanism: "Mechanism") -> bool:
+    def allows(self, mechanism: Candidate) -> bool:
         """Whether the mechanism that would run keeps what was asked."""
         cap = self.dealer_epsilon
         return mechanism.epsilon("cards", self.colluders) <= self.budget and (
             cap is None or mechanism.epsilon("dealer") <= cap
         )
 
-    def expected_variance(self, mechanism: "Mechanism") -> float:
+    def expected_variance(self, mechanism: Candidate) -> float:
         """The criterion: variance of an estimated frequency, averaged over the values.
 
         At the given frequency; at the worst one of a given interval; or, with none given, for

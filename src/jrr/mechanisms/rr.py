@@ -28,9 +28,11 @@ from jrr.mechanisms.shifts import (
 )
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
-from jrr.privacy.informed.guarantee import Frequency, independent_losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.independent import independent_losses
 from jrr.privacy.loss import IndependentLaw
-from jrr.privacy.shuffled.question import ShuffledSurvey, shuffled_independent
+from jrr.privacy.shuffled.question import shuffled_independent
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import View
 
 

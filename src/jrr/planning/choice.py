@@ -16,7 +16,7 @@ BASELINE = "rr"  # exists for every request; no automatic choice is worse
 
 def mechanism_words() -> tuple[str, ...]:
     """What `plan(mechanism=...)` takes."""
-    return (AUTO, *families())
+    return (AUTO, *(key for key, family in families().items() if family.chosen))
 
 
 def check_word(mechanism: object) -> str:
@@ -29,7 +29,11 @@ def choose(request: Request, word: str = AUTO) -> Mechanism:
     """The most accurate mechanism that keeps ε in the view "cards" and the cap on the dealer."""
     if word != AUTO:
         return families()[word].best(request)
-    candidates = [family for family in families().values() if request.k > 2 or not family.encodes]
+    candidates = [
+        family
+        for family in families().values()
+        if family.chosen and (request.k > 2 or not family.encodes)
+    ]
     return least(list(_best_of_each(candidates, request)), request)
 
 

@@ -14,9 +14,8 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything
 from jrr.mechanisms.registry import families, from_dict
 from jrr.mechanisms.request import Frequency, Request
-from jrr.planning.algorithm1 import algorithm1
 from jrr.planning.choice import AUTO, BASELINE, check_word, choose, choose_informed
-from jrr.privacy.informed import Losses, everything
+from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
 DELTA = 1e-6  # of the view "everything", unless told otherwise
@@ -35,13 +34,6 @@ MechanismWord = Literal[
     "olh",
     "olh-joint",
 ]
-_PAPER = Family(
-    key="paper",
-    label="JRR (Algorithm 1)",
-    best=lambda request: _paper_jrr(request),
-    colour="#9ecae1",
-    caption="the paper's search",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +157,9 @@ class Plan:
         More than `everything`, because δ also counts by how much.
         """
         losses = self.losses
-        return everything(self.mechanism, 0.0) if losses is None else losses.sure_epsilon(chance)
+        if losses is None:
+            return epsilon_of_everything(self.mechanism, self.request.colluders, 0.0)
+        return losses.sure_epsilon(chance)
 
     def everything_at_least(self, delta: float = DELTA) -> float:
         """An ε that some answers of the others do reach at δ: how tight `everything` is."""
@@ -192,8 +186,6 @@ class Plan:
                 wanted = not family.encodes or self.request.k > 2 or family.key == self.kind
             if wanted:
                 yield family
-            if family.key == BASELINE and self.certificate is None:
-                yield _PAPER
 
     def _row(self, family: Family, frequencies: Sequence[float]) -> Row:
         request, delta = self.request, self.delta
@@ -329,7 +321,9 @@ def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) ->
     """ε at δ in the view "everything" (an upper bound)."""
     delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
     losses = losses_of_everything(mechanism, colluders)
-    return everything(mechanism, delta) if losses is None else losses.epsilon(delta)
+    if losses is None:  # bounded by the dealer's view
+        return mechanism.epsilon("everything", colluders if mechanism.deals else 0, delta)
+    return losses.epsilon(delta)
 
 
 @lru_cache(maxsize=8)
@@ -343,9 +337,3 @@ def _certified(mechanism: Mechanism, request: Request, delta: float) -> Certific
     return Certificate(
         mechanism=mechanism, colluders=request.colluders, epsilon=request.budget, delta=delta
     )
-
-
-def _paper_jrr(request: Request) -> Mechanism:
-    if request.k > 2:
-        raise ArgumentError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
-    return algorithm1(request.n, request.epsilon, request.colluders)

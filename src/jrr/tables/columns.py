@@ -103,7 +103,10 @@ def _card_column(mechanism: Mechanism) -> Column:
     deck = mechanism.sorted_deck
     if deck is None:
         raise checks.refusal("mechanism", mechanism, "one that deals cards")
-    return deck.column
+    if deck.bits is not None:
+        return Column.of_bytes("card", deck.width)
+    widest = np.int8 if deck.faces.dtype.kind == "i" else np.uint32
+    return Column.of_numbers("card", deck.faces.dtype, widest)
 
 
 def _field(column: Column, text: bool) -> Any:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jrr._base import checks
 from jrr._base.exact import SCALE, log_ratio_up
 from jrr.privacy.binomial import ULP
 from jrr.privacy.informed.distribution import LossDistribution, Losses
@@ -17,7 +18,8 @@ from jrr.privacy.informed.evidence import (
     of_two_groups,
     parts,
 )
-from jrr.privacy.informed.prior import Beta, averaged
+from jrr.privacy.informed.frequency import Beta, Frequency, check_question
+from jrr.privacy.informed.prior import averaged
 from jrr.privacy.informed.sums import Group
 from jrr.privacy.informed.told import Told, told_evidence
 from jrr.privacy.loss import DealtLaw
@@ -26,6 +28,8 @@ _ALL = 200  # up to so many people, over all decks, every composition is compute
 _HALF = 12_000  # up to so many people the bound lets half of the others keep a secret
 _WHOLE = 300_000  # beyond, the bound is that of a part of the deck
 _LEAST = 2_000  # people of such a part, where many decks have none in common
+_MOST_TABLE = 200_000  # contributors of a composition with both values
+_MOST_SCANNED = 5_000  # contributors for a scan of all compositions
 _TRIED = 10_000_000  # up to so many others equal values are tried, for a lower bound
 
 
@@ -45,6 +49,20 @@ class Chances(NamedTuple):
     def of_zero(self) -> tuple[Fraction, Fraction]:
         """A holder of 0 reports 1, with card 1 and with card 0."""
         return self.dealt + self.guess, self.guess
+
+
+def dealt_losses(law: DealtLaw, ones: int | None, colluders: int, frequency: Frequency) -> Losses:
+    """DRR: exact for a given composition or few people, otherwise a bound."""
+    prior, ones = check_question(law, ones, colluders, frequency)
+    if ones not in (None, 0, law.n - colluders - 1) and law.n > _MOST_TABLE:
+        raise checks.refusal("n", law.n, f"at most {_MOST_TABLE} for these ones")
+    return losses_of_dealt(law, ones, colluders, prior)
+
+
+def check_scan(law: DealtLaw) -> None:
+    """Refuse a scan of all compositions that has no end, or that no law is known for."""
+    if law.k > 2 or law.n > _MOST_SCANNED:
+        raise checks.refusal("scan", True, f"False for k > 2 or n > {_MOST_SCANNED}")
 
 
 def losses_of_dealt(

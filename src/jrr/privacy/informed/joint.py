@@ -7,12 +7,23 @@ import numpy as np
 
 from jrr._base.exact import SCALE, log_ratio_up
 from jrr.privacy.binomial import ULP
-from jrr.privacy.informed.distribution import LossDistribution
+from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.evidence import Cards, Evidence, belief, of_one_group, parts
-from jrr.privacy.informed.prior import Beta, averaged
+from jrr.privacy.informed.frequency import MOST_PEOPLE, Beta, Frequency, check_question
+from jrr.privacy.informed.prior import averaged
 from jrr.privacy.loss import JointLaw
 
 _PART = 10_000_000  # cards
+
+
+def joint_losses(law: JointLaw, ones: int | None, colluders: int, frequency: Frequency) -> Losses:
+    """JRR and k-JRR: what the others hold does not matter."""
+    prior, _ = check_question(law, ones, colluders, frequency)
+    whole = law.n <= MOST_PEOPLE
+    cases = tuple(cases_of_joint(law, colluders, prior, whole))
+    if not whole:
+        return Losses(cases, (), "bounded")
+    return Losses(cases, cases, "all" if prior is None else "unknown, by the prior")
 
 
 def cases_of_joint(

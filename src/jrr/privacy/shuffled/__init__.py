@@ -19,7 +19,8 @@ from jrr.privacy.shuffled.guarantee import (
     shuffled_delta,
     shuffled_epsilon,
 )
-from jrr.privacy.shuffled.question import MOST_SCANNED, ShuffledSurvey
+from jrr.privacy.shuffled.question import MOST_SCANNED
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 
 __all__ = [
     "MOST_SCANNED",

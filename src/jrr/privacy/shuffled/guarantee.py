@@ -5,7 +5,8 @@ from typing import Protocol
 
 from jrr._base import checks
 from jrr.privacy.binomial import LARGEST, ULP, Progress
-from jrr.privacy.shuffled.question import ShuffledSurvey, ShuffledView, check_delta
+from jrr.privacy.shuffled.question import check_delta
+from jrr.privacy.shuffled.survey import ShuffledSurvey, ShuffledView
 
 
 class Shuffled(Protocol):
