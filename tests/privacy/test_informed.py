@@ -27,7 +27,6 @@ from jrr.privacy.informed import (
     dealt,
     everything,
     evidence,
-    guarantee,
     joint,
     loss_distribution,
 )
@@ -432,7 +431,7 @@ def test_merged_sights_bound_what_was_merged(monkeypatch: pytest.MonkeyPatch) ->
 def test_parts_of_joint_decks_bound_them(colluders: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = jrr.JRR(240, 0.6, s=0.3)
     exact = loss_distribution(mechanism, colluders=colluders)
-    monkeypatch.setattr(guarantee, "_MOST", 100)
+    monkeypatch.setattr(joint, "MOST_PEOPLE", 100)
     monkeypatch.setattr(joint, "_PART", 150)
     bound = loss_distribution(mechanism, colluders=colluders)
     assert bound.compositions == "bounded"
