@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jrr.cli.app import cli
+from jrr.errors import JrrError
 
 ROOT = Path(__file__).parents[2]
 VERDICTS = ("holds with correction", "does not hold", "not yet", "holds")
@@ -65,13 +66,19 @@ def test_cli_page_is_what_the_commands_say() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.page()
 
 
-def test_readme_lists_every_command() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `jrr (\w+)` ", readme, flags=re.MULTILINE))
+def test_cli_page_begins_with_every_command_and_exit_code() -> None:
+    overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
+    listed = set(re.findall(r"^\| `jrr (\w+)` ", overview, flags=re.MULTILINE))
     assert listed == set(cli.commands)
+    codes = dict(re.findall(r"^\| (\d+) \| `(\w+)` ", overview, flags=re.MULTILINE))
+    assert {int(code): name for code, name in codes.items()} == {
+        kind.exit_code: kind.__name__ for kind in (JrrError, *JrrError.__subclasses__())
+    }
 
 
-@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"], ids=str)
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*.md"))], ids=str
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
