@@ -1,9 +1,10 @@
 # %% [markdown]
 # # An analyst of many reports: a million rows, by group
 #
-# Reports arrive as files. `jrr.tables` reads and writes them in batches, so memory stays the same however
-# many rows there are. Here a million answers with a public column "region" become a file of reports, and
-# the file becomes shares by region with intervals. Needs `pip install '.[tables]'`.
+# Reports arrive as files. `jrr.tables` reads and writes them in batches, so memory stays the same
+# however many rows there are. Here a million answers with a public column "region" become a file
+# of reports, and the file becomes shares by region with intervals. Needs `pip install
+# '.[tables]'`.
 
 # %%
 import tempfile
@@ -38,8 +39,8 @@ with pq.ParquetWriter(folder / "answers.parquet", schema) as file:
 # %% [markdown]
 # ## Cards and reports
 #
-# The dealer writes a file of cards, the contributors' side turns answers and cards into reports. Only the
-# region is kept in the clear, because it is public.
+# The dealer writes a file of cards, the contributors' side turns answers and cards into reports.
+# Only the region is kept in the clear, because it is public.
 
 # %%
 rng = jrr.SeededRandom(12)
@@ -61,8 +62,8 @@ print(f"{PEOPLE:,} reports in {size / 1e6:.2f} MB")
 # %% [markdown]
 # ## Shares by region
 #
-# The file knows its mechanism and its labels, so `estimate` needs neither. Groups of fewer than 20 reports
-# would be put together (`min_cell`).
+# The file knows its mechanism and its labels, so `estimate` needs neither. Groups of fewer than
+# 20 reports would be put together (`min_cell`).
 
 # %%
 result = tables.estimate(folder / "reports.parquet", by="region")
@@ -77,8 +78,8 @@ for group in result.groups:
 # %% [markdown]
 # ## Differences
 #
-# Groups of one survey draw from one deck, which ties their errors together; `differences` takes that into
-# account.
+# Groups of one survey draw from one deck, which ties their errors together; `differences` takes
+# that into account.
 
 # %%
 for first, second, gap in result.differences():

@@ -2,9 +2,9 @@
 # # A reader of the paper: check a claim, then go further
 #
 # Zheng et al. (PoPETs 2025) bound what colluders learn under joint randomized response (their
-# Theorem 2) and say that it beats plain randomized response for any number of colluders (Section 5.3.3).
-# This example enumerates a small survey exactly, finds the bound too small, and then follows the
-# accuracy claim to the point where it stops being true.
+# Theorem 2) and say that it beats plain randomized response for any number of colluders (Section
+# 5.3.3). This example enumerates a small survey exactly, finds the bound too small, and then
+# follows the accuracy claim to the point where it stops being true.
 
 # %%
 import itertools
@@ -17,9 +17,9 @@ import jrr
 # %% [markdown]
 # ## What colluders learn, by enumeration
 #
-# Six people, so there are only 20 balanced decks. The adversary sees the target's report and whether each
-# of M colluders told the truth. For every deck we know the chance of what it sees; the loss is the largest
-# log-ratio over everything that it may see.
+# Six people, so there are only 20 balanced decks. The adversary sees the target's report and
+# whether each of M colluders told the truth. For every deck we know the chance of what it sees;
+# the loss is the largest log-ratio over everything that it may see.
 
 # %%
 small = jrr.JRR(n=6, p=0.6, rho=-0.3)
@@ -54,13 +54,13 @@ for colluders in range(1, 6):
     print(f"{colluders:9}   {printed:.3f}   {losses[-1][1]:.3f}   {ours:.3f}")
 
 # %% [markdown]
-# For two to four colluders the printed bound is below the truth: it treats the pairing as still uniform
-# after the colluders have spoken. `epsilon("truths")` agrees with the enumeration.
+# For two to four colluders the printed bound is below the truth: it treats the pairing as still
+# uniform after the colluders have spoken. `epsilon("truths")` agrees with the enumeration.
 #
 # ## The variance, by simulation
 #
-# The paper's parameters for 10,000 people, ε = 0.1 and five colluders. `simulate` draws 20,000 whole
-# surveys, exactly in distribution, without touching anybody.
+# The paper's parameters for 10,000 people, ε = 0.1 and five colluders. `simulate` draws 20,000
+# whole surveys, exactly in distribution, without touching anybody.
 
 # %%
 n, epsilon, frequency = 10_000, 0.1, 0.1
@@ -76,9 +76,9 @@ print(f"plain RR: {rr_variance:,.0f}, so JRR has {formula / rr_variance:.2f} of 
 # %% [markdown]
 # ## Further: how many colluders are too many?
 #
-# Algorithm 1 keeps its printed guarantee by giving up accuracy. We look for the number of colluders at
-# which it becomes worse than no cards at all, and compare it with dealt randomized response (DRR) under the
-# stronger view `cards`.
+# Algorithm 1 keeps its printed guarantee by giving up accuracy. We look for the number of
+# colluders at which it becomes worse than no cards at all, and compare it with dealt randomized
+# response (DRR) under the stronger view `cards`.
 
 
 # %%
@@ -90,7 +90,9 @@ def ratio(mechanism: jrr.Mechanism) -> float:
 for colluders in (5, 50, 150, 500):
     paper = ratio(jrr.algorithm1(n, epsilon, colluders))
     dealt = ratio(jrr.plan(n, epsilon, colluders, mechanism="drr").mechanism)
-    print(f"{colluders:4} colluders: JRR by Algorithm 1 {paper:.3f}, DRR {dealt:.3f} of RR's variance")
+    print(
+        f"{colluders:4} colluders: JRR by Algorithm 1 {paper:.3f}, DRR {dealt:.3f} of RR's variance"
+    )
 
 first_loss = next(m for m in range(1, 500) if ratio(jrr.algorithm1(n, epsilon, m)) > 1)
 print(f"from {first_loss} colluders on, Algorithm 1 is worse than plain RR")

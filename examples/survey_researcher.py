@@ -2,8 +2,8 @@
 # # A survey researcher: one yes-or-no question
 #
 # You want to know how many of your respondents have done something they would not admit. You know
-# how many people will take part and how private their answers must be. This example goes from there
-# to the sentence that you put into your report.
+# how many people will take part and how private their answers must be. This example goes from
+# there to the sentence that you put into your report.
 
 # %%
 import numpy as np
@@ -14,8 +14,8 @@ import jrr
 # ## Plan
 #
 # 6,000 people will answer. Each should be protected with ε = 1 against you and against five other
-# respondents who tell you their cards. If the dealer conspires with you, ε must still be at most 3.
-# You expect between 5% and 30% to say yes.
+# respondents who tell you their cards. If the dealer conspires with you, ε must still be at most
+# 3. You expect between 5% and 30% to say yes.
 
 # %%
 plan = jrr.plan(n=6_000, epsilon=1.0, colluders=5, dealer_epsilon=3.0, frequency=(0.05, 0.30))
@@ -38,9 +38,10 @@ print(f"for ±2 points: {needed:,} people")
 # %% [markdown]
 # ## Ask
 #
-# The dealer hands out one card each. Every respondent's device turns the true answer and the card into
-# a report. You never see the first line of true answers; here we make them up, 14% yes. The seed makes
-# this page repeatable. A real survey leaves `rng` out and gets cryptographic randomness.
+# The dealer hands out one card each. Every respondent's device turns the true answer and the card
+# into a report. You never see the first line of true answers; here we make them up, 14% yes. The
+# seed makes this page repeatable. A real survey leaves `rng` out and gets cryptographic
+# randomness.
 
 # %%
 rng = jrr.SeededRandom(2026)
@@ -54,8 +55,8 @@ print("reports that say yes:", int(np.sum(reports)), "- most of them are noise")
 # %% [markdown]
 # ## Report
 #
-# The estimate takes the noise out. Its interval covers the people who answered: add the sampling error
-# of your survey if they stand for a larger population.
+# The estimate takes the noise out. Its interval covers the people who answered: add the sampling
+# error of your survey if they stand for a larger population.
 
 # %%
 estimate = mechanism.estimate(reports)

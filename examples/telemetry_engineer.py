@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A telemetry engineer: devices that report every day
 #
-# 8,000 devices report once a day which of four modes they are in. Several collectors count reports and
-# send their counts, not the reports, to one place that publishes a daily figure.
+# 8,000 devices report once a day which of four modes they are in. Several collectors count
+# reports and send their counts, not the reports, to one place that publishes a daily figure.
 
 # %%
 import json
@@ -20,8 +20,8 @@ print("shipped with the software:", shipped)
 # %% [markdown]
 # ## On a device
 #
-# A device knows the mechanism, its own mode and its own card of today. `respond_one` makes one report
-# without arrays. Send it once: keep the report, not the mode, until it is acknowledged.
+# A device knows the mechanism, its own mode and its own card of today. `respond_one` makes one
+# report without arrays. Send it once: keep the report, not the mode, until it is acknowledged.
 
 
 # %%
@@ -34,8 +34,8 @@ def report_of(mode: str, card: object, rng: jrr.SeededRandom) -> int:
 # %% [markdown]
 # ## On the collectors
 #
-# Every collector counts what reaches it and passes its tally on as JSON. All tallies of a day name the
-# same deck, because noise cancels within a deck.
+# Every collector counts what reaches it and passes its tally on as JSON. All tallies of a day
+# name the same deck, because noise cancels within a deck.
 
 
 # %%
@@ -52,9 +52,9 @@ def estimate_of(tallies: list[str]) -> jrr.Estimate:
 # %% [markdown]
 # ## Two days
 #
-# Cards are fresh every day: two reports from one card would expose a device whose mode changed. The ε of
-# the days add up, so decide beforehand how many days a device takes part. On the second day 2% more of
-# the devices are in the mode "fault".
+# Cards are fresh every day: two reports from one card would expose a device whose mode changed.
+# The ε of the days add up, so decide beforehand how many days a device takes part. On the second
+# day 2% more of the devices are in the mode "fault".
 
 # %%
 rng = jrr.SeededRandom(5)
@@ -77,7 +77,8 @@ for day, broken in faults.items():
 # %% [markdown]
 # ## Did it change?
 #
-# A difference of two days has an interval of its own. The decks of two days are dealt independently.
+# A difference of two days has an interval of its own. The decks of two days are dealt
+# independently.
 
 # %%
 change = jrr.difference(daily["tuesday"], daily["monday"], same_deck=False)

@@ -1,7 +1,7 @@
 """Draws how an answer and a plan pass through the rooms: `python docs/site/draw_rooms.py`.
 
-Rows are the layers of pyproject.toml, so that the pictures cannot show rooms that do not exist. Each
-picture has its own light background and is readable on light and on dark pages.
+Rows are the layers of pyproject.toml, so that the pictures cannot show rooms that do not exist.
+Each picture has its own light background and is readable on light and on dark pages.
 """
 
 import tomllib

@@ -70,7 +70,9 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
 
 
 def test_a_foreign_script_or_font_would_be_found() -> None:
-    page = '<script src="https://cdn.example/x.js"></script><link rel="stylesheet" href="//f.example">'
+    page = (
+        '<script src="https://cdn.example/x.js"></script><link rel="stylesheet" href="//f.example">'
+    )
     assert len(foreign(Loads(page).addresses)) == 2
 
 

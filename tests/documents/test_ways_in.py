@@ -64,7 +64,9 @@ def test_every_room_is_explained() -> None:
 
 
 def test_main_modules_of_each_room_exist() -> None:
-    rows = re.findall(r"^\| `(\w+)/` \|[^|]*\|([^|]*)\|", text("docs/architecture.md"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)/` \|[^|]*\|([^|]*)\|", text("docs/architecture.md"), re.MULTILINE
+    )
     for room, modules in rows:
         for module in re.findall(r"`([\w/]+(?:\.py|/))`", modules):
             places = [ROOT / "src" / "jrr" / room, ROOT / "src" / "jrr" / room / "dealer"]
@@ -85,4 +87,14 @@ def test_pre_commit_downloads_nothing() -> None:
     configuration = text(".pre-commit-config.yaml")
     assert set(re.findall(r"- repo: (.*)", configuration)) == {"local"}
     assert set(re.findall(r"language: (.*)", configuration)) == {"system"}
-    assert all(entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (.*)", configuration))
+    assert all(
+        entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (.*)", configuration)
+    )
+
+
+def test_what_the_fast_tests_leave_out_exists() -> None:
+    for name in script("tests/conftest.py").HEAVY:
+        path, *tests = name.split("::")
+        assert (ROOT / path).exists(), name
+        for test in tests:
+            assert re.search(rf"^ *(def|class) {test}\b", text(path), re.MULTILINE), name
