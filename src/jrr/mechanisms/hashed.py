@@ -356,7 +356,7 @@ def _calibrate(
     def p_at(noise: float) -> float:
         return 1 / g + (best - 1 / g) * (1 - noise)
 
-    made = calibrated(
+    inner = calibrated(
         lambda noise, lean: JRR(size, p_at(noise), k=g, s=lean),
         lambda noise: min(p_at(noise), 1 - p_at(noise)),
         (0.0, 1 - 2.0**-20),
@@ -366,5 +366,5 @@ def _calibrate(
         colluders,
         s,
     )
-    check_wish(s, made.s, made, dealer_epsilon)
-    return made
+    check_wish(s, inner.s, inner, dealer_epsilon)
+    return inner

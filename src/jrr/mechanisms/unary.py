@@ -99,8 +99,8 @@ class Unary(Mechanism):
             budget = checks.positive("epsilon", epsilon)
             if dealer_epsilon is not None:
                 checks.positive("dealer_epsilon", dealer_epsilon)
-            made = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
-            q, s = made.q, made.s
+            encoding = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+            q, s = encoding.q, encoding.s
         q = checks.real("q", q, "in (0, 1/2)", 0.0, 0.5, open_low=True, open_high=True)
         most = self._most_lean(q)
         lean = checks.real("s", s or 0.0, f"in 0..{most!r}", 0.0, most * (1 + 1e-12))
@@ -127,7 +127,7 @@ class Unary(Mechanism):
     ) -> "Unary":
         if s is not None:
             checks.real("s", s, "in 0..1/2", 0.0, 0.5)
-        made: Unary = calibrated(
+        encoding: Unary = calibrated(
             lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
             cls._most_lean,
             (2.0**-50, 0.5 - 2.0**-50),
@@ -137,8 +137,8 @@ class Unary(Mechanism):
             colluders,
             0.0 if coupling == "none" else s,
         )
-        check_wish(s, made.s, made, dealer_epsilon)
-        return made
+        check_wish(s, encoding.s, encoding, dealer_epsilon)
+        return encoding
 
     @classmethod
     def tuned(
