@@ -33,6 +33,7 @@ lint: .venv/.ready ## check style, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_structure.py
 
 bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -171,3 +171,17 @@ def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise refusal(argument, value, "one of " + ", ".join(map(repr, allowed)))
     return value
+
+
+def from_hex(argument: str, document: object, width: int) -> bytes:
+    """The bytes behind hexadecimal digits: lower-case, as there is one way to write them."""
+    allowed = f"{2 * width} lower-case hexadecimal digits"
+    if not isinstance(document, str) or len(document) != 2 * width:
+        raise refusal(argument, document, allowed)
+    try:
+        row = bytes.fromhex(document)
+    except ValueError:
+        raise refusal(argument, document, allowed) from None
+    if row.hex() != document:
+        raise refusal(argument, document, allowed)
+    return row

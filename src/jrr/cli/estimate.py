@@ -15,7 +15,7 @@ from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.rr import RR
 from jrr.planning.plans import DELTA
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
-from jrr.reporting.explain import OUTSIDE, brief, show_epsilon
+from jrr.reporting.explain import OUTSIDE, show_epsilon
 
 if TYPE_CHECKING:
     from jrr.tables import Header, Result
@@ -177,7 +177,7 @@ def _print(
     n, carded = result.estimate.n, result.n_carded
     about = f"{header.question}: " if header.question else ""
     kept = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
-    screen.print(f"{about}{n:,} reports{kept}, {brief(header.mechanism)}\n")
+    screen.print(f"{about}{n:,} reports{kept}, {header.mechanism.brief()}\n")
     screen.print(_shares(result.estimate, header.names, level, top))
     if "answered" in document:
         for name, share in document["answered"].items():

@@ -18,7 +18,8 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
-from jrr.reporting.explain import brief, show_epsilon
+from jrr.privacy.views import PlanView
+from jrr.reporting.explain import show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")
@@ -39,7 +40,7 @@ seed_option = click.option(
 def deal(
     out: Path,
     decks: int,
-    view: str,
+    view: PlanView,
     delta: float,
     seed: int | None,
     force: bool,
@@ -57,7 +58,7 @@ def deal(
     made = make_plan(**survey, view=view, delta=delta)
     if not made.mechanism.deals:
         raise ArgumentError(
-            f"mechanism must deal cards, but the best plan here is {brief(made.mechanism)}: "
+            f"mechanism must deal cards, but the best plan here is {made.mechanism.brief()}: "
             "perturb without cards"
         )
     from jrr import tables
@@ -83,7 +84,7 @@ def deal(
         print_json(document)
         return
     console().print(
-        f"{decks * made.request.n:,} cards in {out}: {brief(made.mechanism)}\n"
+        f"{decks * made.request.n:,} cards in {out}: {made.mechanism.brief()}\n"
         f"ε {show_epsilon(made.guarantees['cards'])} against the collector and "
         f"{made.request.colluders} colluders, {show_epsilon(made.guarantees['dealer'])} against "
         "dealer and collector together. Keep the file from the collector."
@@ -177,7 +178,7 @@ def perturb(
         )
         return
     screen = console()
-    screen.print(f"{target}: {brief(m)}")
+    screen.print(f"{target}: {m.brief()}")
     screen.print(
         f"ε {show_epsilon(guarantees['report'])} of one report alone, "
         f"{show_epsilon(guarantees['cards'])} against the collector and {header.colluders} "

@@ -16,7 +16,7 @@ from jrr._base.randomness import source
 from jrr.errors import JrrError
 from jrr.mechanisms import OLH, OUE, RR, SUE
 from jrr.mechanisms.base import Mechanism, Rng
-from jrr.planning.optimum import Request, least
+from jrr.mechanisms.request import Request, least
 from jrr.tables import seal as sealing
 from jrr.tables.columns import CARDED, RESERVED, cards_from_arrow, report_fields, reports_to_arrow
 from jrr.tables.deal import spent_mark
