@@ -50,7 +50,19 @@ _PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorde
 class Unary(Mechanism):
     """What SUE and OUE share; they differ in how p follows from q.
 
-    Give `epsilon` (with a coupling: in the view `cards`, with so many colluders) or `q`.
+    Args:
+        k: possible values; a report has a bit for each.
+        epsilon: the privacy loss; with a coupling in the view `cards`, with so many colluders.
+        coupling: "none", "joint" or "dealt": whether cards are dealt, and how they lean bits.
+        n: contributors per deck, where there are cards.
+        colluders: how many show their cards to the adversary that epsilon is kept against.
+        s: how far a card leans a bit; chosen for accuracy unless given.
+        q: the probability that a bit 0 is reported as 1, instead of epsilon.
+        dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
+
+    Example:
+        >>> OUE(64, epsilon=1.0).p
+        0.5
     """
 
     k: int  # size of the domain
