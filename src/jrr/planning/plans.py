@@ -10,6 +10,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.guarantees import guarantees
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
@@ -26,7 +27,6 @@ from jrr.planning.optimum import (
     least,
 )
 from jrr.privacy.informed import Losses, everything, loss_distribution
-from jrr.privacy.loss import VIEWS
 
 DELTA = 1e-6  # of the view "everything", unless told otherwise
 FREQUENCIES = (0.0, 0.01, 0.1, 0.25, 0.5)  # where comparisons are shown
@@ -279,12 +279,6 @@ def required_epsilon(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
-    """View -> ε for every view that has a meaning for the mechanism."""
-    paper = isinstance(mechanism, JRR) and mechanism.k == 2
-    return {view: mechanism.epsilon(view, colluders) for view in VIEWS if view != "paper" or paper}
 
 
 _best_everything = lru_cache(maxsize=64)(best_everything)  # it takes seconds
