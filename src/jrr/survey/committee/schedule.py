@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from math import comb
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 MOST_PASSES = 2_000
 
@@ -27,7 +27,7 @@ def groups(parties: int, threshold: int) -> list[tuple[int, ...]]:
     best = min(allowed, key=lambda clubs: sum(comb(len(club), threshold + 1) for club in clubs))
     found = [group for club in best for group in combinations(club, threshold + 1)]
     if len(found) > MOST_PASSES:
-        raise JrrError(
+        raise ArgumentError(
             f"threshold must be such that {MOST_PASSES} permutations are enough, got "
             f"threshold={threshold} of {parties} parties, which takes {len(found)}"
         )
