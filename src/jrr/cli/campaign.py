@@ -1,7 +1,6 @@
 """`jrr campaign`: create, open, close, show and export campaigns."""
 
 import sys
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,24 +222,11 @@ def show(level: float, round_number: int, by: str | None, as_json: bool, **optio
 @json_option
 def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
     """Write all reports as a report file, for `jrr estimate`."""
-    if out.suffix not in (".parquet", ".csv"):
-        raise checks.refusal("out", str(out), "a name that ends in .parquet or .csv")
-    if out.exists() and not force:
-        raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
-    operator = operator_of(**options)
-    operator.campaign.check_round(round_number)
-    data = operator.export("parquet", round_number)
-    written = {"reports": str(out)}
-    if out.suffix == ".parquet":
-        write_whole_bytes(out, data)
-    else:
-        from jrr import tables
+    from jrr.client.export import check_export_file, export_reports
 
-        with tempfile.TemporaryDirectory() as folder:
-            whole = Path(folder) / "reports.parquet"
-            whole.write_bytes(data)
-            tables.convert(whole, out, force=force)
-        written["header"] = f"{out}.json"
+    check_export_file(out, force)  # before anybody is asked for a token
+    operator = operator_of(**options)
+    written = export_reports(operator, out, round_number=round_number, force=force)
     if as_json:
         print_json(written)
     else:

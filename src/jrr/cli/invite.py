@@ -34,7 +34,7 @@ def invite(
         say(as_json, {"invitations": len(told), "file": str(source)})
     elif count is not None and source is None:
         again = ["jrr", "invite", str(options["file"]), "--from"]
-        made = make_invitations(operator, count, out, again)
-        say(as_json, {"invitations": len(made), "file": str(out)})
+        fresh = make_invitations(operator, count, out, again)
+        say(as_json, {"invitations": len(fresh), "file": str(out)})
     else:
         raise ArgumentError("exactly one of --count and --from must be given")

@@ -92,17 +92,17 @@ def say_servers(as_json: bool, campaign: "Campaign", facts: dict[str, Any]) -> N
         return
     screen = console()
     screen.print(f"Campaign {campaign.hash}: {campaign.question}")
-    for server, found in facts.items():
-        screen.print(f"{server}: {in_words(campaign, found)}")
+    for server, reply in facts.items():
+        screen.print(f"{server}: {in_words(campaign, reply)}")
 
 
-def in_words(campaign: "Campaign", found: dict[str, Any] | str) -> str:
+def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
     """A server's state, and the counts that there are."""
-    if isinstance(found, str):
-        return _state(campaign, found)
-    parts = [_state(campaign, found["state"])]
+    if isinstance(reply, str):
+        return _state(campaign, reply)
+    parts = [_state(campaign, reply["state"])]
     for name, (one, many) in _COUNTED.items():
-        count = found.get(name)
+        count = reply.get(name)
         if count is not None:
             parts.append(counted(count, one, many))
     return ", ".join(parts)

@@ -203,17 +203,17 @@ def read_answer(campaign: Campaign, answer: str | int) -> int:
     return campaign.labels.index(checks.one_of("answer", answer, campaign.labels))
 
 
-def read_attributes(campaign: Campaign, given: Mapping[str, str]) -> dict[str, str]:
+def read_attributes(campaign: Campaign, attributes: Mapping[str, str]) -> dict[str, str]:
     """The public attributes, of which none may be missing.
 
     Raises:
         ArgumentError: One that the campaign declares was not given; the message names it.
     """
     for name, values in campaign.covariates.items():
-        if name not in given:
+        if name not in attributes:
             example = f"--covariate {shlex.quote(name)}={shlex.quote(values[0])}"
             raise ArgumentError(
                 f"covariate {name} must be given, as {example}: one of "
                 f"{messages.known_values(campaign, name)}"
             )
-    return dict(given)
+    return dict(attributes)

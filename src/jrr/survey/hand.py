@@ -67,7 +67,7 @@ def fetch_hand(
     key = cards.card_key(device or secret, campaign.hash)
     try:
         held = tuple(
-            _combined_card(campaign, key, number, mechanism, replies)
+            _combined_card(campaign, replies, number, key=key, mechanism=mechanism)
             for number in range(campaign.rounds)
         )
     except Abort as abort:
@@ -118,27 +118,28 @@ def dealer_names(campaign: Campaign, secret: bytes) -> list[bytes]:
     return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
 
 
-def _dealt_cards(campaign: Campaign, mechanism: Mechanism, given: object) -> tuple[Any, ...]:
+def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) -> tuple[Any, ...]:
     """A dealer's cards, one per round."""
-    if not isinstance(given, list) or len(given) != campaign.rounds:
+    if not isinstance(documents, list) or len(documents) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
-    return tuple(card_from_json(mechanism, card) for card in given)
+    return tuple(card_from_json(mechanism, card) for card in documents)
 
 
 def _combined_card(
     campaign: Campaign,
-    key: X25519PrivateKey,
-    round_number: int,
-    mechanism: Mechanism,
     replies: list[dict[str, Any]],
+    round_number: int,
+    *,
+    key: X25519PrivateKey,
+    mechanism: Mechanism,
 ) -> int:
     """The card from the shares of all parties, who must tell the same story."""
     records, envelopes = [], []
     for document in replies:
         try:
-            given = document["rounds"][round_number]
-            records.append(cards.Record.from_document(given["record"]))
-            envelopes.append(cards.Envelope.from_document(given["envelope"]))
+            share = document["rounds"][round_number]
+            records.append(cards.Record.from_document(share["record"]))
+            envelopes.append(cards.Envelope.from_document(share["envelope"]))
         except (KeyError, IndexError, TypeError):
             raise Abort("a party must give one record and one envelope per round") from None
     record = records[0]

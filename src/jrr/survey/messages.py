@@ -102,15 +102,15 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
     )
 
 
-def check_covariates(campaign: Campaign, given: object) -> str:
+def check_covariates(campaign: Campaign, covariates: object) -> str:
     """Exactly the covariates that the campaign declares, each with a declared value."""
-    if not isinstance(given, Mapping) or set(given) != set(campaign.covariates):
+    if not isinstance(covariates, Mapping) or set(covariates) != set(campaign.covariates):
         declared = ", ".join(sorted(campaign.covariates)) or "none"
         raise ArgumentError(f"covariates must be exactly those of the campaign: {declared:.200}")
-    for name, value in given.items():
+    for name, value in covariates.items():
         if value not in campaign.covariates[name]:
             raise ArgumentError(f"covariate {name} must be one of {known_values(campaign, name)}")
-    return canonical_json(dict(given)).decode()
+    return canonical_json(dict(covariates)).decode()
 
 
 def known_values(campaign: Campaign, name: str) -> str:

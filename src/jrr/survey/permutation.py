@@ -74,8 +74,8 @@ class Permutation:
         wanted = checks.symbols("positions", positions, self.size)
         column = _check_column(column)
         if self._shuffles:
-            found: Positions = self._shuffle(column)[wanted]
-            return found
+            images: Positions = self._shuffle(column)[wanted]
+            return images
         return self._walk(wanted, np.full(len(wanted), column, np.uint64))
 
     def across(self, position: int, columns: int) -> Positions:

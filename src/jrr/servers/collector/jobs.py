@@ -45,11 +45,11 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.REPORT_AGAIN, held)
-        given = read_report(held.campaign, held.mechanism, body)
-        self.check_invited(store, held, given.name, given.round)
-        kept = store.report(name, given.name)
+        report = read_report(held.campaign, held.mechanism, body)
+        self.check_invited(store, held, report.name, report.round)
+        kept = store.report(name, report.name)
         if kept is not None:
-            if kept != given:
+            if kept != report:
                 raise Problem(409, "conflict", "another report was received under this pseudonym")
             return False
         # A repeat is answered also after the end: its sender may not have heard the first answer.
@@ -57,7 +57,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         check_times(held.campaign, self.clock())
         if held.arrivals >= held.campaign.capacity * held.campaign.rounds:
             raise Problem(409, "full", "the campaign has all the reports it can take")
-        store.add_report(name, given)
+        store.add_report(name, report)
         store.count_arrival(held)
         return True
 

@@ -95,16 +95,16 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             covariates=row.covariates,
         )
 
-    def add_report(self, name: str, given: StoredReport) -> None:
+    def add_report(self, name: str, report: StoredReport) -> None:
         """Keep a report."""
         self.connection.execute(
             insert(self.reports).values(
                 campaign=name,
-                pseudonym=given.name,
-                round=given.round,
-                carded=given.carded,
-                report=given.report,
-                covariates=given.covariates,
+                pseudonym=report.name,
+                round=report.round,
+                carded=report.carded,
+                report=report.report,
+                covariates=report.covariates,
             )
         )
 

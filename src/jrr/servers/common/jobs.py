@@ -74,7 +74,7 @@ class CampaignJobs(ABC, Generic[S]):
         store.add_campaign(campaign, **self.new_columns(campaign))
         return True
 
-    def invite(self, connection: Connection, name: str, given: InvitationList) -> int:
+    def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
         """Accept more pseudonyms; how many there are in all."""
         store = self.store(connection)
         held = store.find(name, lock=True)
@@ -82,9 +82,9 @@ class CampaignJobs(ABC, Generic[S]):
         if not held.campaign.invitations:
             raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
         each = held.campaign.rounds if self.name_per_round else 1
-        more = {"round": given.round} if self.name_per_round else {}
+        more = {"round": invitations.round} if self.name_per_round else {}
         with connection.begin_nested() as attempt:  # other jobs share this transaction
-            store.add_invited(name, given.hashes, **more)
+            store.add_invited(name, invitations.hashes, **more)
             total = store.count(store.invited, name)
             full = total > held.campaign.capacity * each
             if full:

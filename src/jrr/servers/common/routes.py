@@ -47,8 +47,8 @@ def role_app(
     @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
     async def invite(name: Name, request: Request) -> dict[str, Any]:
         """Accept more pseudonyms."""
-        given = read_invitation_list(await request.body(), jobs.name_per_round)
-        return {"invited": await writer.run(jobs.invite, name, given)}
+        invitations = read_invitation_list(await request.body(), jobs.name_per_round)
+        return {"invited": await writer.run(jobs.invite, name, invitations)}
 
     return app
 

@@ -29,16 +29,16 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the next deal; again changes nothing."""
-        given = read_body(await request.body(), "pseudonym", optional=("device",))
-        new = await writer.run(jobs.enrol, name, name_hash(given), device_of(given))
+        fields = read_body(await request.body(), "pseudonym", optional=("device",))
+        new = await writer.run(jobs.enrol, name, name_hash(fields), device_of(fields))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards, one per round; the same ones however often one asks."""
-        given = read_body(await request.body(), "pseudonym", optional=("device",))
-        return await writer.run(jobs.cards, name, name_hash(given), device_of(given))
+        fields = read_body(await request.body(), "pseudonym", optional=("device",))
+        return await writer.run(jobs.cards, name, name_hash(fields), device_of(fields))
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:

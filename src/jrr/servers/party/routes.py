@@ -31,8 +31,8 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=body_schema(pseudonym=HEX, key=HEX))
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the deal with the key that one's shares are to be sealed to."""
-        given = read_body(await request.body(), "pseudonym", "key")
-        new = await writer.run(jobs.enrol, name, name_hash(given), key_of(given))
+        fields = read_body(await request.body(), "pseudonym", "key")
+        new = await writer.run(jobs.enrol, name, name_hash(fields), key_of(fields))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 

@@ -206,14 +206,14 @@ async def exchange(
     exact: False where messages may be shorter.
     """
     others = [party for party in range(channel.parties) if party != channel.me]
-    found = await together(
+    messages = await together(
         [channel.send(party, kind, payload) for party in others],
         [channel.receive(party, kind, size) for party in others],
     )
-    for party, message in zip(others, found, strict=True):
+    for party, message in zip(others, messages, strict=True):
         _whole(message, size if exact else len(message), party)
-    found.insert(channel.me, payload)
-    return found
+    messages.insert(channel.me, payload)
+    return messages
 
 
 def _whole(message: bytes, size: int, party: int) -> bytes:

@@ -263,8 +263,8 @@ async def _call(
 
 def _party_of(writer: asyncio.StreamWriter, peers: list[Peer]) -> int | None:
     shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    found = hashlib.sha256(shown or b"").digest()
-    return next((n for n, peer in enumerate(peers) if peer.fingerprint == found), None)
+    fingerprint = hashlib.sha256(shown or b"").digest()
+    return next((n for n, peer in enumerate(peers) if peer.fingerprint == fingerprint), None)
 
 
 def _context(identity: Identity, peers: list[Peer], server: bool) -> ssl.SSLContext:
