@@ -28,7 +28,7 @@ from jrr.survey.committee import cards
 from jrr.survey.committee.cards import Place, deck_of, seal_shares
 from jrr.survey.committee.dealing import deal
 from jrr.survey.committee.field import Vector
-from jrr.survey.committee.link import Identity, Link, Peer, meet
+from jrr.survey.committee.link import Identity, Link, Meeting, Peer, meet
 from jrr.survey.committee.merkle import Tree
 
 PARTIES, THRESHOLD = 3, 1
@@ -116,7 +116,9 @@ def party(wish: dict[str, Any]) -> dict[str, Any]:
 
     async def body(link: Link) -> None:
         wall, start = time.perf_counter(), time.process_time()
-        dealt = await deal(link, deck, THRESHOLD, link.session, commit_to)
+        dealt = await deal(
+            link, deck, threshold=THRESHOLD, session=link.session, commit_to=commit_to
+        )
         spent = time.process_time() - start
         facts["wall_seconds"] = time.perf_counter() - wall
         facts["shuffling_seconds"] = spent - facts["sealing_seconds"]
@@ -124,7 +126,15 @@ def party(wish: dict[str, Any]) -> dict[str, Any]:
         facts["record"] = dealt.record.hex()
 
     peers = [Peer(**one) for one in wish["peers"]]
-    asyncio.run(meet(wish["me"], peers, Identity(*wish["files"]), bytes(32), 600.0, 60.0, body))
+    meeting = Meeting(
+        me=wish["me"],
+        peers=peers,
+        identity=Identity(*wish["files"]),
+        agreement=bytes(32),
+        patience=600.0,
+        join=60.0,
+    )
+    asyncio.run(meet(meeting, body))
     facts["peak_bytes"] = memory.peak()
     facts["bare_seal_seconds"] = _bare_seals(keys, wish["me"]) if keys else 0.0
     return facts

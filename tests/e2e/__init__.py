@@ -17,16 +17,18 @@ from urllib.parse import urlsplit
 import aiohttp
 import numpy as np
 
-from jrr.client.contributor import Admin
 from jrr.client.fleet import drive_all
+from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.estimation.tally import Tally
 from jrr.mechanisms import Mechanism, wire
 from jrr.research.processes import Running
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Conversation, Limits, Receipt, Save
+from jrr.survey.contributor import Conversation, Limits, Receipt
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
+from jrr.survey.steps import Save
 
 PROBLEM = "application/problem+json"
 LIMITS = Limits(cards=700.0, patience=5.0)
@@ -67,7 +69,7 @@ class Pair:
             "question": "Do you?",
             "labels": tuple(f"answer {value}" for value in range(mechanism.k)),
             "mechanism": mechanism,
-            "dealer": {"kind": "server", "url": self.dealer.url} if deals else {"kind": "none"},
+            "dealer": DealerServer(self.dealer.url) if deals else NoDealer(),
             "collector": self.collector.url,
             "capacity": mechanism.moments.deck or 1_000,
             "min_cell": 5,
@@ -76,7 +78,7 @@ class Pair:
 
     def operator(self, campaign: Campaign) -> Operator:
         """Of both servers, by the addresses that the campaign names."""
-        dealer = Admin(campaign.dealer["url"], self.dealer.token) if campaign.deals else None
+        dealer = Admin(campaign.dealers[0], self.dealer.token) if campaign.deals else None
         return Operator(campaign, dealer, self.collector.admin)
 
     def begin(self, campaign: Campaign, people: int) -> tuple[Operator, list[bytes]]:
@@ -131,8 +133,8 @@ def answer_all(
                         secret,
                         int(given[at]),
                         limits,
-                        None if covariates is None else covariates[at],
-                        round_number,
+                        covariates=None if covariates is None else covariates[at],
+                        round_number=round_number,
                     ),
                     sent,
                 )
@@ -187,12 +189,12 @@ def report_body(
     """A report as a client writes it, here and there changed."""
     document = json.loads(
         messages.report_request(
-            pseudonym(secret, campaign.hash, collector_role(round_number)),
-            round_number,
-            carded,
-            campaign.mechanism,
-            value,
-            {},
+            pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
+            round_number=round_number,
+            carded=carded,
+            mechanism=campaign.mechanism,
+            report=value,
+            covariates={},
         )
     )
     return json.dumps(document | changes).encode()

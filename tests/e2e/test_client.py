@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from jrr import DRR, RR
-from jrr.client.contributor import Contributor, Http
+from jrr.client.contributor import Contributor
+from jrr.client.http import Http
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import DEALER, invitation_secret, new_invitation, pseudonym
 from tests.e2e import (
     Pair,
@@ -156,7 +158,7 @@ def lying_dealer(pair: Pair, say: Callable[[Campaign], Say], tmp_path: Path, **m
         return say(box[0])(method, path, body)
 
     with pretender(reply) as url:
-        campaign = pair.campaign(MECHANISM, dealer={"kind": "server", "url": url}, **more)
+        campaign = pair.campaign(MECHANISM, dealer=DealerServer(url), **more)
         box.append(campaign)
         operator = Operator(campaign, None, pair.collector.admin)
         operator.install()
@@ -272,7 +274,12 @@ def test_a_document_that_promises_more_than_holds(tmp_path: Path) -> None:
     box: list[bytes] = []
     with pretender(lambda method, path, body: http_reply(200, box[0])) as url:
         honest = Campaign(
-            "Do you?", ("no", "yes"), MECHANISM, {"kind": "server", "url": DEAF}, url, capacity=20
+            question="Do you?",
+            labels=("no", "yes"),
+            mechanism=MECHANISM,
+            dealer=DealerServer(DEAF),
+            collector=url,
+            capacity=20,
         )
         document = json.loads(honest.to_bytes())
         document["guarantees"]["cards"] = 0.01
@@ -424,7 +431,7 @@ def behind_proxies(pair: Pair) -> Iterator[tuple[dict[str, Recorder], dict[str, 
         proxy(pair.dealer.url, seen["dealer"]) as dealer,
         proxy(pair.collector.url, seen["collector"]) as collector,
     ):
-        yield seen, {"dealer": {"kind": "server", "url": dealer}, "collector": collector}
+        yield seen, {"dealer": DealerServer(dealer), "collector": collector}
 
 
 def bodies(seen: Recorder) -> list[bytes]:

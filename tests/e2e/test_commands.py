@@ -19,8 +19,8 @@ import pytest
 
 from jrr import DRR
 from jrr.cli.app import run
-from jrr.client.contributor import Admin
-from jrr.errors import JrrError
+from jrr.client.http import Admin
+from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
 from jrr.survey.campaign import Campaign
 from tests.e2e import Pair, read_rows
@@ -181,11 +181,11 @@ def refused(
         if name.startswith("JRR_"):
             monkeypatch.delenv(name)
 
-    def do(*arguments: str, **environment: str) -> str:
+    def do(*arguments: str, code: int = ArgumentError.exit_code, **environment: str) -> str:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in environment.items():
                 patch.setenv(name, value)
-            assert run(arguments) == 2
+            assert run(arguments) == code
         captured = capsys.readouterr()
         assert captured.out == ""
         assert captured.err.startswith("jrr: error: ")
@@ -217,10 +217,12 @@ def test_refusals_of_operators_are_one_line(
     assert "does not exist yet" in refused(*create, *dealer)
     show = ("campaign", "show", "campaign.json", "--json")
     assert "tokens must be given" in refused(*show)
-    assert "401" in refused(*show, JRR_COLLECTOR_TOKEN="wrong")
-    assert "404" in refused(*show, JRR_COLLECTOR_TOKEN=pair.collector.token)
+    no = ProtocolError.exit_code
+    assert "401" in refused(*show, code=no, JRR_COLLECTOR_TOKEN="wrong")
+    assert "404" in refused(*show, code=no, JRR_COLLECTOR_TOKEN=pair.collector.token)
     (tmp_path / "campaign.json").write_text("{}")
-    assert "campaign" in refused(*show, JRR_COLLECTOR_TOKEN=pair.collector.token)
+    damaged = DamagedError.exit_code
+    assert "campaign" in refused(*show, code=damaged, JRR_COLLECTOR_TOKEN=pair.collector.token)
 
 
 def test_a_contributors_refusals_are_one_line(
@@ -233,13 +235,14 @@ def test_a_contributors_refusals_are_one_line(
     given = tmp_path / "answer"
     given.write_text("MyVerySecretAnswer\n")
     base = ("contribute", link, "--state", str(state), "--answer-from", str(given), "--json")
-    assert "more than your limit" in refused(*base, "--limit", "0.1", "--invitation", "a" * 32)
+    over = refused(*base, "--limit", "0.1", "--invitation", "a" * 32, code=ProtocolError.exit_code)
+    assert "more than your limit" in over
     assert "answer must be" in refused(*base, "--limit", "9", "--invitation", "a" * 32)
     given.write_text("answer 1\n")
     assert "32 letters" in refused(*base, "--limit", "9", "--invitation", "a")
     dead = ("contribute", f"http://127.0.0.1:9/v1/campaigns/{campaign.hash}", "--limit", "9")
     more = ("--patience", "0.3", "--state", str(state), "--invitation", "a" * 32)
-    assert "did not answer" in refused(*dead, *more)
+    assert "did not answer" in refused(*dead, *more, code=UnreachableError.exit_code)
     assert list(state.glob("*.report")) == []
 
 

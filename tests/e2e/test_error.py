@@ -34,7 +34,16 @@ def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             assert isinstance(card, int)
             report = MECHANISM.respond_one(int(at < YES), card, source)
             name = pseudonym(secret, campaign.hash, collector_role(number))
-            bodies.append(messages.report_request(name, number, True, MECHANISM, report, {}))
+            bodies.append(
+                messages.report_request(
+                    pseudonym=name,
+                    round_number=number,
+                    carded=True,
+                    mechanism=MECHANISM,
+                    report=report,
+                    covariates={},
+                )
+            )
     replies = ask_many(sqlite_pair.collector.url, path_of(campaign, "reports"), bodies)
     assert {reply.status for reply in replies} == {201}
     operator.close()

@@ -21,12 +21,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from jrr import DRR, RR
-from jrr.client.contributor import Admin, Contributor
+from jrr.client.contributor import Contributor
+from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
 from jrr.research.processes import Running, running, stop
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import Limits
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
 from tests.e2e import (
     Pair,
@@ -70,13 +72,11 @@ def installed(server: Running, campaign: Campaign, people: int) -> list[bytes]:
 def alone(mechanism: DRR | RR, **urls: str) -> Campaign:
     deals = mechanism.moments.deck is not None
     return Campaign(
-        "Do you?",
-        ("no", "yes"),
-        mechanism,
-        {"kind": "server", "url": urls.get("dealer", "http://127.0.0.1:9")}
-        if deals
-        else {"kind": "none"},
-        urls.get("collector", "http://127.0.0.1:9"),
+        question="Do you?",
+        labels=("no", "yes"),
+        mechanism=mechanism,
+        dealer=DealerServer(urls.get("dealer", "http://127.0.0.1:9")) if deals else NoDealer(),
+        collector=urls.get("collector", "http://127.0.0.1:9"),
         capacity=mechanism.moments.deck or 10_000,
     )
 

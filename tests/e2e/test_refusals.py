@@ -17,6 +17,7 @@ from jrr.client.operator import Operator
 from jrr.errors import JrrError
 from jrr.research.processes import running
 from jrr.survey.campaign import Campaign, hash_of
+from jrr.survey.dealer_kinds import NoDealer
 from jrr.survey.identity import DEALER, collector_role, hashed, pseudonym
 from tests.e2e import (
     PROBLEM,
@@ -907,7 +908,12 @@ def test_a_database_user_without_special_rights_can_close(
     assert own != database
     with running("collector", tmp_path, own) as server:
         campaign = Campaign(
-            "Do you?", ("no", "yes"), RR(2, 1.0), {"kind": "none"}, server.url, capacity=5
+            question="Do you?",
+            labels=("no", "yes"),
+            mechanism=RR(2, 1.0),
+            dealer=NoDealer(),
+            collector=server.url,
+            capacity=5,
         )
         operator = Operator(campaign, None, server.admin)
         operator.install()

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism, tables
-from jrr.client.contributor import Admin
+from jrr.client.http import Admin
 from jrr.client.operator import Operator
 from jrr.errors import JrrError
 from jrr.mechanisms.unary import Unary
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import Limits
+from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret, new_invitation
 from tests.e2e import (
     Pair,
@@ -214,7 +215,7 @@ def test_whoever_comes_after_the_last_card_answers_without_one(pair: Pair, tmp_p
 
 
 def test_without_a_dealer_that_answers_people_answer_without_a_card_in_time(pair: Pair) -> None:
-    nowhere = {"kind": "server", "url": "http://127.0.0.1:9"}
+    nowhere = DealerServer("http://127.0.0.1:9")
     campaign = pair.campaign(DRR(20, truth=0.5, own=0.1), dealer=nowhere)
     operator = Operator(campaign, None, pair.collector.admin)
     operator.install()

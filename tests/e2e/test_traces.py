@@ -16,11 +16,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from scipy import stats
 
 from jrr import DRR, OUE
-from jrr.client.contributor import Admin, Contributor
+from jrr.client.contributor import Contributor
+from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import DEALER, collector_role, hashed, invitation_secret, pseudonym
 from tests.e2e import (
     Pair,
@@ -88,11 +90,11 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         }
         urls = {role: stack.enter_context(proxy(servers[role].url, seen[role])) for role in folders}
         campaign = Campaign(
-            "Which one?",
-            LABELS,
-            OUE(K, q=0.25, s=0.2, coupling="dealt", n=PEOPLE),
-            {"kind": "server", "url": urls["dealer"]},
-            urls["collector"],
+            question="Which one?",
+            labels=LABELS,
+            mechanism=OUE(K, q=0.25, s=0.2, coupling="dealt", n=PEOPLE),
+            dealer=DealerServer(urls["dealer"]),
+            collector=urls["collector"],
             capacity=PEOPLE,
         )
         operator = Operator(
@@ -389,11 +391,11 @@ def test_after_closing_nothing_that_is_left_opens_a_card(
     wrapped_key = "SELECT campaign, wrapped_key FROM campaigns"
     with running("dealer", folder, database) as server:
         campaign = Campaign(
-            "Do you?",
-            ("no", "yes"),
-            DRR(20, truth=0.5, own=0.1),
-            {"kind": "server", "url": server.url},
-            "http://127.0.0.1:9",
+            question="Do you?",
+            labels=("no", "yes"),
+            mechanism=DRR(20, truth=0.5, own=0.1),
+            dealer=DealerServer(server.url),
+            collector="http://127.0.0.1:9",
             capacity=20,
         )
         operator = Operator(campaign, server.admin)

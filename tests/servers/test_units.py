@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from jrr.client.contributor import Admin, Http
+from jrr.client.http import Admin, Http
 from jrr.errors import JrrError, MissingExtraError
 from jrr.research import embedded, processes
 from jrr.servers.common.batch import MOST, Writer
@@ -246,7 +246,7 @@ def test_an_operators_client_says_when_nobody_is_there() -> None:
     admin = Admin("http://127.0.0.1:9", "token")
     with pytest.raises(JrrError, match="cannot be reached"):
         admin.get("/x")
-    assert Http(timeout=1.0).request("GET", "http://127.0.0.1:9/", None, 10).status == 0
+    assert Http(timeout=1.0).request("GET", "http://127.0.0.1:9/", most=10).status == 0
 
 
 def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:

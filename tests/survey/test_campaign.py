@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism
 from jrr.errors import JrrError
 from jrr.planning.plans import plan
-from jrr.survey.campaign import MOST, Campaign, check_address, hash_of, read_campaign
+from jrr.survey.addresses import check_address
+from jrr.survey.campaign import MOST, Campaign, hash_of, read_campaign
 from jrr.survey.creation import campaign_from, more_people, plan_for, planned_for
+from jrr.survey.dealer_kinds import DealerServer, NoDealer, read_dealer
 
 DEALER, COLLECTOR = "https://dealer.example", "https://collector.example:8443/here"
 
@@ -25,10 +27,12 @@ def campaign(mechanism: Mechanism | None = None, **more: Any) -> Campaign:
         "question": "Do you?",
         "labels": tuple(f"answer {value}" for value in range(asked.k)),
         "mechanism": asked,
-        "dealer": {"kind": "server", "url": DEALER} if deals else {"kind": "none"},
+        "dealer": DealerServer(DEALER) if deals else NoDealer(),
         "collector": COLLECTOR,
         "colluders": 2 if deals else 0,
     }
+    if isinstance(more.get("dealer"), dict):  # as it stands in a document
+        more["dealer"] = read_dealer(more["dealer"])
     return Campaign(**(settings | more))
 
 
@@ -367,7 +371,12 @@ def test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to(family: str, 
             people, "enrol", 1.0, colluders=2, k=k, dealer_epsilon=3.0, mechanism=family
         )
         document = campaign_from(
-            made, "Q?", [f"answer {value}" for value in range(k)], COLLECTOR, DEALER, "enrol"
+            made,
+            question="Q?",
+            labels=[f"answer {value}" for value in range(k)],
+            collector=COLLECTOR,
+            dealer=DealerServer(DEALER),
+            dealing="enrol",
         )
         for n in range(people, people + 25):
             dealt = document.for_people(n)
@@ -420,16 +429,18 @@ def test_what_never_has_cards_has_none_for_more_people() -> None:
 
 def test_a_campaign_from_a_plan() -> None:
     made = plan(100, 1.0, 5, dealer_epsilon=3.0, mechanism="drr")
-    document = campaign_from(made, "Q?", ["no", "yes"], COLLECTOR, DEALER)
+    asked: dict[str, Any] = {"question": "Q?", "labels": ["no", "yes"], "collector": COLLECTOR}
+    server = DealerServer(DEALER)
+    document = campaign_from(made, **asked, dealer=server)
     assert document.mechanism == made.mechanism
     assert dict(document.promised or {}) == dict(made.guarantees)
     assert (document.capacity, document.colluders) == (100, 5)
     with pytest.raises(JrrError, match="dealer must be an address"):
-        campaign_from(made, "Q?", ["no", "yes"], COLLECTOR)
+        campaign_from(made, **asked)
     with pytest.raises(JrrError, match="2 labels"):
-        campaign_from(made, "Q?", ["no"], COLLECTOR, DEALER)
-    plain = campaign_from(plan(100, 1.0, 5, mechanism="rr"), "Q?", ["no", "yes"], COLLECTOR, DEALER)
-    assert plain.dealer == {"kind": "none"}
+        campaign_from(made, **(asked | {"labels": ["no"]}), dealer=server)
+    plain = campaign_from(plan(100, 1.0, 5, mechanism="rr"), **asked, dealer=server)
+    assert plain.dealer == NoDealer()
     assert plain.colluders == 0
 
 

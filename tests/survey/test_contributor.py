@@ -15,8 +15,10 @@ from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Call, Limits, Receipt, Reply, Save, Step, Wait
+from jrr.survey.contributor import Limits, Receipt
 from jrr.survey.dealer import Dealer
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
+from jrr.survey.documents import read_body
 from jrr.survey.identity import (
     DEALER,
     accepted,
@@ -26,6 +28,7 @@ from jrr.survey.identity import (
     new_invitation,
     pseudonym,
 )
+from jrr.survey.steps import Call, Reply, Save, Step, Wait
 from tests.statistics_rules import P_VALUE, accepts_only, chi_square, skewed
 
 SECRET = bytes(range(20))
@@ -42,7 +45,7 @@ def campaign(mechanism: Mechanism | None = None, **more: Any) -> Campaign:
         "question": "Do you?",
         "labels": tuple(f"answer {value}" for value in range(asked.k)),
         "mechanism": asked,
-        "dealer": {"kind": "server", "url": DEALING} if deals else {"kind": "none"},
+        "dealer": DealerServer(DEALING) if deals else NoDealer(),
         "collector": COLLECTING,
     }
     return Campaign(**(settings | more))
@@ -290,8 +293,8 @@ def test_nothing_is_asked_of_anybody_before_the_arguments_are_right() -> None:
             SECRET,
             value,  # type: ignore[arg-type]
             limits,
-            covariates,
-            number,
+            covariates=covariates,
+            round_number=number,
         )
         error, seen = talk(steps, servers(asked))
         assert isinstance(error, JrrError)
@@ -493,7 +496,7 @@ def test_a_server_is_told_sorted_hashes() -> None:
 @given(st.binary(max_size=300))
 def test_parsing_any_bytes_gives_an_object_or_a_refusal(body: bytes) -> None:
     try:
-        document = messages.parse(body, "n")
+        document = read_body(body, "n")
     except JrrError:
         return
     assert set(document) == {"n"}
@@ -520,14 +523,21 @@ def test_parsing_any_bytes_gives_an_object_or_a_refusal(body: bytes) -> None:
 )
 def test_bodies_that_are_not_exactly_what_is_asked_for(body: bytes) -> None:
     with pytest.raises(JrrError, match="body must be"):
-        messages.parse(body, "n")
+        read_body(body, "n")
 
 
 @pytest.mark.parametrize("mechanism", [RR(3, 1.0), OUE(12, 1.0), DRR(20, truth=0.5)], ids=str)
 def test_a_report_is_stored_as_it_was_sent(mechanism: Mechanism) -> None:
     asked = campaign(mechanism, covariates={"b": ("ä", "y"), "a": ("1",)}, rounds=2)
     report = mechanism.respond_one(1)
-    body = messages.report_request(b"\1" * 32, 1, False, mechanism, report, {"b": "ä", "a": "1"})
+    body = messages.report_request(
+        pseudonym=b"\1" * 32,
+        round_number=1,
+        carded=False,
+        mechanism=mechanism,
+        report=report,
+        covariates={"b": "ä", "a": "1"},
+    )
     stored = messages.read_report(asked, mechanism, body)
     assert stored.name == hashed(b"\1" * 32)
     assert (stored.round, stored.carded, stored.covariates) == (1, False, '{"a":"1","b":"ä"}')

@@ -2,9 +2,11 @@
 
 import sys
 
+from jrr.errors import MissingExtraError
+
 
 def main() -> int:
-    """Run `jrr`; the exit code is 0, 1 (failed), 2 (refused) or 130 (interrupted)."""
+    """Run `jrr`; its exit code (jrr.errors)."""
     try:
         from jrr.cli.app import run
     except ModuleNotFoundError as error:
@@ -14,5 +16,5 @@ def main() -> int:
             f"jrr: error: the command line needs {error.name}: pip install 'jrr[cli]'",
             file=sys.stderr,
         )
-        return 1
+        return MissingExtraError.exit_code
     return run(sys.argv[1:])

@@ -5,28 +5,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from importlib import import_module
+from typing import NamedTuple
 
 import click
 
 from jrr import __version__
-from jrr.cli.audit import command as audit
-from jrr.cli.bench import command as bench
-from jrr.cli.campaign import campaign
-from jrr.cli.contribute import contribute
-from jrr.cli.demo import demo
-from jrr.cli.estimate import estimate
-from jrr.cli.explain import explain
-from jrr.cli.files import deal, keys, perturb, shuffle
-from jrr.cli.invite import invite
-from jrr.cli.mpc import mpc
-from jrr.cli.plan import plan
-from jrr.cli.reproduce import command as reproduce
-from jrr.cli.serve import serve
-from jrr.cli.simulate import command as simulate
-from jrr.errors import JrrError
+from jrr.errors import InterruptedRunError, JrrError
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = JrrError.exit_code, InterruptedRunError.exit_code
 GOES_ON = (  # commands that keep what is done; all others begin anew
     ("contribute",),
     ("reproduce",),
@@ -37,7 +25,127 @@ GOES_ON = (  # commands that keep what is done; all others begin anew
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class LazyCommand(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    attribute: str
+    short_help: str
+
+
+# Named, not imported: a command loads what it needs when it is asked for.
+COMMANDS = {
+    "plan": LazyCommand(
+        "jrr.cli.plan",
+        "plan",
+        "Choose a mechanism before a survey, and compare it with the others.",
+    ),
+    "explain": LazyCommand(
+        "jrr.cli.explain", "explain", "Say in plain words what a survey does to its contributors."
+    ),
+    "deal": LazyCommand(
+        "jrr.cli.files", "deal", "Deal secret cards into a file, one row per contributor."
+    ),
+    "perturb": LazyCommand(
+        "jrr.cli.files", "perturb", "Perturb a column of labels into a file of reports."
+    ),
+    "shuffle": LazyCommand(
+        "jrr.cli.files",
+        "shuffle",
+        "Put reports of one or several files into one file in uniformly random order.",
+    ),
+    "estimate": LazyCommand(
+        "jrr.cli.estimate", "estimate", "Estimate how many hold each answer, from files of reports."
+    ),
+    "keys": LazyCommand(
+        "jrr.cli.files",
+        "keys",
+        "Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports.",
+    ),
+    "serve": LazyCommand(
+        "jrr.cli.serve", "serve", "Run a dealer, a collector or a party of a committee."
+    ),
+    "campaign": LazyCommand(
+        "jrr.cli.campaign", "campaign", "Create, open, close, show and export campaigns."
+    ),
+    "invite": LazyCommand(
+        "jrr.cli.invite",
+        "invite",
+        "Make one-time invitations, and tell the servers whom to accept.",
+    ),
+    "contribute": LazyCommand("jrr.cli.contribute", "contribute", "Answer a campaign's question."),
+    "mpc": LazyCommand(
+        "jrr.cli.mpc",
+        "mpc",
+        "Deal cards by multi-party computation: nobody knows who holds which card.",
+    ),
+    "simulate": LazyCommand(
+        "jrr.cli.simulate",
+        "command",
+        "Simulate whole surveys, exactly in distribution, and compare with theory.",
+    ),
+    "audit": LazyCommand(
+        "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
+    ),
+    "reproduce": LazyCommand(
+        "jrr.cli.reproduce",
+        "command",
+        "Reproduce the paper: all figures and tables, as CSV, PNG and SVG, and one report.",
+    ),
+    "demo": LazyCommand(
+        "jrr.cli.demo",
+        "demo",
+        "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
+    ),
+    "bench": LazyCommand(
+        "jrr.cli.bench",
+        "command",
+        "Time responding and counting, beside bare numpy in the same run.",
+    ),
+}
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """The commands by name; each is imported when it is looked up."""
+
+    def __init__(self, table: Mapping[str, LazyCommand]) -> None:
+        self._table = dict(table)
+        self._added: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._added:
+            lazy = self._table[name]
+            self._added[name] = getattr(import_module(lazy.module), lazy.attribute)
+        return self._added[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._added[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        self._table.pop(name, None)
+        self._added.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._table, **self._added})
+
+    def __len__(self) -> int:
+        return len({**self._table, **self._added})
+
+
+class LazyGroup(click.Group):
+    """A group whose list of commands is printed without importing them."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list, from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].short_help) for name in sorted(COMMANDS)])
+
+
+@click.group(
+    cls=LazyGroup,
+    commands=LazyCommands(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="jrr")
 def cli() -> None:
     """Ask sensitive questions, get accurate answers, learn nobody's secret.
@@ -46,28 +154,6 @@ def cli() -> None:
     4 a server or campaign refused, 5 a server cannot be reached, 6 somebody broke the rules,
     7 a part of jrr is not installed, 130 interrupted.
     """
-
-
-for command in (
-    plan,
-    explain,
-    deal,
-    perturb,
-    shuffle,
-    estimate,
-    keys,
-    serve,
-    campaign,
-    invite,
-    contribute,
-    mpc,
-    simulate,
-    audit,
-    reproduce,
-    demo,
-    bench,
-):
-    cli.add_command(command)
 
 
 def run(arguments: Sequence[str]) -> int:

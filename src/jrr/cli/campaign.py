@@ -1,7 +1,6 @@
 """`jrr campaign`: create, open, close, show and export campaigns."""
 
 import sys
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +20,12 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import ArgumentError
-from jrr.reporting.explain import OUTSIDE, contributor_text, show_epsilon
+from jrr.reporting.explain import OUTSIDE, show_epsilon
 
 if TYPE_CHECKING:
-    from jrr.client.operator import Operator
-    from jrr.planning.plans import Plan
+    from jrr.survey.dealer_kinds import Party
 
-CARDLESS = ("rr", "sue", "oue", "olh")  # families of which nothing deals cards
+UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 
 
 @click.group()
@@ -74,32 +72,19 @@ def campaign() -> None:
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def create(
-    n: int,
-    epsilon: float,
+    *,
+    labels: str,
+    k: int,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
-    question: str,
-    labels: str,
-    dealer: str | None,
     party: tuple[str, ...],
-    threshold: int | None,
-    collector: str,
-    dealing: str,
-    capacity: int | None,
     public: bool,
     covariate: tuple[str, ...],
     consent_file: Path | None,
     out: Path,
     force: bool,
     as_json: bool,
-    rounds: int,
-    opens: str | None,
-    closes: str | None,
-    min_cell: int,
-    consent_version: str,
-    view: str,
-    delta: float,
-    **survey: Any,
+    **wanted: Any,
 ) -> None:
     """Write a campaign's document from a plan.
 
@@ -107,55 +92,26 @@ def create(
     jrr campaign create -n 10000 -e 1 --question "Have you taken bribes?" \\
         --dealer https://dealer.example --collector https://collector.example
     """  # noqa: D301 - click reads the \b
-    from jrr.survey import creation
+    from jrr.survey.creation import CampaignRequest
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
-    if survey["k"] != 2:
-        raise checks.refusal("k", survey["k"], "left out: --labels says how many answers there are")
-    if party and dealer:
-        raise ArgumentError("--dealer and --party must not be given together")
-    if party:
-        dealing = "enrol"  # a committee deals to those it knows
-    answers = [label.strip() for label in labels.split(",")]
-    survey["k"] = len(answers)
-    cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
-    survey |= {"view": view, "delta": delta if view == "everything" else None}
-    made = creation.plan_for(n, dealing, epsilon, dealer_epsilon=cap, **survey)
-    if (dealer or party) and survey["mechanism"] in CARDLESS:
-        raise checks.refusal("mechanism", survey["mechanism"], "one with cards for who deals them")
-    if (dealer or party) and not made.mechanism.deals:
-        more = creation.more_people(n, dealing, epsilon, dealer_epsilon=cap, **survey)
-        raise _no_cards(made, n, more)
-    text = (
-        contributor_text(made, delta, committee=bool(party))
-        if consent_file is None
-        else _text(consent_file)
-    )
-    document = creation.campaign_from(
-        made,
-        question,
-        answers,
-        collector,
-        _committee(party, threshold) if party else dealer,
-        dealing,
-        capacity,
-        _covariates(covariate),
-        consent=text,
-        consent_version=consent_version,
-        opens=opens,
-        closes=closes,
+    if k != 2:
+        raise checks.refusal("k", k, "left out: --labels says how many answers there are")
+    request = CampaignRequest(
+        labels=tuple(label.strip() for label in labels.split(",")),
+        dealer_epsilon=dealer_cap(wanted["epsilon"], dealer_epsilon, no_dealer_cap),
+        parties=_parties(party),
         invitations=not public,
-        min_cell=min_cell,
-        rounds=rounds,
+        covariates=_covariates(covariate),
+        consent=None if consent_file is None else _text(consent_file),
+        **wanted,
     )
-    _, end = document.times
-    if end is not None and end <= datetime.now(UTC):
-        raise checks.refusal("closes", closes, "a time in the future")
+    document = request.campaign(datetime.now(UTC))
     write_whole_bytes(out, document.to_bytes())
     facts = {
         "campaign": document.hash,
-        "link": f"{collector}/v1/campaigns/{document.hash}",
+        "link": document.link,
         "file": str(out),
         "mechanism": document.mechanism.to_dict(),
         "guarantees": dict(document.promised or {}),
@@ -166,13 +122,13 @@ def create(
         return
     screen = console()
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
-    screen.print(f"Link for contributors: {facts['link']}", soft_wrap=True)
+    screen.print(f"Link for contributors: {document.link}", soft_wrap=True)
     for view in ("report", "cards", "dealer"):
         screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
-    if dealing == "arrival" and document.deals:
-        screen.print(f"Cards come from decks of {n:,}: the guarantee is that of one deck.")
+    if document.deals and not document.enrols:
+        screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
     if public:
-        screen.print("NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations.", style="bold")
+        screen.print(UNPROTECTED, style="bold")
 
 
 @campaign.command("open")
@@ -235,31 +191,27 @@ def close(
 def show(level: float, round_number: int, by: str | None, as_json: bool, **options: Any) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
-    asked, level = operator.campaign, checks.level(level)
-    asked.check_round(round_number)
-    if by is not None:
-        checks.one_of("by", by, tuple(asked.covariates))
-    servers = operator.show()
-    facts = {"campaign": asked.hash} | servers
-    few = None if operator.collector is None else _too_few(operator, servers, round_number)
-    if few is not None:
-        facts["too_few"] = {"reports": few, "min_cell": asked.min_cell}
-    elif operator.collector is not None:
-        facts["estimate"] = operator.estimate(round_number, level, by)
+    asked = operator.campaign
+    summary = operator.summary(round_number, level, by)
     if as_json:
+        facts = {"campaign": asked.hash} | summary.servers
+        if summary.too_few is not None:
+            facts["too_few"] = {"reports": summary.too_few, "min_cell": asked.min_cell}
+        if summary.estimate is not None:
+            facts["estimate"] = summary.estimate
         print_json(facts)
         return
-    say_servers(False, asked, servers)
+    say_servers(False, asked, summary.servers)
     screen = console()
     if not asked.invitations:
-        screen.print("NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations.", style="bold")
-    if few is not None:
+        screen.print(UNPROTECTED, style="bold")
+    if summary.too_few is not None:
         screen.print(
-            f"{counted(few, 'report', 'reports')} in round {round_number}: too few to estimate "
-            f"from ({asked.min_cell} are needed, or one when the campaign is closed)."
+            f"{counted(summary.too_few, 'report', 'reports')} in round {round_number}: too few to "
+            f"estimate from ({asked.min_cell} are needed, or one when the campaign is closed)."
         )
-    if "estimate" in facts:
-        _print_estimate(facts["estimate"], level)
+    if summary.estimate is not None:
+        _print_estimate(summary.estimate, level)
 
 
 @campaign.command()
@@ -270,24 +222,11 @@ def show(level: float, round_number: int, by: str | None, as_json: bool, **optio
 @json_option
 def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
     """Write all reports as a report file, for `jrr estimate`."""
-    if out.suffix not in (".parquet", ".csv"):
-        raise checks.refusal("out", str(out), "a name that ends in .parquet or .csv")
-    if out.exists() and not force:
-        raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
-    operator = operator_of(**options)
-    operator.campaign.check_round(round_number)
-    data = operator.export("parquet", round_number)
-    written = {"reports": str(out)}
-    if out.suffix == ".parquet":
-        write_whole_bytes(out, data)
-    else:
-        from jrr import tables
+    from jrr.client.export import check_export_file, export_reports
 
-        with tempfile.TemporaryDirectory() as folder:
-            whole = Path(folder) / "reports.parquet"
-            whole.write_bytes(data)
-            tables.convert(whole, out, force=force)
-        written["header"] = f"{out}.json"
+    check_export_file(out, force)  # before anybody is asked for a token
+    operator = operator_of(**options)
+    written = export_reports(operator, out, round_number=round_number, force=force)
     if as_json:
         print_json(written)
     else:
@@ -295,41 +234,14 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
 
 
-def _no_cards(made: "Plan", people: int, more: int | None) -> ArgumentError:
-    """Why somebody who deals must be left out, and what would have cards."""
-    n, colluders = made.request.n, counted(made.request.colluders, "colluder", "colluders")
-    reason = (
-        "--dealer and --party must be left out: nothing with cards is more accurate than "
-        f"{made.mechanism.brief()} for {n:,} people and {colluders}"
-    )
-    if n != people:  # see creation.planned_for
-        reason += (
-            f" (enrolment of {people:,} or more is planned for {n:,}, whose uneven deck hides less "
-            "than all larger ones)"
-        )
-    return ArgumentError(
-        reason if more is None else f"{reason}; with -n {more} there would be cards"
-    )
-
-
-def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -> int | None:
-    """How many reports there are, where they are too few to be shown; None where not."""
-    from jrr.survey.states import CLOSED
-
-    found = servers["collector"]
-    reports: int = found["by_round"][round_number]
-    least = 1 if found["state"] == CLOSED else operator.campaign.min_cell
-    return reports if reports < least else None
-
-
-def _print_estimate(found: dict[str, Any], level: float) -> None:
+def _print_estimate(document: dict[str, Any], level: float) -> None:
     screen = console()
-    final = "final" if found["final"] else "so far"
+    final = "final" if document["final"] else "so far"
     outside = False
-    everybody = {"name": "everybody"} | found["estimate"]
-    for group in (everybody, *found.get("groups", [])):
+    everybody = {"name": "everybody"} | document["estimate"]
+    for group in (everybody, *document.get("groups", [])):
         for label, share, (low, high) in zip(
-            found["labels"], group["frequencies"], group["interval"], strict=True
+            document["labels"], group["frequencies"], group["interval"], strict=True
         ):
             screen.print(
                 f"{group['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
@@ -338,35 +250,37 @@ def _print_estimate(found: dict[str, Any], level: float) -> None:
         outside |= any(not 0 <= share <= 1 for share in group["frequencies"])
     if outside:
         screen.print(OUTSIDE)
-    small = found.get("groups_too_small", 0)
+    small = document.get("groups_too_small", 0)
     if small:
         screen.print(f"{counted(small, 'group is', 'groups are')} too small to be shown.")
 
 
-def _committee(given: tuple[str, ...], threshold: int | None) -> dict[str, Any]:
-    from jrr.survey.committee.schedule import default_threshold
+def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
+    from jrr.survey.dealer_kinds import FEWEST_PARTIES, MOST_PARTIES, Party
 
-    if not 3 <= len(given) <= 16:
-        raise ArgumentError(f"--party must be given 3 to 16 times, got it {len(given)} times")
+    if given and not FEWEST_PARTIES <= len(given) <= MOST_PARTIES:
+        raise ArgumentError(
+            f"--party must be given {FEWEST_PARTIES} to {MOST_PARTIES} times, got it {len(given)} "
+            "times"
+        )
     parties = []
     for text in given:
         parts = text.split(",")
         if len(parts) != 3 or not Path(parts[2]).is_file():
             raise checks.refusal("party", text, "URL,HOST:PORT,CERTIFICATE.pem, a file that exists")
         certificate = Path(parts[2]).read_text("ascii", errors="replace")
-        parties.append({"url": parts[0], "link": parts[1], "certificate": certificate})
-    allowed = default_threshold(len(parties)) if threshold is None else threshold
-    return {"kind": "committee", "threshold": allowed, "parties": parties}
+        parties.append(Party(url=parts[0], link=parts[1], certificate=certificate))
+    return tuple(parties)
 
 
-def _covariates(given: tuple[str, ...]) -> dict[str, list[str]]:
-    found = {}
+def _covariates(given: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    covariates = {}
     for text in given:
         name, equals, values = text.partition("=")
         if not equals:
             raise checks.refusal("covariate", text, "as region=north,south")
-        found[name.strip()] = [value.strip() for value in values.split(",")]
-    return found
+        covariates[name.strip()] = tuple(value.strip() for value in values.split(","))
+    return covariates
 
 
 def _text(file: Path) -> str:

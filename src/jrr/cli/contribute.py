@@ -1,6 +1,5 @@
 """`jrr contribute`: one person's answer, perturbed on this device."""
 
-import shlex
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -8,10 +7,11 @@ import click
 
 from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import ArgumentError
 from jrr.reporting.explain import show_epsilon
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from jrr.survey.campaign import Campaign
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -38,6 +38,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--ca", type=FILE, help="Certificates to trust, in PEM.")
 @json_option
 def contribute(
+    *,
     link: str,
     invitation: str | None,
     public: bool,
@@ -60,6 +61,7 @@ def contribute(
     sent. After an interruption the same command sends the same report.
     """
     from jrr.client.contributor import Contributor
+    from jrr.survey.contributor import read_attributes
 
     if invitation is None and not public:
         invitation = click.prompt("Your invitation", hide_input=True, err=True)
@@ -92,23 +94,10 @@ def contribute(
     receipt = person.resume(round_number)
     earlier = receipt is not None
     if receipt is None:
-        given = _attributes(campaign, covariate)
+        given = read_attributes(campaign, _split(covariate))
         person.check_ready(given, round_number)
         if answer_from is None:
-            screen.print(campaign.question)
-            screen.print(campaign.consent)
-            cost = show_epsilon(campaign.cost)
-            screen.print(f"It costs you ε = {cost} against {campaign.against}.")
-            if campaign.deals and campaign.invitations:
-                most = show_epsilon(campaign.guarantee("dealer"))
-                screen.print(f"Whoever deals the cards and the collector together: ε = {most}.")
-            if campaign.deals and campaign.dealing == "arrival":
-                screen.print(
-                    f"Cards come from decks of {campaign.mechanism.moments.deck:,}; the guarantee "
-                    "is that of one deck."
-                )
-            if not campaign.invitations:
-                screen.print("Anybody can answer this, and as often as they like.")
+            _show_campaign(screen, campaign)
             answer = click.prompt("Your answer", type=click.Choice(campaign.labels), err=as_json)
         else:
             answer = answer_from.read().strip()
@@ -128,20 +117,30 @@ def contribute(
         screen.print(f"Your earlier report ({card}) is received now; nothing new was asked.")
 
 
-def _attributes(campaign: "Campaign", given: tuple[str, ...]) -> dict[str, str]:
-    """The public attributes, of which none may be missing."""
-    from jrr.survey.messages import known_values
-
-    found = {}
+def _split(given: tuple[str, ...]) -> dict[str, str]:
+    """Attributes as they are given on the command line."""
+    attributes = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise checks.refusal("covariate", text, "as region=north")
-        found[name.strip()] = value.strip()
-    for name, values in campaign.covariates.items():
-        if name not in found:
-            raise ArgumentError(
-                f"covariate {name} must be given, as --covariate {shlex.quote(name)}="
-                f"{shlex.quote(values[0])}: one of {known_values(campaign, name)}"
-            )
-    return found
+        attributes[name.strip()] = value.strip()
+    return attributes
+
+
+def _show_campaign(screen: "Console", campaign: "Campaign") -> None:
+    """What somebody should know before they answer."""
+    screen.print(campaign.question)
+    screen.print(campaign.consent)
+    cost = show_epsilon(campaign.cost)
+    screen.print(f"It costs you ε = {cost} against {campaign.against}.")
+    if campaign.deals and campaign.invitations:
+        most = show_epsilon(campaign.guarantee("dealer"))
+        screen.print(f"Whoever deals the cards and the collector together: ε = {most}.")
+    if campaign.deals and not campaign.enrols:
+        screen.print(
+            f"Cards come from decks of {campaign.mechanism.moments.deck:,}; the guarantee "
+            "is that of one deck."
+        )
+    if not campaign.invitations:
+        screen.print("Anybody can answer this, and as often as they like.")

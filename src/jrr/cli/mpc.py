@@ -1,7 +1,6 @@
 """`jrr mpc`: cards without a dealer."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 from jrr._base import checks
 from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import ArgumentError, JrrError
+from jrr.errors import ArgumentError
 
 
 @click.group()
@@ -53,6 +52,7 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
 @click.option("--join", type=float, default=60.0, show_default=True, help="Seconds to meet.")
 @json_option
 def group(
+    *,
     file: Path,
     index: int,
     certificate: Path,
@@ -69,54 +69,31 @@ def group(
     from jrr.servers.common.certificates import check_pair
     from jrr.survey.committee.group import deal_among
     from jrr.survey.committee.link import Identity
+    from jrr.survey.group_file import read_group
 
-    name, threshold, peers = _members(file)
-    index = checks.integer("index", index, 0, len(peers) - 1)
+    members = read_group(file)
+    index = checks.integer("index", index, 0, len(members.peers) - 1)
     check_pair("certificate and key", certificate, key)
-    place = asyncio.run(
+    own = asyncio.run(
         deal_among(
             index,
-            peers,
+            members.peers,
             Identity(str(certificate), str(key)),
-            name,
-            threshold,
-            checks.positive("patience", patience),
-            checks.positive("join", join),
+            members.name,
+            threshold=members.threshold,
+            patience=checks.positive("patience", patience),
+            join=checks.positive("join", join),
         )
     )
-    facts = {
-        "shuffled_id": place.shuffled_id,
-        "pair": place.pair,
-        "card": place.card,
-        "bytes_sent": place.traffic.sent,
-        "messages_sent": place.traffic.messages,
-    }
     if as_json:
-        print_json(facts)
+        print_json(
+            {
+                "shuffled_id": own.shuffled_id,
+                "pair": own.pair,
+                "card": own.card,
+                "bytes_sent": own.traffic.sent,
+                "messages_sent": own.traffic.messages,
+            }
+        )
     else:
-        console().print(f"Your card: {place.card:+d} (shuffled ID {place.shuffled_id}).")
-
-
-def _members(file: Path) -> tuple[str, int | None, list[Any]]:
-    from jrr.survey.campaign import check_link
-    from jrr.survey.committee.link import Peer
-
-    try:
-        document = json.loads(file.read_text("utf-8"))
-        members = document["members"]
-        peers = [Peer(*check_link(one["link"]), str(one["certificate"])) for one in members]
-        name, threshold = str(document["name"]), document.get("threshold")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, JrrError):
-            raise
-        raise ArgumentError(
-            f"file must name the group's members, {file} does not: {error!r}"
-        ) from None
-    except OSError:
-        raise checks.refusal("file", str(file), "a file that exists") from None
-    checks.integer("members", len(peers), 3, 16)
-    if len({peer.certificate for peer in peers}) != len(peers):
-        raise ArgumentError("members must have certificates of their own, got one twice")
-    if threshold is not None:
-        threshold = checks.integer("threshold", threshold, 1, (len(peers) - 1) // 2)
-    return name, threshold, peers
+        console().print(f"Your card: {own.card:+d} (shuffled ID {own.shuffled_id}).")

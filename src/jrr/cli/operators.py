@@ -54,6 +54,7 @@ def operator_options(command: F) -> F:
 
 
 def operator_of(
+    *,
     file: Path,
     dealer_token: str | None,
     collector_token: str | None,
@@ -61,24 +62,18 @@ def operator_of(
     ca: Path | None,
 ) -> "Operator":
     """The operator of a campaign in a file."""
-    from jrr.client.contributor import Admin
-    from jrr.client.operator import Operator
+    from jrr.client.operator import Operator, Tokens
 
-    document = read_campaign(file)
-    dealer, parties = None, []
-    if dealer_token is not None and document.dealer["kind"] == "server":
-        dealer = Admin(document.dealer["url"], dealer_token, ca)
-    for text in party_token:
-        number, colon, token = text.partition(":")
-        if not colon or not number.isdecimal():
-            raise ArgumentError("party_token must be as NUMBER:TOKEN")
-        if document.dealer["kind"] != "committee" or int(number) >= len(document.dealers):
-            raise checks.refusal("party_token", number, "the number of a party of this campaign")
-        parties.append(Admin(document.dealers[int(number)], token, ca))
-    collector = None
-    if collector_token is not None:
-        collector = Admin(document.collector, collector_token, ca)
-    return Operator(document, dealer, collector, tuple(parties))
+    parties = dict(_numbered_token(text) for text in party_token)
+    tokens = Tokens(dealer=dealer_token, collector=collector_token, parties=parties)
+    return Operator.by_tokens(read_campaign(file), tokens, ca)
+
+
+def _numbered_token(text: str) -> tuple[int, str]:
+    number, colon, token = text.partition(":")
+    if not colon or not number.isascii() or not number.isdecimal():
+        raise ArgumentError("party_token must be as NUMBER:TOKEN")
+    return int(number), token
 
 
 def read_campaign(file: Path) -> "Campaign":
@@ -97,17 +92,17 @@ def say_servers(as_json: bool, campaign: "Campaign", facts: dict[str, Any]) -> N
         return
     screen = console()
     screen.print(f"Campaign {campaign.hash}: {campaign.question}")
-    for server, found in facts.items():
-        screen.print(f"{server}: {in_words(campaign, found)}")
+    for server, reply in facts.items():
+        screen.print(f"{server}: {in_words(campaign, reply)}")
 
 
-def in_words(campaign: "Campaign", found: dict[str, Any] | str) -> str:
+def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
     """A server's state, and the counts that there are."""
-    if isinstance(found, str):
-        return _state(campaign, found)
-    parts = [_state(campaign, found["state"])]
+    if isinstance(reply, str):
+        return _state(campaign, reply)
+    parts = [_state(campaign, reply["state"])]
     for name, (one, many) in _COUNTED.items():
-        count = found.get(name)
+        count = reply.get(name)
         if count is not None:
             parts.append(counted(count, one, many))
     return ", ".join(parts)
@@ -120,11 +115,11 @@ def counted(count: int, one: str, many: str) -> str:
 
 def _state(campaign: "Campaign", state: str) -> str:
     """A state by the clock: an open campaign takes nothing before and after its times."""
-    from jrr.survey.states import ABORTED, CLOSED, NEW
+    from jrr.survey.states import BEFORE_OR_AFTER
 
     opens, closes = campaign.times
     now = datetime.now(UTC)
-    if state in (NEW, CLOSED, ABORTED):
+    if state in BEFORE_OR_AFTER:
         return state
     if closes is not None and now >= closes:
         return f"over since {campaign.closes}"

@@ -1,7 +1,5 @@
 """`jrr serve`: a dealer, a collector or a party, and what its operator needs."""
 
-import hashlib
-import secrets
 import shlex
 import shutil
 import sys
@@ -12,7 +10,7 @@ from pathlib import Path
 import click
 
 from jrr.cli.options import console, json_option, print_json
-from jrr.errors import ArgumentError
+from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -43,6 +41,7 @@ def _options(command: click.Command, port: int) -> click.Command:
 
 def _run(
     role: str,
+    *,
     config: Path | None,
     database: str | None,
     host: str | None,
@@ -50,8 +49,6 @@ def _run(
     migrate: bool,
     as_json: bool,
 ) -> None:
-    from jrr.errors import MissingExtraError
-
     try:
         from jrr.servers import run as server
         from jrr.servers.common import settings
@@ -121,8 +118,6 @@ def both(folder: Path, port: int, as_json: bool) -> None:
     Ctrl-C. Whoever runs both can put cards and reports together: for a real survey, two parties
     run one each.
     """
-    from jrr.errors import MissingExtraError
-
     try:
         from jrr.research.processes import running
     except ModuleNotFoundError as error:
@@ -149,7 +144,7 @@ def both(folder: Path, port: int, as_json: bool) -> None:
             while all(side.process.poll() is None for side in (dealer, collector)):
                 time.sleep(0.2)
             dead = next(side for side in (dealer, collector) if side.process.poll() is not None)
-            raise ArgumentError(f"the {dead.role} must go on, but it stopped: see {folder}")
+            raise UnreachableError(f"the {dead.role} must go on, but it stopped: see {folder}")
 
 
 def _first_survey(dealer: str, collector: str) -> list[str]:
@@ -184,10 +179,12 @@ def certificate(name: Path, as_json: bool) -> None:
 @json_option
 def token(as_json: bool) -> None:
     """Make an admin token: the server is given its hash, the operator keeps it."""
-    made = secrets.token_urlsafe(32)
-    digest = hashlib.sha256(made.encode()).hexdigest()
+    from jrr.servers.common.tokens import new_token, token_digest
+
+    secret = new_token()
+    digest = token_digest(secret)
     if as_json:
-        print_json({"token": made, "admin_token_sha256": digest})
+        print_json({"token": secret, "admin_token_sha256": digest})
         return
-    print(f"token (secret):     {made}")
+    print(f"token (secret):     {secret}")
     print(f"admin_token_sha256: {digest}")

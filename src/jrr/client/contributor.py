@@ -1,30 +1,28 @@
-"""A contributor's own client, and the operator's: standard library only, no redirects."""
+"""A contributor's own client: files that keep what was fetched and made, and the conversation."""
 
 import contextlib
-import http.client
 import json
 import os
 import secrets
-import socket
-import ssl
-import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import TypeVar
 
 from jrr._base import checks
 from jrr._base.files import write_once, write_whole
-from jrr.errors import JrrError
+from jrr.client.http import Http
+from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.base import Rng
 from jrr.survey import contributor as protocol
+from jrr.survey.addresses import split_link
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Call, Hand, Limits, Receipt, Reply, Save, Step, Wait
+from jrr.survey.contributor import Limits, Receipt
 from jrr.survey.deck import card_from_json, card_to_json
+from jrr.survey.hand import Hand, fetch_hand
 from jrr.survey.identity import invitation_secret, new_invitation, pseudonym
+from jrr.survey.steps import Call, Reply, Save, Steps, Wait
 
-MOST_READ = 4 << 20  # bytes of a reply that are read
 T = TypeVar("T")
 
 
@@ -36,6 +34,26 @@ class Contributor:
     had within the patience), perturbs the answer, keeps the perturbed report in the directory
     `state`, and sends it until the collector has committed it. The true answer is neither stored,
     logged nor sent.
+
+    Args:
+        link: The campaign's link, as https://survey.example/v1/campaigns/ and its name.
+        invitation: One's own; None where anybody may answer.
+        limit: Most ε accepted against the collector and colluders, per round.
+        dealer_limit: Most ε accepted against dealer and collector together; None: any.
+        patience: Seconds to wait for a card, and for the collector.
+        state: Directory for what must survive an interruption; by default below the home
+            directory.
+        ca: File of certificates to trust, in PEM.
+        rng: Where randomness comes from; by default the system's secure one.
+
+    Raises:
+        ArgumentError: An argument is none of these.
+        OSError: The directory cannot be made.
+
+    Example:
+        >>> person = jrr.Contributor(link, invitation, limit=1.0)  # doctest: +SKIP
+        >>> person.answer("yes")  # doctest: +SKIP
+        Receipt(campaign='4f4ee8…', round=0, carded=True)
     """
 
     def __init__(
@@ -50,7 +68,7 @@ class Contributor:
         ca: str | Path | None = None,
         rng: Rng = None,
     ) -> None:
-        self._collector, self.name = protocol.split_link(link)
+        _, self.name = split_link(link)
         self._link = link.strip()
         self._limits = Limits(
             checks.epsilon("limit", limit),
@@ -84,7 +102,7 @@ class Contributor:
         if not self.campaign.deals:
             return False
         patience = self._limits.patience
-        steps = protocol.fetch_hand(self.campaign, self._secret(), patience, self._device())
+        steps = fetch_hand(self.campaign, self._secret(), patience, self._device())
         hand = self._drive(steps)
         if hand.cards is None:
             return False
@@ -97,9 +115,13 @@ class Contributor:
         path = self._file("cards")
         if not path.exists():
             return None
-        document = json.loads(path.read_text("utf-8"))
-        mechanism = self.campaign.for_people(document["n"])
-        return Hand(tuple(card_from_json(mechanism, card) for card in document["cards"]), mechanism)
+        try:
+            document = json.loads(path.read_text("utf-8"))
+            n, cards = document["n"], list(document["cards"])
+        except (ValueError, KeyError, TypeError):
+            raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
+        mechanism = self.campaign.for_people(n)
+        return Hand(tuple(card_from_json(mechanism, card) for card in cards), mechanism)
 
     def answer(
         self,
@@ -107,25 +129,37 @@ class Contributor:
         covariates: Mapping[str, str] | None = None,
         round_number: int = 0,
     ) -> Receipt:
-        """Answer once; a report that was made before is sent again instead of a new one."""
+        """Answer once; a report that was made before is sent again instead of a new one.
+
+        Args:
+            answer: A label of the campaign, or its number.
+            covariates: Public attributes, exactly those that the campaign declares.
+            round_number: Which round.
+
+        Returns:
+            The collector's receipt.
+
+        Raises:
+            ArgumentError: Answer, covariates or round are none of this campaign.
+            DamagedError: A file in `state`, or a reply, is not what it should be.
+            ProtocolError: A server refuses, or the campaign costs more than the limits.
+            UnreachableError: The collector does not answer; the report is kept for another try.
+            IntegrityError: The parties of a committee did not keep to the rules.
+        """
         campaign = self.campaign
         waiting = self.resume(round_number)
         if waiting is not None:
             return waiting
-        value = answer
-        if isinstance(answer, str):
-            checks.one_of("answer", answer, campaign.labels)
-            value = campaign.labels.index(answer)
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            checks.integer("answer", value, 0, campaign.mechanism.k - 1),
+            protocol.read_answer(campaign, answer),
             self._limits,
-            covariates,
-            round_number,
-            self._rng,
-            self._device(),
-            self._hand(),
+            covariates=covariates,
+            round_number=round_number,
+            rng=self._rng,
+            device=self._device(),
+            hand=self._hand(),
         )
         return self._drive(conversation, round_number)
 
@@ -170,14 +204,14 @@ class Contributor:
         if self._invitation is not None:
             return self._invitation
         if self.campaign.invitations:
-            raise JrrError("invitation must be given: this campaign is by invitation only")
+            raise ArgumentError("invitation must be given: this campaign is by invitation only")
         # Anybody may answer: a name of one's own, kept so that trying again is the same person.
         path = self._state / f"{self.name}.secret"
         with contextlib.suppress(FileExistsError):
             write_once(path, new_invitation())
         return invitation_secret(path.read_text())
 
-    def _drive(self, steps: Generator[Step, Reply | None, T], round_number: int = 0) -> T:
+    def _drive(self, steps: Steps[T], round_number: int = 0) -> T:
         reply: Reply | None = None
         try:
             while True:
@@ -192,101 +226,6 @@ class Contributor:
         except StopIteration as finished:
             result: T = finished.value
             return result
-
-
-class Admin:
-    """The operator's side of one server."""
-
-    def __init__(self, address: str, token: str, ca: str | Path | None = None) -> None:
-        self.address = address
-        self._http = Http(ca, {"Authorization": f"Bearer {token}"}, timeout=600.0)
-
-    def get(self, path: str) -> Any:
-        """A JSON reply."""
-        return json.loads(self.get_bytes(path))
-
-    def get_bytes(self, path: str) -> bytes:
-        """A reply as it is."""
-        return self._checked("GET", path, None)
-
-    def put(self, path: str, body: bytes) -> Any:
-        """Store something."""
-        return json.loads(self._checked("PUT", path, body))
-
-    def post(self, path: str, document: Any = None, longer: float = 0.0) -> Any:
-        """Do something, which may take so many seconds longer than usual."""
-        return json.loads(self._checked("POST", path, json.dumps(document).encode(), longer))
-
-    def _checked(self, method: str, path: str, body: bytes | None, longer: float = 0.0) -> bytes:
-        reply = self._http.request(method, self.address + path, body, most=-1, longer=longer)
-        if reply.status == 0:
-            raise JrrError(f"{self.address} must answer, but cannot be reached")
-        if reply.status >= 400:
-            try:
-                detail = json.loads(reply.body).get("detail", "")
-            except (ValueError, AttributeError):
-                detail = ""
-            raise JrrError(
-                f"{self.address} refused ({reply.status}): {detail or 'no reason given'}"
-            )
-        return reply.body
-
-
-class Http:
-    """Requests that follow no redirect, go through no proxy and end in time."""
-
-    def __init__(
-        self,
-        ca: str | Path | None = None,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = 10.0,
-    ) -> None:
-        try:
-            self._trust = ssl.create_default_context(cafile=None if ca is None else str(ca))
-        except OSError:  # not there, or not what it should be
-            raise checks.refusal("ca", str(ca), "a file of certificates in PEM") from None
-        self._headers = {"Content-Type": "application/json", **(headers or {})}
-        self._timeout = timeout
-
-    def call(self, call: Call) -> Reply:
-        """Make a protocol's call."""
-        method = "GET" if call.body is None else "POST"
-        return self.request(method, call.address, call.body, MOST_READ)
-
-    def request(
-        self, method: str, address: str, body: bytes | None, most: int, longer: float = 0.0
-    ) -> Reply:
-        """One request; status 0 where nothing came back in time, or not a whole reply."""
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise checks.refusal("address", address, "an http or https address")
-        host, port, timeout = parts.hostname, parts.port, self._timeout + longer
-        connection: http.client.HTTPConnection
-        if parts.scheme == "https":
-            connection = http.client.HTTPSConnection(
-                host, port, timeout=timeout, context=self._trust
-            )
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=timeout)
-        # A server that sends a byte now and then would never time out by itself.
-        watchdog = threading.Timer(timeout, _hang_up, (connection,))
-        watchdog.daemon = True
-        watchdog.start()
-        path = parts.path + (f"?{parts.query}" if parts.query else "")
-        try:
-            connection.request(method, path or "/", body, self._headers)
-            with connection.getresponse() as response:
-                return Reply(response.status, response.read(None if most < 0 else most))
-        except (OSError, ValueError, AttributeError, http.client.HTTPException):
-            return Reply(0)  # no connection, no time, no HTTP; AttributeError: hung up meanwhile
-        finally:
-            watchdog.cancel()
-            connection.close()
-
-
-def _hang_up(connection: http.client.HTTPConnection) -> None:
-    with contextlib.suppress(OSError, AttributeError):
-        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def default_state() -> Path:

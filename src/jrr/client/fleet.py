@@ -1,19 +1,19 @@
 """Many contributors at once, each with a conversation of its own: demonstrations and load tests."""
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import aiohttp
 
-from jrr.survey.contributor import Call, Reply, Step, Wait
+from jrr.survey.steps import Call, Reply, Steps, Wait
 
 T = TypeVar("T")
 CONNECTIONS = 64
 
 
 async def drive_all(
-    conversations: Iterable[Generator[Step, Reply | None, T]],
+    conversations: Iterable[Steps[T]],
     progress: Callable[[int], None] = lambda done: None,
     connections: int = CONNECTIONS,
 ) -> list[T | Exception]:
@@ -36,7 +36,7 @@ async def drive_all(
     return [results[number] for number in range(len(results))]
 
 
-async def _drive(session: aiohttp.ClientSession, steps: Generator[Step, Reply | None, T]) -> T:
+async def _drive(session: aiohttp.ClientSession, steps: Steps[T]) -> T:
     reply: Reply | None = None
     try:
         while True:

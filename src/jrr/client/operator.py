@@ -4,21 +4,42 @@ Two parties run the two servers. Each step works for one of them alone; whoever 
 tokens, as in a demonstration, does both at once.
 """
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.contributor import Admin
-from jrr.errors import JrrError
-from jrr.survey.campaign import ENROL, Campaign
-from jrr.survey.identity import DEALER, accepted, dealer_roles, new_invitation
+from jrr.client.http import Admin
+from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.identity import DEALER, accepted, new_invitation
 from jrr.survey.messages import roles
-from jrr.survey.states import CLOSED
+from jrr.survey.states import CLOSED, Role
 
-COLLECTOR = "collector"
+COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """The operator's tokens of the servers to act on."""
+
+    dealer: str | None = None
+    collector: str | None = None
+    parties: Mapping[int, str] = field(default_factory=dict)  # by the number of the party
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignSummary:
+    """What an operator is shown of a campaign."""
+
+    servers: dict[str, Any]  # counts at each server
+    too_few: int | None = None  # reports, where they are too few to estimate from
+    estimate: dict[str, Any] | None = None  # None without the collector, or with too few reports
 
 
 @dataclass(frozen=True)
@@ -32,7 +53,38 @@ class Operator:
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
-            raise JrrError("tokens must be given for the servers to act on, got none")
+            raise ArgumentError("tokens must be given for the servers to act on, got none")
+
+    @classmethod
+    def by_tokens(
+        cls, campaign: Campaign, tokens: Tokens, ca: str | Path | None = None
+    ) -> "Operator":
+        """The operator of those servers of a campaign whose tokens are given.
+
+        Args:
+            campaign: Which names the servers' addresses.
+            tokens: Of one server or of several; a dealer's is ignored where there is none.
+            ca: File of certificates to trust, in PEM.
+
+        Returns:
+            The operator; nothing is asked of a server yet.
+
+        Raises:
+            ArgumentError: No token is given, or one of a party that there is not.
+        """
+        dealer = None
+        if tokens.dealer is not None and isinstance(campaign.dealer, DealerServer):
+            dealer = Admin(campaign.dealer.url, tokens.dealer, ca)
+        parties = []
+        for number, token in tokens.parties.items():
+            if not campaign.by_committee or number >= len(campaign.dealers):
+                allowed = "the number of a party of this campaign"
+                raise checks.refusal("party_token", str(number), allowed)
+            parties.append(Admin(campaign.dealers[number], token, ca))
+        collector = None
+        if tokens.collector is not None:
+            collector = Admin(campaign.collector, tokens.collector, ca)
+        return cls(campaign, dealer, collector, tuple(parties))
 
     @property
     def _dealing(self) -> tuple[Admin, ...]:
@@ -44,10 +96,6 @@ class Operator:
         """Where both servers keep the campaign for operators."""
         return f"/v1/admin/campaigns/{self.campaign.hash}"
 
-    @property
-    def _enrols(self) -> bool:
-        return self.campaign.deals and self.campaign.dealing == ENROL
-
     def install(self) -> None:
         """Give the document to the servers."""
         for server in (*self._dealing, self.collector):
@@ -57,10 +105,12 @@ class Operator:
     def check_inviting(self, count: int) -> None:
         """Refuse, before there are secrets, invitations that the servers would not take."""
         if not self.campaign.invitations:
-            raise JrrError("the campaign must be by invitation, but anybody may answer it")
+            raise ProtocolError("the campaign must be by invitation, but anybody may answer it")
         for name, facts in self.show().items():
             if facts["state"] == CLOSED:
-                raise JrrError(f"{name}: the campaign is closed, and takes no more invitations")
+                raise ProtocolError(
+                    f"{name}: the campaign is closed, and takes no more invitations"
+                )
             each = self.campaign.rounds if name == COLLECTOR else 1
             room = self.campaign.capacity - facts["invited"] // each
             if count > room:
@@ -71,9 +121,8 @@ class Operator:
         """Let the holders of invitations in; servers get hashes only."""
         if self.dealer is not None:
             self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
-        roles_of_parties = dealer_roles(len(self.campaign.dealers), committee=True)
         for server in self.parties:
-            role = roles_of_parties[self._number(server)]
+            role = self.campaign.dealer.roles[self._number(server)]
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
             for number, role in enumerate(roles(self.campaign)):
@@ -92,7 +141,7 @@ class Operator:
         states: dict[str, Any] = {}
         for name, server in self._named().items():
             states[name] = server.post(f"{self.path}/open")["state"]
-        if self.collector is not None and (not self._enrols or n is not None):
+        if self.collector is not None and (not self.campaign.enrols or n is not None):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
 
@@ -103,18 +152,23 @@ class Operator:
         told to by their own operators, within `join` seconds.
         """
         if not self._dealing:
-            raise JrrError("the token of the dealer, or of a party, must be given to deal")
+            raise ArgumentError("the token of the dealer, or of a party, must be given to deal")
         wish = {"patience": patience, "join": join, "again": again} if self.parties else None
+        longer = join + patience if self.parties else 0.0
         with ThreadPoolExecutor(len(self._dealing)) as pool:
-            longer = join + patience if self.parties else 0.0
-            replies = pool.map(
-                lambda server: server.post(f"{self.path}/deal", wish, longer), self._dealing
-            )
-            found = {int(reply["n"]) for reply in replies}
-        if len(found) != 1:
-            shown = " and ".join(map(str, sorted(found)))
-            raise JrrError(f"the parties must deal to the same people, got {shown} of them")
-        n = found.pop()
+            replies = [
+                pool.submit(server.post, f"{self.path}/deal", wish, longer)
+                for server in self._dealing
+            ]
+        errors = [reply.exception() for reply in replies]
+        # Where one party noticed what another did, that is the reason, whoever else gave up.
+        for error in sorted(filter(None, errors), key=lambda e: not isinstance(e, IntegrityError)):
+            raise error
+        counts = {int(reply.result()["n"]) for reply in replies}
+        if len(counts) != 1:
+            shown = " and ".join(map(str, sorted(counts)))
+            raise IntegrityError(f"the parties must deal to the same people, got {shown} of them")
+        n = counts.pop()
         if self.collector is not None:
             self.collector.post(f"{self.path}/open", {"n": n})
         return n
@@ -145,7 +199,10 @@ class Operator:
         if self.collector is not None and COLLECTOR not in failed:
             left.append(COLLECTOR)
         reasons = "; ".join(str(error) for error in failed.values())
-        return JrrError(
+        # Where one refuses and another is silent, trying again would not be enough.
+        silent = all(isinstance(error, UnreachableError) for error in failed.values())
+        kind = UnreachableError if silent else ProtocolError
+        return kind(
             f"{reasons}; closed: {', '.join(closed) or 'none'}; not closed: {', '.join(left)}; "
             "when that is mended, the same command goes on"
         )
@@ -157,18 +214,51 @@ class Operator:
             servers[COLLECTOR] = self.collector
         return {name: server.get(self.path) for name, server in servers.items()}
 
+    def summary(
+        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+    ) -> CampaignSummary:
+        """Counts at the servers and, from the collector, the estimate of a round so far.
+
+        While a campaign is open, fewer reports than its smallest group are not estimated from.
+
+        Args:
+            round_number: Which round.
+            level: Of the confidence interval.
+            by: A covariate of the campaign: one estimate per group.
+
+        Returns:
+            The counts, and either the estimate or how many reports are too few for one.
+
+        Raises:
+            ArgumentError: There is no such round, level or covariate.
+            ProtocolError: A server refuses.
+            UnreachableError: A server does not answer.
+        """
+        level = checks.level(level)
+        self.campaign.check_round(round_number)
+        if by is not None:
+            checks.one_of("by", by, tuple(self.campaign.covariates))
+        servers = self.show()
+        if self.collector is None:
+            return CampaignSummary(servers=servers)
+        reports: int = servers[COLLECTOR]["by_round"][round_number]
+        closed = servers[COLLECTOR]["state"] == CLOSED
+        if reports < (1 if closed else self.campaign.min_cell):
+            return CampaignSummary(servers=servers, too_few=reports)
+        return CampaignSummary(servers=servers, estimate=self.estimate(round_number, level, by))
+
     def _named(self) -> dict[str, Admin]:
         """Those who deal: the dealer, or parties by their numbers in the campaign."""
-        found = {} if self.dealer is None else {"dealer": self.dealer}
+        servers = {} if self.dealer is None else {str(Role.DEALER): self.dealer}
         for server in self.parties:
-            found[f"party {self._number(server)}"] = server
-        return found
+            servers[f"party {self._number(server)}"] = server
+        return servers
 
     def _number(self, party: Admin) -> int:
-        known = self.campaign.dealers
-        if party.address not in known:
-            raise checks.refusal("party", party.address, f"one of {', '.join(known)}")
-        return known.index(party.address)
+        addresses = self.campaign.dealers
+        if party.address not in addresses:
+            raise checks.refusal("party", party.address, f"one of {', '.join(addresses)}")
+        return addresses.index(party.address)
 
     def estimate(
         self, round_number: int = 0, level: float = 0.95, by: str | None = None
@@ -188,7 +278,7 @@ class Operator:
 
     def _at_collector(self) -> Admin:
         if self.collector is None:
-            raise JrrError("the collector's token must be given for this")
+            raise ArgumentError("the collector's token must be given for this")
         return self.collector
 
 

@@ -201,7 +201,10 @@ class Mechanism(ABC):
 
     def resized(self, n: int) -> "Mechanism":
         """The same probabilities with decks of n cards."""
-        raise checks.refusal("mechanism", self, "one with decks of any size, as JRR or DRR")
+        if not self.deals or "n" not in self.parameters:
+            raise checks.refusal("mechanism", self, "one with decks of any size, as JRR or DRR")
+        arguments: dict[str, Any] = {name: getattr(self, name) for name in self.parameters}
+        return type(self)(**arguments | {"n": n})
 
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""

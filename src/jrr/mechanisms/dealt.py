@@ -190,7 +190,9 @@ class DRR(Categorical):
         return ("deck",) if self._even else ()  # even, as it is unless told otherwise
 
     def resized(self, n: int) -> "DRR":
-        """The same probabilities with an even deck of n cards."""
+        """The same probabilities with another number of cards; an even deck stays even."""
+        if self.deck != even_deck(self.n, self.k):
+            raise checks.refusal("deck", self.deck, "even where n is fixed by enrolment")
         return DRR(n, self.truth, self.own, self.k)
 
     def card_laws(self) -> list[CardLaw]:

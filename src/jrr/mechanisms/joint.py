@@ -215,10 +215,6 @@ class JRR(Categorical):
             "otherwise another answer; the collector does not know your card."
         )
 
-    def resized(self, n: int) -> "JRR":
-        """The same probabilities with decks of n cards."""
-        return JRR(n, self.p, k=self.k, s=self.s)
-
     def card_laws(self) -> list[CardLaw]:
         """Plus, minus and, in an odd deck, the blank card."""
         half, blank = self.signed / 2 / self.n, 1 - self.signed / self.n

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Generator, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,19 +11,23 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jrr._base.randomness import SecureRandom, shuffled
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import ArgumentError
+from jrr.errors import IntegrityError, JrrError
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
-from jrr.research.demo import DemoRun
-from jrr.research.processes import Running, committee_of, running
+from jrr.research import embedded
+from jrr.research.demo import DemoRun, DemoSurvey
+from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
 from jrr.survey.campaign import ARRIVAL, ENROL
-from jrr.survey.contributor import Limits, Reply, Step
-from jrr.survey.creation import campaign_from
+from jrr.survey.contributor import Limits
+from jrr.survey.creation import campaign_from, plan_for
+from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret
+from jrr.survey.steps import Steps
 
 PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"
@@ -40,70 +45,70 @@ class Demonstration:
     estimate: dict[str, Any]  # as the collector replied
 
 
+@dataclass(frozen=True)
+class _Person:
+    """A contributor who has only an invitation, a device and an answer."""
+
+    secret: bytes
+    device: bytes
+    value: int
+
+
 def run(
     plan: Plan,
     values: np.ndarray[Any, Any],
     folder: Path,
-    databases: dict[str, str] | None = None,
+    *,
+    databases: Mapping[str, str] | None = None,
     progress: Progress = lambda step, done, total: None,
     committee: bool = False,
 ) -> Demonstration:
     """Ask everybody over HTTP, by the plan's mechanism; the servers stop whatever happens.
 
-    committee: three parties deal the cards together, and there is no dealer.
+    Args:
+        plan: What was planned; see `planned_for_committee` where one deals.
+        values: The true answers, 0 or 1.
+        folder: For databases, keys, logs and the exported reports.
+        databases: Name of a server -> its database; SQLite in the folder where there is none.
+        progress: Told what is being done, how much, and of how much.
+        committee: Three parties deal the cards together, and there is no dealer.
+
+    Returns:
+        What the collector estimated, and the same from its export.
+
+    Raises:
+        JrrError: Contributors failed.
+        IntegrityError: The export is of another mechanism than was planned.
     """
-    n, databases = len(values), databases or {}
+    n = len(values)
     with ExitStack() as stack:
 
         def start(role: str, name: str) -> Running:
             progress(f"starting {name}", 0, 1)
             own = folder / name.replace(" ", "-")
-            return stack.enter_context(running(role, own, databases.get(name)))
+            return stack.enter_context(running(role, own, (databases or {}).get(name)))
 
-        collector = start("collector", "collector")
-        deals = plan.mechanism.deals
-        parties = [start("party", f"party {at}") for at in range(PARTIES * (committee and deals))]
-        dealer = start("dealer", "dealer") if deals and not committee else None
-        who = dealer.url if dealer is not None else committee_of(parties, 1) if parties else None
-        campaign = campaign_from(
-            plan,
-            QUESTION,
-            ("no", "yes"),
-            collector.url,
-            who,
-            ENROL if parties else ARRIVAL,
-            capacity=n,
-        )
-        operator = Operator(
-            campaign,
-            None if dealer is None else dealer.admin,
-            collector.admin,
-            tuple(party.admin for party in parties),
-        )
+        operator = _operator(plan, start, n, committee and plan.mechanism.deals)
+        campaign = operator.campaign
         operator.install()
         progress("inviting", 0, 1)
         invitations = new_invitations(n)
         operator.invite(invitations)
         operator.open()
-        link = f"{campaign.collector}{contributor.campaign_path(campaign.hash)}"
         limits = Limits(campaign.guarantee("cards"), patience=30.0)
-        secrets = [invitation_secret(invitation) for invitation in invitations]
-        devices = [os.urandom(32) for _ in secrets]
-        if parties:
+        people = [
+            _Person(invitation_secret(invitation), os.urandom(32), int(value))
+            for invitation, value in zip(invitations, values, strict=True)
+        ]
+        if campaign.by_committee:
             _all(
-                (
-                    contributor.enrol(campaign, secret, limits, device)
-                    for secret, device in zip(secrets, devices, strict=True)
-                ),
+                (contributor.enrol(campaign, one.secret, limits, one.device) for one in people),
                 lambda done: progress("enrolling over HTTP", done, n),
             )
             progress("three parties shuffle and seal", 0, 1)
             operator.deal()
         received = _all(
-            (
-                _whole(link, secret, int(value), limits, device)
-                for secret, value, device in zip(secrets, values, devices, strict=True)
-            ),
+            (_answer(campaign.link, person, limits) for person in people),
             lambda done: progress("answering over HTTP", done, n),
         )
         progress("closing and burning the cards", 0, 1)
@@ -119,34 +124,117 @@ def run(
     )
 
 
-def _all(
-    conversations: Iterable[Generator[Step, Reply | None, T]], progress: Callable[[int], None]
-) -> int:
+def over_http(
+    survey: DemoSurvey,
+    *,
+    committee: bool = False,
+    postgres: bool = False,
+    progress: Progress = lambda step, done, total: None,
+) -> DemoSurvey:
+    """The survey, its chosen mechanism's outcome replaced by one over the network.
+
+    Args:
+        survey: What was run in one process.
+        committee: Three parties deal the cards together, and there is no dealer.
+        postgres: Servers on PostgreSQL instead of SQLite.
+        progress: Told what is being done, how much, and of how much.
+
+    Returns:
+        The same survey with that one outcome.
+
+    Raises:
+        MissingExtraError: PostgreSQL is asked for and not installed.
+    """
+    values = (np.arange(survey.n) < round(survey.truth * survey.n)).astype(np.uint8)
+    # Who says yes has nothing to do with who comes when.
+    values = shuffled(values, SecureRandom())
+    plan = survey.outcomes[survey.chosen].plan
+    if committee:
+        plan = planned_for_committee(plan, survey.chosen)
+    with tempfile.TemporaryDirectory(prefix="jrr-demo-") as name, ExitStack() as stack:
+        databases = None
+        if postgres:
+            progress("starting PostgreSQL", 0, 1)
+            parties = [f"party {number}" for number in range(PARTIES)]
+            names = ["collector", *(parties if committee else ["dealer"])]
+            databases = stack.enter_context(embedded.postgres(Path(name), *names))
+        demonstration = run(
+            plan,
+            values,
+            Path(name),
+            databases=databases,
+            progress=progress,
+            committee=committee,
+        )
+    outcomes = survey.outcomes | {survey.chosen: demonstration.outcome}
+    return replace(survey, outcomes=outcomes)
+
+
+def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
+    """The same request, planned so that the guarantee holds when enrolment fixes n."""
+    asked = plan.request
+    return plan_for(
+        asked.n,
+        ENROL,
+        asked.epsilon,
+        colluders=asked.colluders,
+        dealer_epsilon=asked.dealer_epsilon,
+        mechanism=mechanism,
+    )
+
+
+def _operator(
+    plan: Plan, start: Callable[[str, str], Running], capacity: int, committee: bool
+) -> Operator:
+    """Start the servers that the plan needs; the operator of all of them."""
+    collector = start("collector", "collector")
+    parties = [start("party", f"party {at}") for at in range(PARTIES * committee)]
+    dealer = start("dealer", "dealer") if plan.mechanism.deals and not committee else None
+    kind = running_committee(parties, 1) if committee else None
+    campaign = campaign_from(
+        plan,
+        question=QUESTION,
+        labels=("no", "yes"),
+        collector=collector.url,
+        dealer=kind if dealer is None else DealerServer(dealer.url),
+        dealing=ENROL if committee else ARRIVAL,
+        capacity=capacity,
+    )
+    return Operator(
+        campaign,
+        None if dealer is None else dealer.admin,
+        collector.admin,
+        tuple(party.admin for party in parties),
+    )
+
+
+def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> int:
     """Run them all; how many there were. One that fails is one too many."""
     results = asyncio.run(drive_all(conversations, progress))
     failed = [result for result in results if isinstance(result, Exception)]
     if failed:
-        raise ArgumentError(
-            f"{len(failed)} of {len(results)} contributors failed, the first by: {failed[0]}"
-        )
+        first = failed[0]
+        kind = type(first) if isinstance(first, JrrError) else JrrError
+        raise kind(f"{len(failed)} of {len(results)} contributors failed, the first by: {first}")
     return len(results)
 
 
-def _whole(
-    link: str, secret: bytes, value: int, limits: Limits, device: bytes
-) -> contributor.Conversation:
-    """A contributor who has only the link and the invitation."""
+def _answer(link: str, person: _Person, limits: Limits) -> contributor.Conversation:
+    """Somebody who has only the link fetches the campaign, gets a card and answers."""
     campaign = yield from contributor.fetch(link, limits)
-    return (yield from contributor.contribute(campaign, secret, value, limits, device=device))
+    steps = contributor.contribute(
+        campaign, person.secret, person.value, limits, device=person.device
+    )
+    return (yield from steps)
 
 
 def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:
     """Count the exported file once more: what is shown is what anybody can check."""
-    from jrr import tables
+    from jrr.tables.reports import tally
 
     path = folder / "reports.parquet"
     path.write_bytes(exported)
-    header, counted = tables.tally(path)
+    header, counted = tally(path)
     if header.mechanism != mechanism:
-        raise ArgumentError("the collector must export the mechanism that was planned")
+        raise IntegrityError("the collector must export the mechanism that was planned")
     return counted

@@ -1,6 +1,5 @@
 """Servers as processes of their own, on free local ports, for demonstrations and tests."""
 
-import hashlib
 import json
 import os
 import secrets
@@ -11,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jrr.client.contributor import Admin
-from jrr.errors import ArgumentError
+from jrr.client.http import Admin
+from jrr.errors import ArgumentError, UnreachableError
 from jrr.servers.common.certificates import make_certificate
+from jrr.servers.common.tokens import new_token, token_digest
+from jrr.survey.dealer_kinds import Committee, Party
+from jrr.survey.states import Role
 
 
 def free_port(neighbours: int = 0) -> int:
@@ -32,26 +33,25 @@ def free_port(neighbours: int = 0) -> int:
     raise ArgumentError("ports between 10000 and 30000 must be free, but none was found")
 
 
-def committee_of(parties: Sequence["Running"], threshold: int) -> dict[str, Any]:
-    """The parties as a campaign's document names them."""
-    return {
-        "kind": "committee",
-        "threshold": threshold,
-        "parties": [
-            {
-                "url": party.url,
-                "link": f"127.0.0.1:{free_port()}",
-                "certificate": (party.folder / "party.pem").read_text(),
-            }
+def running_committee(parties: Sequence["Running"], threshold: int) -> Committee:
+    """The committee of these parties, as a campaign names it."""
+    return Committee(
+        threshold=threshold,
+        parties=tuple(
+            Party(
+                url=party.url,
+                link=f"127.0.0.1:{free_port()}",
+                certificate=(party.folder / "party.pem").read_text(),
+            )
             for party in parties
-        ],
-    }
+        ),
+    )
 
 
 PATIENCE = 15.0  # seconds that a server has to stop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Running:
     """A server that listens."""
 
@@ -73,15 +73,15 @@ def running(
 ) -> Iterator[Running]:
     """Start a server, and stop it cleanly, whatever happens."""
     folder.mkdir(parents=True, exist_ok=True)
-    token = secrets.token_urlsafe(32)
+    token = new_token()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("JRR_")},
-        f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256": hashlib.sha256(token.encode()).hexdigest(),
+        f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256": token_digest(token),
         f"JRR_{role.upper()}_DATABASE": database or f"sqlite:///{folder / (role + '.db')}",
     }
-    if role == "dealer":
+    if role == Role.DEALER:
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
-    if role == "party":
+    if role == Role.PARTY:
         if not (folder / "party.pem").exists():
             make_certificate(folder / "party")
         environment["JRR_PARTY_LINK_CERTIFICATE"] = str(folder / "party.pem")
@@ -96,7 +96,8 @@ def running(
             start_new_session=True,  # Ctrl-C is for us: we stop servers in order
         )
     try:
-        yield Running(role, _address(process, folder / f"{role}.log"), token, process, folder)
+        url = _address(process, folder / f"{role}.log")
+        yield Running(role=role, url=url, token=token, process=process, folder=folder)
     finally:
         stop(process)
 
@@ -109,7 +110,7 @@ def _address(process: "subprocess.Popen[str]", log: Path) -> str:
     except (ValueError, KeyError, TypeError):
         stop(process)
         said = log.read_text(errors="replace").strip()[-500:]
-        raise ArgumentError(f"a server must start, but it said: {said or 'nothing'}") from None
+        raise UnreachableError(f"a server must start, but it said: {said or 'nothing'}") from None
 
 
 def stop(process: "subprocess.Popen[str]") -> int:

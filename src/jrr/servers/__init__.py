@@ -1,4 +1,6 @@
-"""Dealer and collector as HTTP services, and the clients that talk to them.
+"""Dealer, collector and party as HTTP servers, all of one shape. Needs the extra [serve].
 
-Servers need the extra [serve]; a contributor's client needs only the core.
+routes.py   HTTP only: read the request, run a job, reply
+jobs.py     what is done within one transaction: checks first, writes last
+store.py    tables and queries
 """

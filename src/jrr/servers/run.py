@@ -3,33 +3,49 @@
 import logging
 import socket
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import uvicorn
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.settings import Settings
+from jrr.survey.states import Role
+
+APPS = {  # named, not imported: a role's application is loaded only where it runs
+    Role.DEALER: ("jrr.servers.dealer.routes", "dealer_app"),
+    Role.COLLECTOR: ("jrr.servers.collector.routes", "collector_app"),
+    Role.PARTY: ("jrr.servers.party.routes", "party_app"),
+}
 
 
 def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None] = print) -> None:
-    """Serve until told to stop; `ready` is told the address once it listens."""
+    """Serve until told to stop.
+
+    Args:
+        settings: Which role, where to listen, which database.
+        migrate: Bring an older database up to date.
+        ready: Told the address once the server listens.
+
+    Raises:
+        ArgumentError: A setting cannot be used: no certificate, a port that is taken, a database
+            of another role.
+    """
     engine = connect(settings.database)
     prepare(engine, settings.role, migrate)
-    # Each role's application is imported only where it runs.
-    if settings.role == "dealer":
-        from jrr.servers.dealer.routes import dealer_app
-
-        app = dealer_app(settings, engine)
-    elif settings.role == "party":
-        from jrr.servers.party.routes import party_app
-
-        app = party_app(settings, engine)
-    else:
-        from jrr.servers.collector.routes import collector_app
-
-        app = collector_app(settings, engine)
+    module, attribute = APPS[Role(settings.role)]
+    app = getattr(import_module(module), attribute)(settings, engine)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    secure = bool(settings.tls_certificate)
+    config = _configured(settings, app)
+    listening = _listening(settings.host, settings.port)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    ready(f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _configured(settings: Settings, app: Any) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         access_log=False,  # who came when, and from where, is nobody's business
@@ -44,22 +60,18 @@ def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None
     try:
         config.load()  # reads certificate and key, now: whoever is told an address may use it
     except OSError:
-        raise JrrError(
+        raise ArgumentError(
             "tls_certificate and tls_key must be a certificate in PEM and its own key, got "
             f"{settings.tls_certificate!r} and {settings.tls_key!r}"
         ) from None
+    return config
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server(
-            (settings.host, settings.port),
-            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
-            backlog=2048,
-        )
+        return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise JrrError(
-            f"host and port must be free to listen on, got {settings.host}:{settings.port}: "
-            f"{error.strerror}"
+        raise ArgumentError(
+            f"host and port must be free to listen on, got {host}:{port}: {error.strerror}"
         ) from None
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    ready(f"{'https' if secure else 'http'}://{shown}:{port}")
-    uvicorn.Server(config).run(sockets=[listening])

@@ -1,15 +1,166 @@
-"""From a plan to a campaign."""
+"""From what somebody wants to ask to a campaign: a plan is made, then the document."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import JrrError
-from jrr.planning.plans import Plan, plan
+from jrr.errors import ArgumentError
+from jrr.mechanisms.request import Frequency
+from jrr.planning.plans import DELTA, Plan, plan
+from jrr.reporting.explain import contributor_text
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
+from jrr.survey.committee.schedule import default_threshold
+from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, Party
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
+_CARDLESS = ("rr", "sue", "oue", "olh")  # families of which nothing deals cards
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignRequest:
+    """What somebody knows who wants to ask a question; `campaign` makes the document of it.
+
+    Example:
+        >>> request = CampaignRequest(
+        ...     question="Have you taken bribes?",
+        ...     n=1_000,
+        ...     epsilon=1.0,
+        ...     collector="https://collector.example",
+        ...     dealer="https://dealer.example",
+        ... )
+        >>> request.campaign().mechanism.name
+        'DRR'
+
+    Raises:
+        ArgumentError: Two fields contradict each other; what plan and document need is checked
+            where they are made.
+    """
+
+    question: str
+    n: int  # people per deck; where people enrol first, the fewest of them
+    epsilon: float  # against the collector and the colluders, by the view
+    collector: str  # its address
+    labels: tuple[str, ...] = ("no", "yes")
+    colluders: int = 5
+    dealer_epsilon: float | None = None  # against dealer and collector together; None: no cap
+    mechanism: str = "auto"
+    frequency: Frequency = None  # what is known of the answer beforehand
+    view: str = "cards"
+    delta: float = DELTA  # of the view "everything", and of what contributors are told of it
+    dealer: str | None = None  # its address
+    parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
+    threshold: int | None = None  # parties that may collude; None: a minority
+    dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
+    capacity: int | None = None  # None: one deck, or ten times the fewest where people enrol
+    rounds: int = 1
+    opens: str | None = None
+    closes: str | None = None
+    invitations: bool = True
+    covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    min_cell: int = 20
+    consent: str | None = None  # None: what jrr explain tells contributors
+    consent_version: str = "1"
+
+    def __post_init__(self) -> None:
+        if self.parties and self.dealer is not None:
+            raise ArgumentError("dealer and parties must not be given together")
+        if self.dealing is not None:
+            checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
+        if self._named_dealer and self.mechanism in _CARDLESS:
+            raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
+
+    @property
+    def _named_dealer(self) -> bool:
+        return bool(self.parties) or self.dealer is not None
+
+    @property
+    def effective_dealing(self) -> str:
+        """How cards are dealt: a committee deals to those it knows, whatever was asked for."""
+        return ENROL if self.parties else self.dealing or ARRIVAL
+
+    def plan(self) -> Plan:
+        """The mechanism for these people, whose guarantee holds however many of them enrol."""
+        return plan_for(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+
+    def campaign(self, now: datetime | None = None) -> Campaign:
+        """The campaign that asks for this.
+
+        Args:
+            now: The time; None: the end of the campaign is not compared with it.
+
+        Returns:
+            A campaign with a name of its own, different at every call.
+
+        Raises:
+            ArgumentError: A field is refused, nobody deals the cards that the mechanism needs,
+                somebody should deal cards that there are not, or the campaign is over already.
+        """
+        chosen = self.plan()
+        if self._named_dealer and not chosen.mechanism.deals:
+            raise self._no_cards(chosen)
+        consent = self.consent
+        if consent is None:
+            consent = contributor_text(chosen, self.delta, committee=bool(self.parties))
+        campaign = campaign_from(
+            chosen,
+            question=self.question,
+            labels=self.labels,
+            collector=self.collector,
+            dealer=self._dealer_kind(),
+            dealing=self.effective_dealing,
+            capacity=self.capacity,
+            covariates=self.covariates,
+            consent=consent,
+            consent_version=self.consent_version,
+            opens=self.opens,
+            closes=self.closes,
+            invitations=self.invitations,
+            min_cell=self.min_cell,
+            rounds=self.rounds,
+        )
+        _, end = campaign.times
+        if now is not None and end is not None and end <= now:
+            raise checks.refusal("closes", self.closes, "a time in the future")
+        return campaign
+
+    def _plan_options(self) -> dict[str, Any]:
+        return {
+            "colluders": self.colluders,
+            "k": len(self.labels),
+            "dealer_epsilon": self.dealer_epsilon,
+            "delta": self.delta if self.view == "everything" else None,
+            "view": self.view,
+            "mechanism": self.mechanism,
+            "frequency": self.frequency,
+        }
+
+    def _dealer_kind(self) -> DealerKind:
+        if self.parties:
+            fallback = default_threshold(len(self.parties))
+            threshold = fallback if self.threshold is None else self.threshold
+            return Committee(parties=self.parties, threshold=threshold)
+        return NoDealer() if self.dealer is None else DealerServer(self.dealer)
+
+    def _no_cards(self, chosen: Plan) -> ArgumentError:
+        """Why somebody who deals must be left out, and what would have cards."""
+        n, colluders = chosen.request.n, chosen.request.colluders
+        reason = (
+            "--dealer and --party must be left out: nothing with cards is more accurate than "
+            f"{chosen.mechanism.brief()} for {n:,} people and {colluders:,} "
+            f"{'colluder' if colluders == 1 else 'colluders'}"
+        )
+        if n != self.n:  # see planned_for
+            reason += (
+                f" (enrolment of {self.n:,} or more is planned for {n:,}, whose uneven deck hides "
+                "less than all larger ones)"
+            )
+        enough = more_people(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+        if enough is not None:
+            reason += f"; with -n {enough} there would be cards"
+        return ArgumentError(reason)
 
 
 def planned_for(people: int, dealing: str, k: int = 2) -> int:
@@ -31,35 +182,54 @@ def planned_for(people: int, dealing: str, k: int = 2) -> int:
 
 
 def campaign_from(
-    made: Plan,
+    chosen: Plan,
+    *,
     question: str,
     labels: Sequence[str],
     collector: str,
-    dealer: str | Mapping[str, Any] | None = None,
+    dealer: DealerKind | None = None,
     dealing: str = ARRIVAL,
     capacity: int | None = None,
     covariates: Mapping[str, Sequence[str]] | None = None,
     **more: Any,
 ) -> Campaign:
-    """The campaign that asks a question by a plan's mechanism."""
-    deals = made.mechanism.deals
-    if deals and dealer is None:
-        raise JrrError("dealer must be an address or a committee: the mechanism deals cards")
-    who = {"kind": "server", "url": dealer} if isinstance(dealer, str) else dealer
-    if len(labels) != made.request.k:
-        raise checks.refusal("labels", list(labels), f"{made.request.k} labels, one per answer")
-    least = made.request.n
+    """The campaign that asks a question by a plan's mechanism.
+
+    Args:
+        chosen: What was planned.
+        question: What is asked.
+        labels: The answers, one per value.
+        collector: Its address.
+        dealer: Who deals; left out where the mechanism has no cards.
+        dealing: On arrival, or by enrolment.
+        capacity: Contributors at most; None: one deck, or ten times the fewest who enrol.
+        covariates: Public attributes and their values.
+        **more: Further fields of `Campaign`.
+
+    Returns:
+        The campaign.
+
+    Raises:
+        ArgumentError: Nobody deals the cards, the labels are not one per answer, or a field of
+            the campaign is refused.
+    """
+    deals = chosen.mechanism.deals
+    if deals and (dealer is None or isinstance(dealer, NoDealer)):
+        raise ArgumentError("dealer must be an address or a committee: the mechanism deals cards")
+    if len(labels) != chosen.request.k:
+        raise checks.refusal("labels", list(labels), f"{chosen.request.k} labels, one per answer")
+    fewest = chosen.request.n
     if capacity is None:
-        capacity = least if dealing == ARRIVAL else 10 * least
+        capacity = fewest if dealing == ARRIVAL else 10 * fewest
     return Campaign(
-        question,
-        tuple(labels),
-        made.mechanism,
-        (who or {}) if deals else {"kind": "none"},
-        collector,
-        made.request.colluders if deals else 0,
-        dealing,
-        capacity,
+        question=question,
+        labels=tuple(labels),
+        mechanism=chosen.mechanism,
+        dealer=dealer if deals and dealer is not None else NoDealer(),
+        collector=collector,
+        colluders=chosen.request.colluders if deals else 0,
+        dealing=dealing,
+        capacity=capacity,
         covariates={name: tuple(values) for name, values in (covariates or {}).items()},
         **more,
     )
@@ -73,18 +243,17 @@ def more_people(people: int, dealing: str, epsilon: float, **options: Any) -> in
     """
 
     def deals(n: int) -> bool:
-        made = plan_for(n, dealing, epsilon, **options)
-        return made.mechanism.deals
+        return plan_for(n, dealing, epsilon, **options).mechanism.deals
 
-    tried = (people << times for times in range(1, _DOUBLINGS + 1))
-    found = next((n for n in tried if n <= _MOST and deals(n)), None)
-    if found is None:
+    candidates = (people << times for times in range(1, _DOUBLINGS + 1))
+    enough = next((n for n in candidates if n <= _MOST and deals(n)), None)
+    if enough is None:
         return None
-    without = max(people, found // 2)
-    while found - without > 1:
-        middle = (found + without) // 2
-        found, without = (middle, without) if deals(middle) else (found, middle)
-    return found
+    too_few = max(people, enough // 2)
+    while enough - too_few > 1:
+        middle = (enough + too_few) // 2
+        enough, too_few = (middle, too_few) if deals(middle) else (enough, middle)
+    return enough
 
 
 def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:

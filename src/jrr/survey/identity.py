@@ -19,9 +19,9 @@ SECRET = 20  # bytes
 DEALER = "dealer"
 
 
-def dealer_roles(count: int, committee: bool) -> list[str]:
-    """The role of each who deals: parties must not know one's name at the others."""
-    return [f"party:{number}" for number in range(count)] if committee else [DEALER] * count
+def party_role(number: int) -> str:
+    """The role of a committee's party: parties must not know one's name at the others."""
+    return f"party:{number}"
 
 
 def collector_role(round_number: int) -> str:

@@ -1,18 +1,20 @@
 """What travels: requests and replies in JSON, each checked when it is read."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.mechanisms import Mechanism, wire
 from jrr.survey.campaign import Campaign
+from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
 from jrr.survey.identity import collector_role, hashed
 
+MOST_NAMES = 100_000  # hashes in one request
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class StoredReport:
     """A report as the collector keeps it: no time, no address, no order."""
 
@@ -23,36 +25,16 @@ class StoredReport:
     covariates: str  # canonical JSON
 
 
-def parse(body: bytes, *fields: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A JSON object of exactly these fields, and perhaps the optional ones."""
-    try:
-        document = json.loads(
-            body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_once
-        )
-    except RecursionError:
-        raise JrrError("body must be JSON, got too many brackets") from None
-    except ValueError:  # says nothing of the body: it may be a report
-        raise JrrError("body must be JSON in UTF-8") from None
-    if not isinstance(document, dict) or set(document) - set(optional) != set(fields):
-        raise JrrError(f"body must be an object of exactly {sorted(fields)}")
-    return document
-
-
-def named(document: Mapping[str, Any]) -> bytes:
+def name_hash(document: Mapping[str, Any]) -> bytes:
     """The hash of the pseudonym in a request."""
     return hashed(_bytes(document, "pseudonym"))
 
 
 def _bytes(document: Mapping[str, Any], name: str) -> bytes:
-    value = document[name]
-    if isinstance(value, str) and len(value) == 64:
-        try:
-            found = bytes.fromhex(value)
-        except ValueError:
-            found = b""
-        if found.hex() == value:
-            return found
-    raise JrrError(f"{name} must be 64 hexadecimal digits")
+    decoded = bytes_from_hex(document[name])
+    if decoded is None:
+        raise DamagedError(f"{name} must be 64 hexadecimal digits")
+    return decoded
 
 
 def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
@@ -62,7 +44,9 @@ def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | Non
     gives the cards to nobody else.
     """
     document = {"pseudonym": pseudonym, "key": key, "device": device}
-    return _json({name: value.hex() for name, value in document.items() if value is not None})
+    return canonical_json(
+        {name: value.hex() for name, value in document.items() if value is not None}
+    )
 
 
 def key_of(document: Mapping[str, Any]) -> bytes:
@@ -76,6 +60,7 @@ def device_of(document: Mapping[str, Any]) -> bytes | None:
 
 
 def report_request(
+    *,
     pseudonym: bytes,
     round_number: int,
     carded: bool,
@@ -84,7 +69,7 @@ def report_request(
     covariates: Mapping[str, str],
 ) -> bytes:
     """One perturbed answer, exactly as it is stored and sent, again and again until received."""
-    return _json(
+    return canonical_json(
         {
             "pseudonym": pseudonym.hex(),
             "round": round_number,
@@ -97,33 +82,35 @@ def report_request(
 
 def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
     """A report that fits the campaign, or a refusal."""
-    document = parse(body, "pseudonym", "round", "carded", "report", "covariates")
+    document = read_body(body, "pseudonym", "round", "carded", "report", "covariates")
     carded = document["carded"]
     if not isinstance(carded, bool) or (carded and not campaign.deals):
-        raise JrrError("carded must be true or false, and false where no cards are dealt")
+        raise DamagedError("carded must be true or false, and false where no cards are dealt")
     try:
         report = wire.bytes_from_json(mechanism, document["report"])
         number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
     except JrrError:  # not repeated: it is somebody's report
-        raise JrrError("report and round must be of this campaign's mechanism and rounds") from None
+        raise DamagedError(
+            "report and round must be of this campaign's mechanism and rounds"
+        ) from None
     return StoredReport(
-        named(document),
-        number,
-        carded,
-        report,
-        check_covariates(campaign, document["covariates"]),
+        name=name_hash(document),
+        round=number,
+        carded=carded,
+        report=report,
+        covariates=check_covariates(campaign, document["covariates"]),
     )
 
 
-def check_covariates(campaign: Campaign, given: object) -> str:
+def check_covariates(campaign: Campaign, covariates: object) -> str:
     """Exactly the covariates that the campaign declares, each with a declared value."""
-    if not isinstance(given, Mapping) or set(given) != set(campaign.covariates):
+    if not isinstance(covariates, Mapping) or set(covariates) != set(campaign.covariates):
         declared = ", ".join(sorted(campaign.covariates)) or "none"
-        raise JrrError(f"covariates must be exactly those of the campaign: {declared:.200}")
-    for name, value in given.items():
+        raise ArgumentError(f"covariates must be exactly those of the campaign: {declared:.200}")
+    for name, value in covariates.items():
         if value not in campaign.covariates[name]:
-            raise JrrError(f"covariate {name} must be one of {known_values(campaign, name)}")
-    return _json(dict(given)).decode()
+            raise ArgumentError(f"covariate {name} must be one of {known_values(campaign, name)}")
+    return canonical_json(dict(covariates)).decode()
 
 
 def known_values(campaign: Campaign, name: str) -> str:
@@ -136,16 +123,25 @@ def roles(campaign: Campaign) -> list[str]:
     return [collector_role(number) for number in range(campaign.rounds)]
 
 
-def _json(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+@dataclass(frozen=True, kw_only=True)
+class InvitationList:
+    """Hashes of pseudonyms that a server should accept."""
+
+    hashes: tuple[bytes, ...]  # sorted, so that their order tells nothing
+    round: int = 0  # where people have a pseudonym of their own in each round
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key that occurs twice")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
+def read_invitation_list(body: bytes, with_round: bool) -> InvitationList:
+    """Whom a server should accept; with_round: it may say for which round."""
+    document = read_body(body, "names", optional=("round",) if with_round else ())
+    names, number = document["names"], document.get("round", 0)
+    number = checks.integer("round", number, 0, 999)
+    if not isinstance(names, list) or len(names) > MOST_NAMES:
+        raise DamagedError(f"names must be a list of at most {MOST_NAMES} hashes")
+    hashes = set()
+    for entry in names:
+        decoded = bytes_from_hex(entry)
+        if decoded is None:
+            raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")
+        hashes.add(decoded)
+    return InvitationList(hashes=tuple(sorted(hashes)), round=number)

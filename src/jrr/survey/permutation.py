@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import Words
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 KEY_BYTES = 32
 SHUFFLED = 1 << 14  # cards that are sorted in under a millisecond; a survey of 10,000 is exact
@@ -74,8 +74,8 @@ class Permutation:
         wanted = checks.symbols("positions", positions, self.size)
         column = _check_column(column)
         if self._shuffles:
-            found: Positions = self._shuffle(column)[wanted]
-            return found
+            images: Positions = self._shuffle(column)[wanted]
+            return images
         return self._walk(wanted, np.full(len(wanted), column, np.uint64))
 
     def across(self, position: int, columns: int) -> Positions:
@@ -184,4 +184,4 @@ def _check_key(key: object) -> bytes:
     if isinstance(key, bytes) and len(key) == KEY_BYTES:
         return key
     shown = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
-    raise JrrError(f"key must be {KEY_BYTES} bytes, got {shown}")  # never the key itself
+    raise ArgumentError(f"key must be {KEY_BYTES} bytes, got {shown}")  # never the key itself

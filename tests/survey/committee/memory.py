@@ -113,10 +113,10 @@ async def run(
             return await deal(
                 Wire(me, mesh),
                 decks[me],  # type: ignore[arg-type]
-                threshold,
-                SESSION,
-                commit,
-                prime,
+                threshold=threshold,
+                session=SESSION,
+                commit_to=commit,
+                prime=prime,
                 **more,
             )
         finally:
@@ -199,11 +199,11 @@ def step_by_step(
         me: deal(
             Wire(me, mesh),
             deck,
-            threshold,
-            SESSION,
-            nothing_sealed,
-            prime,
-            *(() if seeds is None else (seeds[me],)),
+            threshold=threshold,
+            session=SESSION,
+            commit_to=nothing_sealed,
+            prime=prime,
+            **({} if seeds is None else {"new_seed": seeds[me]}),
         )
         for me in range(mesh.parties)
     }

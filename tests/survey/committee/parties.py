@@ -23,7 +23,9 @@ from jrr.survey.campaign import ENROL, Campaign, read_campaign
 from jrr.survey.committee.cards import Envelope, card_key, open_card
 from jrr.survey.committee.link import Identity, Link, Peer
 from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import Member, Outcome, deal_rounds
+from jrr.survey.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
+from jrr.survey.committee_order import deal_order
+from jrr.survey.dealer_kinds import Committee, Party
 
 DEADLINE = 30.0  # seconds after which a process is held to hang
 
@@ -60,18 +62,17 @@ def campaign_of(
         "question": "Do you?",
         "labels": tuple(f"answer {value}" for value in range(dealt.k)),
         "mechanism": dealt,
-        "dealer": {
-            "kind": "committee",
-            "threshold": threshold,
-            "parties": [
-                {
-                    "url": f"http://127.0.0.1:{peer.port}",
-                    "link": f"{peer.host}:{peer.port}",
-                    "certificate": peer.certificate,
-                }
+        "dealer": Committee(
+            threshold=threshold,
+            parties=tuple(
+                Party(
+                    url=f"http://127.0.0.1:{peer.port}",
+                    link=f"{peer.host}:{peer.port}",
+                    certificate=peer.certificate,
+                )
                 for peer in where
-            ],
-        },
+            ),
+        ),
         "collector": "http://127.0.0.1:9",
         "dealing": ENROL,
         "capacity": 1_000,
@@ -96,7 +97,7 @@ def members_of(campaign: Campaign, people: Sequence[bytes]) -> list[Member]:
 
 
 def hands(
-    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[Outcome], number: int = 0
+    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[DealtRounds], number: int = 0
 ) -> list[int]:
     """Everybody's card of a round, opened by its holder."""
     names = [name for name, _ in outcomes[0].members]
@@ -135,7 +136,7 @@ class Part:
 class Ended:
     """How it ended."""
 
-    outcome: Outcome | None = None
+    outcome: DealtRounds | None = None
     reason: str = ""
     seconds: float = 0.0
     code: int | None = 0
@@ -155,13 +156,15 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
 
     Link.send = send  # type: ignore[method-assign]
     work = deal_rounds(
-        read_campaign(part.campaign),
-        part.me,
-        part.identity,
-        part.members,
-        part.patience,
-        part.join,
-        part.listen,
+        deal_order(read_campaign(part.campaign)),
+        DealingParty(
+            number=part.me,
+            identity=part.identity,
+            members=part.members,
+            patience=part.patience,
+            join=part.join,
+            listen=part.listen,
+        ),
     )
     try:
         ended = Ended(asyncio.run(work), kinds=kinds)

@@ -7,17 +7,17 @@ from typing import Any
 
 from jrr.client.operator import Operator, new_invitations
 from jrr.mechanisms import Mechanism
-from jrr.research.processes import Running, committee_of
+from jrr.research.processes import Running, running_committee
 from jrr.survey import messages
 from jrr.survey.campaign import ENROL, Campaign
 from jrr.survey.committee.cards import Envelope, Record, card_key, open_card
-from jrr.survey.identity import dealer_roles, invitation_secret, pseudonym
+from jrr.survey.identity import invitation_secret, pseudonym
 from tests.e2e import Answer, ask, enrol_all, path_of, read_rows
 
 
 def names_of(campaign: Campaign, secret: bytes) -> list[bytes]:
     """Somebody's name at each party: nobody knows it but the two."""
-    return [pseudonym(secret, campaign.hash, role) for role in dealer_roles(3, True)]
+    return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Committee:
             "question": "Do you?",
             "labels": tuple(f"answer {value}" for value in range(mechanism.k)),
             "mechanism": mechanism,
-            "dealer": committee_of(self.parties, 1),
+            "dealer": running_committee(self.parties, 1),
             "collector": self.collector.url,
             "dealing": ENROL,
             "capacity": 100,

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from jrr.errors import DamagedError, UnreachableError
 from jrr.research.processes import free_port
+from jrr.survey import dealer_kinds
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee import group as dealing_group
 from jrr.survey.committee.dealing import Abort, Kind
@@ -71,10 +73,9 @@ def test_three_operators_deal_from_their_command_lines(
     campaign = Campaign.from_bytes(file.read_bytes())
     assert made["campaign"] == campaign.hash
     assert campaign.dealing == "enrol"
-    assert campaign.dealer["threshold"] == 1
-    assert [party["url"] for party in campaign.dealer["parties"]] == [
-        party.url for party in committee.parties
-    ]
+    assert isinstance(campaign.dealer, dealer_kinds.Committee)
+    assert campaign.dealer.threshold == 1
+    assert campaign.dealer.addresses == tuple(party.url for party in committee.parties)
     operator, people = committee.begin(campaign, 12)
     enrol_all(campaign, people)
     # Each operator has one token. The collector's is told n afterwards.
@@ -197,7 +198,7 @@ def test_a_group_in_which_one_is_missing_says_who(tmp_path: Path) -> None:
     ]
     said = [finished(command) for command in missing]
     for code, out, err in said:
-        assert (code, out) == (2, "")
+        assert (code, out) == (UnreachableError.exit_code, "")
         assert err.count("\n") == 1
         assert err.startswith("jrr: error: ")
     assert any("parties [2] did not come within 2 s" in err for _, _, err in said)
@@ -222,9 +223,9 @@ def test_members_files_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     ]
     for wrong in wrongs:
         file.write_text(json.dumps(wrong))
-        assert run(["mpc", "group", str(file), *options]) == 2, wrong
+        assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code, wrong
     file.write_text("{")
-    assert run(["mpc", "group", str(file), *options]) == 2
+    assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code
     assert run(["mpc", "group", str(tmp_path / "none.json"), *options]) == 2
     file.write_text(json.dumps(good))
     for index in ("-1", "3"):
@@ -265,7 +266,7 @@ def test_one_certificate_for_two_members_is_refused_at_once(tmp_path: Path) -> N
         patch.setattr(dealing_group, "deal_among", never)
         shown = identity(0)
         options = ["--index", "0", "--certificate", shown.certificate, "--key", shown.key]
-        assert run(["mpc", "group", str(file), *options]) == 2
+        assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code
 
 
 @pytest.mark.parametrize("count", range(2, 18))

@@ -16,7 +16,7 @@ from jrr.mechanisms import DRR
 from jrr.research.processes import free_port
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee.dealing import Kind
-from jrr.survey.committee.rounds import Outcome
+from jrr.survey.committee.rounds import DealtRounds
 from tests.survey.committee.parties import (
     Ended,
     Part,
@@ -35,14 +35,14 @@ SOON = 8.0  # seconds: less than the patience, so nobody waited for a deadline
 
 def parts_of(campaign: Campaign, people: Sequence[bytes] = PEOPLE, **more: float) -> list[Part]:
     members = members_of(campaign, people)
-    count = len(campaign.dealer["parties"])
+    count = len(campaign.dealers)
     return [
         Part(campaign.to_bytes(), me, identity(me), members, **more)  # type: ignore[arg-type]
         for me in range(count)
     ]
 
 
-def outcomes_of(ended: Sequence[Ended]) -> list[Outcome]:
+def outcomes_of(ended: Sequence[Ended]) -> list[DealtRounds]:
     found = []
     for one in ended:
         assert one.outcome is not None, one.reason

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jrr.survey.committee.dealing import Abort, Dealt, Kind, deal
-from jrr.survey.committee.link import HEADER, MAGIC, Identity, Link, Peer, meet
+from jrr.survey.committee.link import HEADER, MAGIC, Identity, Link, Meeting, Peer, meet
 from tests.survey.committee.memory import nothing_sealed, opened, succeeded
 from tests.survey.committee.parties import certificate, identity, peers
 
@@ -27,7 +27,7 @@ Result = Dealt | BaseException
 
 async def deals(link: Link) -> Dealt:
     """What an honest party does."""
-    return await deal(link, DECK, 1, link.session, nothing_sealed)
+    return await deal(link, DECK, threshold=1, session=link.session, commit_to=nothing_sealed)
 
 
 def party(
@@ -39,7 +39,15 @@ def party(
     patience: float = PATIENCE,
     join: float = JOIN,
 ) -> Awaitable[Any]:
-    return meet(me, where, shown or identity(me), agreement, patience, join, body)
+    meeting = Meeting(
+        me=me,
+        peers=where,
+        identity=shown or identity(me),
+        agreement=agreement,
+        patience=patience,
+        join=join,
+    )
+    return meet(meeting, body)
 
 
 def all_of(*running: Awaitable[Any]) -> list[Any]:
@@ -459,7 +467,13 @@ def test_other_numbers_of_parties(count: int) -> None:
     where = peers(count)
 
     async def body(link: Link) -> Dealt:
-        return await deal(link, DECK, (count - 1) // 2, link.session, nothing_sealed)
+        return await deal(
+            link,
+            DECK,
+            threshold=(count - 1) // 2,
+            session=link.session,
+            commit_to=nothing_sealed,
+        )
 
     found: Sequence[Any] = all_of(*(party(me, where, body) for me in range(count)))
     assert sorted(opened(succeeded(found))[0]) == DECK

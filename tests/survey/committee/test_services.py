@@ -11,7 +11,7 @@ import pytest
 
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import JrrError, ProtocolError
+from jrr.errors import IntegrityError, JrrError
 from jrr.mechanisms import DRR, JRR, OLH, Mechanism
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
@@ -183,7 +183,7 @@ def test_a_complaint_ends_the_round_at_every_party(
     operator, people = committee.dealt(campaign, 6)
     cheat(committee, campaign, people)
     (refused,) = answer_each(campaign, people[:1])
-    assert isinstance(refused, ProtocolError)
+    assert isinstance(refused, IntegrityError)
     assert "the committee's card is not acceptable" in str(refused)
     assert operator.show()["collector"]["reports"] == 0  # nothing was sent after it
     assert committee.states(campaign) == ["aborted"] * 3

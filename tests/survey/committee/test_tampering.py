@@ -35,13 +35,13 @@ def changed(party: int, step: int, change: Change, after: bool = False) -> Itera
     plain = dealing._reshare
     seen: Counter[int] = Counter()
 
-    async def reshare(channel: Any, holders: Any, receivers: Any, mine: Any, *more: Any) -> Any:
+    async def reshare(channel: Any, holders: Any, receivers: Any, mine: Any, **more: Any) -> Any:
         now = seen[channel.me]
         seen[channel.me] += 1
         here = channel.me == party and now == step
         if here and not after and mine is not None:
             mine = change(mine)
-        result = await plain(channel, holders, receivers, mine, *more)
+        result = await plain(channel, holders, receivers, mine, **more)
         return change(result) if here and after and result is not None else result
 
     with pytest.MonkeyPatch.context() as patch:
@@ -285,10 +285,10 @@ def test_a_rogue_that_makes_the_check_fit_a_slot_it_knows_is_noticed_by_its_hold
     """After the last permutation it knows where its change is, and nothing of the card there."""
     plain = dealing._check_tags
 
-    async def fitted(channel: Any, mine: Vector, alpha: int, *more: Any) -> None:
+    async def fitted(channel: Any, mine: Vector, alpha: int, **more: Any) -> None:
         if channel.me == CHEAT:  # claims what an honest party would
             mine = adds((0, 0, -5), (0, 3, 5))(mine)
-        await plain(channel, mine, alpha, *more)
+        await plain(channel, mine, alpha, **more)
 
     monkeypatch.setattr(dealing, "_check_tags", fitted)
     table = Table()

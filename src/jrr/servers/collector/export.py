@@ -7,22 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from jrr.mechanisms import Mechanism
-from jrr.survey.campaign import Campaign
+from jrr.servers.collector.store import CollectorCampaign, ReportBlock
 from jrr.tables.columns import CARDED, report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
 from jrr.tables.header import Header
 
 
-def write_reports(
-    path: Path,
-    campaign: Campaign,
-    mechanism: Mechanism,
-    decks: int,
-    blocks: Iterable[tuple[Any, Any, list[str]]],
-) -> int:
+def write_reports(path: Path, held: CollectorCampaign, blocks: Iterable[ReportBlock]) -> int:
     """Write blocks of reports, flags and covariates; the number of rows."""
-    names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(decks))
+    campaign, mechanism = held.campaign, held.mechanism
+    names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(held.decks))
     header = Header(
         "reports",
         mechanism,
@@ -42,15 +36,15 @@ def write_reports(
     )
 
     def batches() -> Iterator[Any]:
-        for reports, carded, texts in blocks:
-            known = [json.loads(text) for text in texts]
-            columns = [pa.array([entry[name] for entry in known]) for name in covariates]
-            stored = reports_to_arrow(mechanism, reports, text)
+        for block in blocks:
+            entries = [json.loads(entry) for entry in block.covariates]
+            columns = [pa.array([entry[name] for entry in entries]) for name in covariates]
+            stored = reports_to_arrow(mechanism, block.reports, text)
             yield pa.record_batch(
                 [
                     column.cast(field.type)
                     for column, field in zip(
-                        [*stored, pa.array(carded), *columns], schema, strict=True
+                        [*stored, pa.array(block.carded), *columns], schema, strict=True
                     )
                 ],
                 schema=schema,

@@ -9,7 +9,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine
 
@@ -19,7 +19,7 @@ from jrr.servers.common.problems import Problem
 
 log = logging.getLogger("jrr.servers")
 T = TypeVar("T")
-Job = Callable[[Connection], T]
+P = ParamSpec("P")
 MOST = 512  # jobs per commit
 SMALL = 500  # arrivals up to which every commit is followed by a rewrite
 
@@ -45,11 +45,14 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()
 
-    async def run(self, job: Job[T]) -> T:
-        """The job's result, once it is committed."""
+    async def run(
+        self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The result of job(connection, *args), once it is committed."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Waiting(job, False, loop, future))
+        bound = (lambda connection: job(connection, *args, **kwargs)) if args or kwargs else job
+        self._jobs.put(_Waiting(bound, False, loop, future))
         return await future
 
     async def run_alone(self, task: Callable[[], T]) -> T:
@@ -123,6 +126,18 @@ class Writer:
     def _answer(batch: list[_Waiting], outcomes: list[Any]) -> None:
         for waiting, outcome in zip(batch, outcomes, strict=True):
             waiting.loop.call_soon_threadsafe(_settle, waiting.future, outcome)
+
+
+async def read_aside(
+    engine: Engine, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """The result of a long job that only reads, beside the writer and in a thread of its own."""
+
+    def read() -> T:
+        with engine.connect() as connection:
+            return job(connection, *args, **kwargs)
+
+    return await asyncio.to_thread(read)
 
 
 def _outcome(job: Callable[..., Any], connection: Connection) -> Any:

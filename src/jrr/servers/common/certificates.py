@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 DAYS = 3650
 
@@ -22,11 +22,11 @@ def check_pair(names: str, certificate: str | Path, key: str | Path) -> None:
     """Refuse a certificate and a key that are no files in PEM, or do not belong together."""
     for path in (certificate, key):
         if not Path(path).is_file():
-            raise JrrError(f"{names} must be files that exist, got {str(path)!r}")
+            raise ArgumentError(f"{names} must be files that exist, got {str(path)!r}")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except OSError:  # among them all errors of TLS
-        raise JrrError(
+        raise ArgumentError(
             f"{names} must be a certificate in PEM and its own key, got {str(certificate)!r} and "
             f"{str(key)!r}"
         ) from None
@@ -45,7 +45,7 @@ def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, P
     shown = f"{name} {secrets.token_hex(8)}"
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, shown)])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(who)
         .issuer_name(who)
@@ -57,5 +57,5 @@ def make_certificate(stem: str | Path, name: str = "jrr party") -> tuple[Path, P
     )
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     write_whole(private, pem.decode(), private=True)
-    write_whole(public, made.public_bytes(Encoding.PEM).decode())
+    write_whole(public, certificate.public_bytes(Encoding.PEM).decode())
     return public, private

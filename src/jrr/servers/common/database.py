@@ -11,10 +11,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, DamagedError, UnreachableError
 
 
 def connect(url: str) -> Engine:
@@ -22,7 +22,7 @@ def connect(url: str) -> Engine:
     try:
         parsed = make_url(url)
     except (SQLAlchemyError, ValueError):
-        raise JrrError("database must be an address as sqlite:///file.db") from None
+        raise ArgumentError("database must be an address as sqlite:///file.db") from None
     if parsed.get_backend_name() == "postgresql":
         return create_engine(
             parsed.set(drivername="postgresql+psycopg"),
@@ -30,10 +30,10 @@ def connect(url: str) -> Engine:
             hide_parameters=True,  # an error in a log must not show a report
         )
     if not parsed.database or parsed.database == ":memory:":
-        raise JrrError("database must be a file: sqlite:///file.db")
+        raise ArgumentError("database must be a file: sqlite:///file.db")
     path = Path(parsed.database)
     if not path.parent.is_dir():
-        raise JrrError(f"database must be in a directory that exists, got {path}")
+        raise ArgumentError(f"database must be in a directory that exists, got {path}")
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # readable by its owner only
     engine = create_engine(
         url,
@@ -66,7 +66,10 @@ def prepare(engine: Engine, role: str, migrate: bool = False) -> None:
         _prepare_tables(engine, role, migrate)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise JrrError(f"database must be one that can be used: {reason}") from None
+        # A file is there or it is damaged; a server may only be away.
+        away = engine.dialect.name == "postgresql" and isinstance(error, OperationalError)
+        kind = UnreachableError if away else DamagedError
+        raise kind(f"database must be one that can be used: {reason}") from None
 
 
 def _prepare_tables(engine: Engine, role: str, migrate: bool) -> None:
@@ -80,16 +83,17 @@ def _prepare_tables(engine: Engine, role: str, migrate: bool) -> None:
         if current == head:
             return
         if current is None and tables:
-            raise JrrError(f"database must be empty or a {role}'s, got tables {sorted(tables)}")
+            raise ArgumentError(
+                f"database must be empty or a {role}'s, got tables {sorted(tables)}"
+            )
         if current is not None:
-            known = {script.revision for script in scripts.walk_revisions()}
-            if current not in known:
-                raise JrrError(
+            if current not in {script.revision for script in scripts.walk_revisions()}:
+                raise ArgumentError(
                     f"database must not be newer than this jrr, got revision {current}: it is "
                     f"another role's, or jrr must be updated"
                 )
             if not migrate:
-                raise JrrError(
+                raise ArgumentError(
                     f"database must be at revision {head}, got {current}: make a backup, then "
                     f"start once with --migrate"
                 )

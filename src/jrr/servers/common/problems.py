@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from jrr.survey.problems import problem_document
+
 
 class Problem(Exception):  # noqa: N818 - the name of RFC 9457
     """A reply that is not what was asked for."""
@@ -17,12 +19,7 @@ class Problem(Exception):  # noqa: N818 - the name of RFC 9457
 
     def document(self) -> dict[str, object]:
         """The body of the reply."""
-        return {
-            "type": f"urn:jrr:problem:{self.kind}",
-            "title": self.kind.replace("-", " "),
-            "status": self.status,
-            "detail": self.detail,
-        }
+        return problem_document(self.kind, self.status, self.detail)
 
 
 def unknown_campaign() -> Problem:
@@ -43,3 +40,8 @@ def too_early(what: str) -> Problem:
 def gone(what: str) -> Problem:
     """It is over."""
     return Problem(410, "closed", what)
+
+
+def wrong_state(what: str) -> Problem:
+    """Another step must come first."""
+    return Problem(409, "wrong-state", what)

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.states import Role
 
-ROLES = ("dealer", "collector", "party")
+ROLES = tuple(str(role) for role in Role)
 PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine
 _NUMBERS = {"port": (0, 65535), "link_port": (0, 65535), "body_limit": (1024, 1 << 30)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """What a server needs to know; the rest is in the campaigns it holds."""
 
@@ -37,48 +38,68 @@ class Settings:
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
         if not re.fullmatch(r"[0-9a-f]{64}", self.admin_token_sha256):
-            raise JrrError(
+            raise ArgumentError(
                 "admin_token_sha256 must be 64 hexadecimal digits (jrr serve token makes them)"
             )
         if not self.database.startswith(("sqlite:///", "postgresql://")):
             # Not repeated: it may hold a password.
-            raise JrrError("database must begin with sqlite:/// or postgresql://")
+            raise ArgumentError("database must begin with sqlite:/// or postgresql://")
         for name, (low, high) in _NUMBERS.items():
             checks.integer(name, getattr(self, name), low, high)
         if bool(self.tls_certificate) != bool(self.tls_key):
-            raise JrrError("tls_certificate and tls_key must be given together")
-        if self.role == "party" and not (self.link_certificate and self.link_key):
-            raise JrrError("link_certificate and link_key must be given for a party")
-        if self.role == "dealer" and not self.keys:
-            raise JrrError("keys must be a directory for the dealer's key files, got none")
+            raise ArgumentError("tls_certificate and tls_key must be given together")
+        if self.role == Role.PARTY and not (self.link_certificate and self.link_key):
+            raise ArgumentError("link_certificate and link_key must be given for a party")
+        if self.role == Role.DEALER and not self.keys:
+            raise ArgumentError("keys must be a directory for the dealer's key files, got none")
 
 
 def load(
     role: str, path: Path | None, environment: Mapping[str, str] = os.environ, **given: Any
 ) -> Settings:
-    """Settings from a file, overridden by JRR_DEALER_… and so on, then by arguments."""
-    known = {field.name: field.type for field in fields(Settings) if field.name != "role"}
-    found: dict[str, Any] = {"port": PORTS[checks.one_of("role", role, ROLES)]}
+    """Settings from a file, overridden by JRR_DEALER_… and so on, then by arguments.
+
+    Args:
+        role: dealer, collector or party.
+        path: A TOML file; None: none.
+        environment: Where JRR_DEALER_DATABASE and others are looked for.
+        **given: Settings by name; None where the others decide.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ArgumentError: A setting is missing, unknown or refused.
+        DamagedError: The file is not TOML.
+    """
+    names = {field.name for field in fields(Settings) if field.name != "role"}
+    values: dict[str, Any] = {"port": PORTS[checks.one_of("role", role, ROLES)]}
     if path is not None:
-        try:
-            found |= tomllib.loads(path.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise JrrError(f"config must be a TOML file, {path} is not: {error}") from None
-        except OSError as error:
-            raise checks.refusal("config", str(path), f"readable ({error.strerror})") from None
+        values |= _read_toml(path)
     prefix = f"JRR_{role.upper()}_"
-    for name, value in environment.items():
-        if name.startswith(prefix) and name != f"{prefix}TOKEN":  # that one is the operator's
-            key = name.removeprefix(prefix).lower()
-            found[key] = int(value) if key in _NUMBERS and value.isdecimal() else value
-    found |= {name: value for name, value in given.items() if value is not None}
-    strange = sorted(set(found) - set(known))
-    if strange:
-        raise JrrError(f"settings must be of {', '.join(sorted(known))}, got {', '.join(strange)}")
-    for name, value in found.items():
+    for variable, text in environment.items():
+        if variable.startswith(prefix) and variable != f"{prefix}TOKEN":  # the operator's own
+            name = variable.removeprefix(prefix).lower()
+            values[name] = int(text) if name in _NUMBERS and text.isdecimal() else text
+    values |= {name: value for name, value in given.items() if value is not None}
+    unknown = sorted(set(values) - names)
+    if unknown:
+        allowed = ", ".join(sorted(names))
+        raise ArgumentError(f"settings must be of {allowed}, got {', '.join(unknown)}")
+    for name, value in values.items():
         if not isinstance(value, int if name in _NUMBERS else str):
             raise checks.refusal(name, value, "a number" if name in _NUMBERS else "a text")
-    missing = [name for name in ("database", "admin_token_sha256") if name not in found]
+    missing = [name for name in ("database", "admin_token_sha256") if name not in values]
     if missing:
-        raise JrrError(f"settings must name {', '.join(missing)} (config, environment or option)")
-    return Settings(role, **found)
+        listed = ", ".join(missing)
+        raise ArgumentError(f"settings must name {listed} (config, environment or option)")
+    return Settings(role=role, **values)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DamagedError(f"config must be a TOML file, {path} is not: {error}") from None
+    except OSError as error:
+        raise checks.refusal("config", str(path), f"readable ({error.strerror})") from None

@@ -1,11 +1,8 @@
-"""What both servers have in common: problems, limits, tokens, health."""
+"""What all servers have in common: problems, limits, tokens, health."""
 
-import hashlib
-import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
@@ -19,19 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.problems import Problem, gone, too_early, unknown_campaign
+from jrr.servers.common.problems import Problem, unknown_campaign
 from jrr.servers.common.settings import Settings
-from jrr.survey.campaign import Campaign
+from jrr.servers.common.tokens import token_matches
 
 log = logging.getLogger("jrr.servers")
-Clock = Callable[[], datetime]
 PROBLEM = "application/problem+json"
+HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
-
-
-def utc_now() -> datetime:
-    """The time by the server's clock."""
-    return datetime.now(UTC)
 
 
 def body_schema(
@@ -91,23 +83,13 @@ def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
 
     async def check(request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        found = hashlib.sha256(token.strip().encode()).hexdigest()
-        known = hmac.compare_digest(found, settings.admin_token_sha256)
-        if scheme.lower() != "bearer" or not known:
+        matches = token_matches(token.strip(), settings.admin_token_sha256)
+        if scheme.lower() != "bearer" or not matches:
             raise Problem(
                 401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"}
             )
 
     return check
-
-
-def check_times(campaign: Campaign, now: datetime) -> None:
-    """Refuse before the campaign opens and after it closes."""
-    opens, closes = campaign.times
-    if opens is not None and now < opens:
-        raise too_early(f"the campaign opens at {campaign.opens}")
-    if closes is not None and now >= closes:
-        raise gone(f"the campaign closed at {campaign.closes}")
 
 
 class BodyLimit:

@@ -11,7 +11,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from jrr.errors import JrrError
+from jrr.errors import DamagedError
 
 KEY = 32
 
@@ -50,7 +50,7 @@ class KeyFiles:
             cipher = AESGCM(wrapping)
             return cipher.decrypt(wrapped[:12], wrapped[12:], campaign.encode())
         except (InvalidTag, ValueError):
-            raise JrrError(
+            raise DamagedError(
                 f"the key file {self.path(campaign)} is not the one of this database"
             ) from None
 

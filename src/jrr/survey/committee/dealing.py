@@ -14,11 +14,11 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from jrr.errors import IntegrityError, JrrError
+from jrr.errors import ArgumentError, IntegrityError, UnreachableError
 from jrr.survey.committee import field
 from jrr.survey.committee.field import PRIME, SEED, Vector
 from jrr.survey.committee.schedule import groups
@@ -50,6 +50,12 @@ class Abort(IntegrityError):  # noqa: N818 - what happens, not what is wrong
     """The round is over without cards; nothing of it may be used."""
 
 
+class MissingPartyError(Abort, UnreachableError):
+    """The round is over because a party did not come, or went away: nobody is accused."""
+
+    exit_code: ClassVar[int] = UnreachableError.exit_code
+
+
 class Channel(Protocol):
     """Messages to and from every other party, in order, none lost, none invented."""
 
@@ -63,7 +69,7 @@ class Channel(Protocol):
         """The next message of a party; Abort if it is another one, too long or too late."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Dealt:
     """What one party has at the end."""
 
@@ -80,20 +86,34 @@ Commitment = Callable[[Vector, Vector], Awaitable[bytes]]
 async def deal(
     channel: Channel,
     deck: Sequence[int],
+    *,
     threshold: int,
     session: bytes,
     commit_to: Commitment,
     prime: int = PRIME,
     new_seed: field.Seeds = field.new_seed,
 ) -> Dealt:
-    """Run the protocol; `commit_to` seals the final shares and returns what commits to them.
+    """Run the protocol as one party.
 
-    session: 32 bytes that all parties derived alike from everything they agree on.
+    Args:
+        channel: To the other parties, who do the same.
+        deck: The cards in order, as field elements other than 0; public.
+        threshold: How many parties may collude and still learn no card.
+        session: 32 bytes that all parties derived alike from everything they agree on.
+        commit_to: Seals the final shares and returns what commits to them.
+        prime: Of the field; another one is for tests.
+        new_seed: Where randomness comes from; another one is for tests.
+
+    Returns:
+        This party's shares, in an order that nobody knows, and the public facts of the round.
+
+    Raises:
+        Abort: A party broke the rules, or is missing; nothing of the round may be used.
     """
     me, everybody = channel.me, tuple(range(channel.parties))
     public = np.array(deck, np.uint64)
     if public.size and (int(public.max()) >= prime or int(public.min()) < 1):
-        raise JrrError("deck must hold elements of the field other than 0")
+        raise ArgumentError("deck must hold elements of the field other than 0")
     part = int(field.expand(new_seed(), (1,), prime)[0])
     nonce = new_seed()
     own = _commitment(session, me, part, nonce)
@@ -104,12 +124,16 @@ async def deal(
     )
     holders: tuple[int, ...] = everybody
     for group in groups(channel.parties, threshold):
-        mine = await _reshare(channel, holders, group, mine, len(public), prime, new_seed)
+        mine = await _reshare(
+            channel, holders, group, mine, count=len(public), prime=prime, new_seed=new_seed
+        )
         holders = group
         if mine is not None:
             seed = await _agree(channel, group, new_seed)
             mine = mine[:, field.permutation(seed, len(public))]
-    mine = await _reshare(channel, holders, everybody, mine, len(public), prime, new_seed)
+    mine = await _reshare(
+        channel, holders, everybody, mine, count=len(public), prime=prime, new_seed=new_seed
+    )
     assert mine is not None  # everybody holds a share at last
 
     # Not the tags': their sum would tell α, and with it how to change a card unnoticed.
@@ -127,18 +151,21 @@ async def deal(
         if _commitment(session, party, value, reveal[4:]) != commitments[party]:
             raise Abort(f"party {party} revealed another number than it had committed to")
         alpha = (alpha + value) % prime
-    await _check_tags(channel, mine, alpha, session, roots, prime, new_seed)
+    await _check_tags(
+        channel, mine, alpha, session=session, roots=roots, prime=prime, new_seed=new_seed
+    )
     facts = hashlib.sha256(session + alpha.to_bytes(4, "little") + b"".join(roots)).digest()
     records = await exchange(channel, Kind.RECORD, facts, SEED)
     if any(record != facts for record in records):
         raise Abort("the parties did not see the same messages")
-    return Dealt(mine[0], mine[1], alpha, tuple(roots), facts)
+    return Dealt(cards=mine[0], tags=mine[1], alpha=alpha, roots=tuple(roots), record=facts)
 
 
 async def _check_tags(
     channel: Channel,
     mine: Vector,
     alpha: int,
+    *,
     session: bytes,
     roots: Sequence[bytes],
     prime: int,
@@ -172,21 +199,21 @@ async def _check_tags(
 
 
 async def exchange(
-    channel: Channel, kind: Kind, payload: bytes, size: int, exact: bool = True
+    channel: Channel, kind: Kind, payload: bytes, size: int, *, exact: bool = True
 ) -> list[bytes]:
     """Everybody's message to everybody, in the order of the parties, all of this size.
 
     exact: False where messages may be shorter.
     """
     others = [party for party in range(channel.parties) if party != channel.me]
-    found = await together(
+    messages = await together(
         [channel.send(party, kind, payload) for party in others],
         [channel.receive(party, kind, size) for party in others],
     )
-    for party, message in zip(others, found, strict=True):
+    for party, message in zip(others, messages, strict=True):
         _whole(message, size if exact else len(message), party)
-    found.insert(channel.me, payload)
-    return found
+    messages.insert(channel.me, payload)
+    return messages
 
 
 def _whole(message: bytes, size: int, party: int) -> bytes:
@@ -200,6 +227,7 @@ async def _reshare(
     holders: tuple[int, ...],
     receivers: tuple[int, ...],
     mine: Vector | None,
+    *,
     count: int,
     prime: int,
     new_seed: field.Seeds,
@@ -226,14 +254,14 @@ async def _reshare(
         for holder in holders:
             if holder != me:
                 whole = holder not in receivers and me == receivers[-1]
-                receiving.append(_part(channel, holder, whole, shape, prime))
+                receiving.append(_part(channel, holder, whole=whole, shape=shape, prime=prime))
     for part in await together(sending, receiving):
         received = part if received is None else field.add(received, part, prime)
     return received
 
 
 async def _part(
-    channel: Channel, holder: int, whole: bool, shape: tuple[int, int], prime: int
+    channel: Channel, holder: int, *, whole: bool, shape: tuple[int, int], prime: int
 ) -> Vector:
     if not whole:
         seed = _whole(await channel.receive(holder, Kind.SEED, SEED), SEED, holder)

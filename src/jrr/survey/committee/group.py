@@ -14,7 +14,7 @@ import numpy as np
 from jrr.survey.committee import field
 from jrr.survey.committee.dealing import Abort, Kind, deal, together
 from jrr.survey.committee.field import PRIME, Vector
-from jrr.survey.committee.link import Identity, Link, Peer, Traffic, meet
+from jrr.survey.committee.link import Identity, Link, Meeting, Peer, Traffic, meet
 from jrr.survey.committee.merkle import Tree, belongs
 from jrr.survey.committee.schedule import default_threshold
 
@@ -22,7 +22,7 @@ SHARE, NONCE = 8, 32  # bytes
 
 
 @dataclass(frozen=True)
-class Place:
+class GroupCard:
     """What one contributor learns: its own shuffled ID and what follows from it."""
 
     shuffled_id: int  # π(j)
@@ -36,15 +36,32 @@ async def deal_among(
     peers: list[Peer],
     identity: Identity,
     name: str,
+    *,
     threshold: int | None = None,
     patience: float = 30.0,
     join: float = 60.0,
-) -> Place:
-    """Take part as contributor `me`; name: what the group calls this round, the same for all."""
+) -> GroupCard:
+    """Deal among contributors only, as one of them.
+
+    Args:
+        me: One's own place among the peers.
+        peers: All contributors, in the same order for all.
+        identity: One's own certificate and key.
+        name: What the group calls this round, the same for all and never used before.
+        threshold: How many may collude; None: a minority (`default_threshold`).
+        patience: Seconds to wait for each message.
+        join: Seconds to wait until all are there.
+
+    Returns:
+        One's own card.
+
+    Raises:
+        Abort: Somebody broke the rules, or is missing.
+    """
     count = len(peers)
     allowed = default_threshold(count) if threshold is None else threshold
 
-    async def body(link: Link) -> Place:
+    async def body(link: Link) -> GroupCard:
         mine: list[bytes] = []  # share of every slot, with a nonce that hides it in the tree
 
         async def commit_to(cards: Vector, tags: Vector) -> bytes:
@@ -52,7 +69,13 @@ async def deal_among(
             mine.extend(field.to_bytes(pair) + secrets.token_bytes(NONCE) for pair in pairs)
             return Tree(mine).root
 
-        dealt = await deal(link, range(1, count + 1), allowed, link.session, commit_to)
+        dealt = await deal(
+            link,
+            range(1, count + 1),
+            threshold=allowed,
+            session=link.session,
+            commit_to=commit_to,
+        )
         tree = Tree(mine)
         others = [party for party in range(count) if party != me]
         told = await together(
@@ -76,11 +99,19 @@ async def deal_among(
             card, tag = (card + int(pair[0])) % PRIME, (tag + int(pair[1])) % PRIME
         if tag != dealt.alpha * card % PRIME or not 1 <= card <= count:
             raise Abort("the shuffled ID does not match its tag: somebody changed it")
-        return Place(card, (card + 1) // 2, sign_of(card, count), link.traffic)
+        return GroupCard(card, (card + 1) // 2, sign_of(card, count), link.traffic)
 
     facts = [f"jrr group 1:{name}:{count}:{allowed}".encode(), *(p.fingerprint for p in peers)]
     agreement = hashlib.sha256(b"\0".join(facts)).digest()
-    return await meet(me, peers, identity, agreement, patience, join, body)
+    meeting = Meeting(
+        me=me,
+        peers=peers,
+        identity=identity,
+        agreement=agreement,
+        patience=patience,
+        join=join,
+    )
+    return await meet(meeting, body)
 
 
 def sign_of(shuffled_id: int, count: int) -> int:

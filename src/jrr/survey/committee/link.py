@@ -1,6 +1,8 @@
 """Messages between parties: fixed binary frames over mutual TLS, with deadlines.
 
-    magic 4 | kind 1 | sender 1 | receiver 1 | 0 | session 32 | number 4 | length 4 | payload
+    magic 4 | kind 1 | sender 1 | receiver 1 | flag 1 | session 32 | number 4 | length 4 | payload
+
+The flag is 0, or 1 where a party gives up because another one is missing.
 
 A frame of another session, sender, receiver or number is refused, so that nothing can be
 replayed or put in another place; a length beyond what the protocol expects is never read.
@@ -19,11 +21,19 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
-from jrr.survey.committee.dealing import Abort, Kind, exchange, new_run, together
+from jrr.survey.committee.dealing import (
+    Abort,
+    Kind,
+    MissingPartyError,
+    exchange,
+    new_run,
+    together,
+)
 
 MAGIC = b"jrrC"
 HEADER = struct.Struct("<4sBBBB32sII")
 ABORT = 255
+MISSING = 1  # flag of an abort
 CHUNK = 1 << 20
 T = TypeVar("T")
 
@@ -99,9 +109,11 @@ class Link:
                     writer.write(payload[start : start + CHUNK])
                     await writer.drain()
         except TimeoutError:
-            raise Abort(f"party {to} did not take a message in {self._patience:g} s") from None
+            raise MissingPartyError(
+                f"party {to} did not take a message in {self._patience:g} s"
+            ) from None
         except (OSError, ssl.SSLError):
-            raise Abort(f"the connection to party {to} broke") from None
+            raise MissingPartyError(f"the connection to party {to} broke") from None
 
     async def receive(self, sender: int, kind: int, size: int) -> bytes:
         """The next frame of a party, which must be of this kind and at most this long."""
@@ -110,45 +122,49 @@ class Link:
             async with asyncio.timeout(self._patience):
                 return await self._next(sender, kind, size)
         except TimeoutError:
-            raise Abort(
+            raise MissingPartyError(
                 f"party {sender} did not send its {name} within {self._patience:g} s"
             ) from None
         except asyncio.IncompleteReadError:
-            raise Abort(f"party {sender} went away before its {name}") from None
+            raise MissingPartyError(f"party {sender} went away before its {name}") from None
         except (OSError, ssl.SSLError):
-            raise Abort(f"the connection to party {sender} broke before its {name}") from None
+            raise MissingPartyError(
+                f"the connection to party {sender} broke before its {name}"
+            ) from None
 
     async def _next(self, sender: int, kind: int, size: int) -> bytes:
         reader = self._streams[sender][0]
         header = HEADER.unpack(await reader.readexactly(HEADER.size))
-        magic, found, origin, to, _, session, number, length = header
+        magic, received, origin, to, flag, session, number, length = header
         if magic != MAGIC:
             raise Abort(f"party {sender} sent what is no frame")
-        if found == ABORT and session == self.session and length <= 1000:
+        if received == ABORT and session == self.session and length <= 1000:
             reason = (await reader.readexactly(length)).decode("utf-8", "replace")
             shown = "".join(letter for letter in reason if letter.isprintable())
-            raise Abort(f"party {sender} gave up: {shown}")
+            kind_of_abort = MissingPartyError if flag == MISSING else Abort
+            raise kind_of_abort(f"party {sender} gave up: {shown}")
         if (origin, to) != (sender, self.me):
             raise Abort(f"party {sender} sent a frame of party {origin} for party {to}")
         if session != self.session:
             raise Abort(f"party {sender} is in another session: campaign, roster or run differ")
         if number != self._received[sender]:
             raise Abort(f"party {sender} sent frame {number} again or out of turn")
-        if found != kind:
-            raise Abort(f"party {sender} sent a frame of kind {found} instead of {kind}")
+        if received != kind:
+            raise Abort(f"party {sender} sent a frame of kind {received} instead of {kind}")
         if length > size:
             raise Abort(f"party {sender} sent {length} bytes where at most {size} are expected")
         self._received[sender] += 1
         return await reader.readexactly(length)
 
-    async def close(self, reason: str | None = None) -> None:
-        """Tell the others why, if there is a reason, and hang up."""
+    async def close(self, reason: str | None = None, missing: bool = False) -> None:
+        """Tell the others why, if there is a reason, and hang up; missing: a party is not there."""
+        flag = MISSING if missing else 0
         for party, (_, writer) in self._streams.items():
             with contextlib.suppress(OSError, ssl.SSLError, TimeoutError, RuntimeError):
                 if reason is not None:
                     text = reason.encode()[:1000]
-                    frame = HEADER.pack(MAGIC, ABORT, self.me, party, 0, self.session, 0, len(text))
-                    writer.write(frame + text)
+                    header = (MAGIC, ABORT, self.me, party, flag, self.session, 0, len(text))
+                    writer.write(HEADER.pack(*header) + text)
                 async with asyncio.timeout(1.0):
                     await writer.drain()
                     writer.close()
@@ -156,22 +172,26 @@ class Link:
         self._streams.clear()
 
 
-async def meet(
-    me: int,
-    peers: list[Peer],
-    identity: Identity,
-    agreement: bytes,
-    patience: float,
-    join: float,
-    body: Callable[[Link], Coroutine[Any, Any, T]],
-    listen: tuple[str, int] | None = None,
-) -> T:
+@dataclass(frozen=True, kw_only=True)
+class Meeting:
+    """Who meets whom, and how long they wait for each other."""
+
+    me: int  # one's own place among the peers
+    peers: list[Peer]  # all parties, in order
+    identity: Identity
+    agreement: bytes  # 32 bytes that are the same for all who mean the same round
+    patience: float  # seconds for each message
+    join: float  # seconds until all are there
+    listen: tuple[str, int] | None = None  # where to wait for the others, if not as peers[me] says
+
+
+async def meet(meeting: Meeting, body: Callable[[Link], Coroutine[Any, Any, T]]) -> T:
     """Connect to all other parties, agree on a session, run `body`, hang up.
 
-    Parties with larger numbers call those with smaller ones. agreement: 32 bytes that are the
-    same for all who mean the same round.
+    Parties with larger numbers call those with smaller ones.
     """
-    link = Link(me, len(peers), agreement, patience)
+    me, peers, identity, join = meeting.me, meeting.peers, meeting.identity, meeting.join
+    link = Link(me, len(peers), meeting.agreement, meeting.patience)
     waiting = set(range(me + 1, len(peers)))
     everybody_here = asyncio.Event()
     if not waiting:
@@ -187,11 +207,12 @@ async def meet(
         if not waiting:
             everybody_here.set()
 
-    host, port = listen or (peers[me].host, peers[me].port)
+    host, port = meeting.listen or (peers[me].host, peers[me].port)
     server = await asyncio.start_server(
         accept, host, port, ssl=_context(identity, peers, server=True), ssl_handshake_timeout=join
     )
     reason: str | None = "stopped"
+    missing = False
     try:
         try:
             async with asyncio.timeout(join):
@@ -200,25 +221,25 @@ async def meet(
                     link.attach(party, reader, writer)
                 await everybody_here.wait()
         except TimeoutError:
-            missing = sorted(set(range(len(peers))) - {me} - set(link._streams))
-            raise Abort(f"parties {missing} did not come within {join:g} s") from None
-        session = await _agree_on_session(link, agreement)
+            absent = sorted(set(range(len(peers))) - {me} - set(link._streams))
+            raise MissingPartyError(f"parties {absent} did not come within {join:g} s") from None
+        session = await _agree_on_session(link, meeting.agreement)
         link.begin(session)
         result = await body(link)
         reason = None
         return result
     except Abort as abort:
-        reason = str(abort)
+        reason, missing = str(abort), isinstance(abort, MissingPartyError)
         raise
     finally:
-        await link.close(reason)
+        await link.close(reason, missing)
         server.close()
 
 
 async def _agree_on_session(link: Link, agreement: bytes) -> bytes:
     """Hash of what was agreed and of everybody's fresh nonce: no run is like another."""
-    found = await exchange(link, Kind.HELLO, new_run(), 16)
-    return hashlib.sha256(b"jrr committee session 1:" + agreement + b"".join(found)).digest()
+    nonces = await exchange(link, Kind.HELLO, new_run(), 16)
+    return hashlib.sha256(b"jrr committee session 1:" + agreement + b"".join(nonces)).digest()
 
 
 async def _call(
@@ -242,8 +263,8 @@ async def _call(
 
 def _party_of(writer: asyncio.StreamWriter, peers: list[Peer]) -> int | None:
     shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    found = hashlib.sha256(shown or b"").digest()
-    return next((n for n, peer in enumerate(peers) if peer.fingerprint == found), None)
+    fingerprint = hashlib.sha256(shown or b"").digest()
+    return next((n for n, peer in enumerate(peers) if peer.fingerprint == fingerprint), None)
 
 
 def _context(identity: Identity, peers: list[Peer], server: bool) -> ssl.SSLContext:

@@ -28,13 +28,13 @@ class Tree:
 
     def path(self, index: int) -> list[bytes]:
         """The neighbours on the way from a message to the root."""
-        found = []
+        neighbours = []
         for level in self._levels[:-1]:
             neighbour = index ^ 1
             if neighbour < len(level):
-                found.append(level[neighbour])
+                neighbours.append(level[neighbour])
             index //= 2
-        return found
+        return neighbours
 
 
 def belongs(message: bytes, index: int, count: int, path: Sequence[bytes], root: bytes) -> bool:

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 from math import comb
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError
 
 MOST_PASSES = 2_000
 
@@ -25,13 +25,13 @@ def groups(parties: int, threshold: int) -> list[tuple[int, ...]]:
     plans = [_clubs(parties, count) for count in range(1, parties + 1)]
     allowed = [clubs for clubs in plans if _covers([len(club) for club in clubs], threshold)]
     best = min(allowed, key=lambda clubs: sum(comb(len(club), threshold + 1) for club in clubs))
-    found = [group for club in best for group in combinations(club, threshold + 1)]
-    if len(found) > MOST_PASSES:
-        raise JrrError(
+    chosen = [group for club in best for group in combinations(club, threshold + 1)]
+    if len(chosen) > MOST_PASSES:
+        raise ArgumentError(
             f"threshold must be such that {MOST_PASSES} permutations are enough, got "
-            f"threshold={threshold} of {parties} parties, which takes {len(found)}"
+            f"threshold={threshold} of {parties} parties, which takes {len(chosen)}"
         )
-    return found
+    return chosen
 
 
 def default_threshold(parties: int) -> int:

@@ -1,0 +1,95 @@
+"""The file of invitations: made once, told to the servers as hashes, sent out, deleted."""
+
+import csv
+import io
+import shlex
+from pathlib import Path
+
+from jrr._base import checks
+from jrr._base.files import write_whole
+from jrr.client.operator import Operator, new_invitations
+from jrr.errors import DamagedError, JrrError
+from jrr.survey.identity import invitation_secret
+
+MOST = 10_000_000  # invitations made at once
+
+
+def make_invitations(operator: Operator, count: int, out: Path, again: list[str]) -> list[str]:
+    """Make fresh invitations, keep them in a private file, and tell the servers of them.
+
+    Args:
+        operator: Of the servers to tell.
+        count: How many.
+        out: The file, which must not exist yet.
+        again: The words of a command that tells the servers of the file once more; it is named
+            where telling them fails.
+
+    Returns:
+        The invitations.
+
+    Raises:
+        ArgumentError: The file exists, or the campaign has no room for so many.
+        ProtocolError: A server refuses.
+        UnreachableError: A server does not answer; the file is kept.
+    """
+    count = checks.integer("count", count, 1, MOST)
+    if out.exists():
+        raise checks.refusal("out", str(out), "a file that does not exist yet (or use --from)")
+    operator.install()
+    operator.check_inviting(count)
+    invitations = new_invitations(count)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["invitation", "link"])
+    rows.writerows([entry, operator.campaign.link] for entry in invitations)
+    write_whole(out, text.getvalue(), private=True)
+    try:
+        operator.invite(invitations)
+    except JrrError as error:
+        advice = f"{out} is kept: when that is mended, {shlex.join([*again, str(out)])}"
+        raise type(error)(f"{error}; {advice}") from None
+    return invitations
+
+
+def tell_invitations(operator: Operator, source: Path) -> list[str]:
+    """Tell the servers of invitations that were made before.
+
+    Args:
+        operator: Of the servers to tell.
+        source: The file that `make_invitations` wrote.
+
+    Returns:
+        The invitations.
+
+    Raises:
+        ArgumentError: There is no such file.
+        DamagedError: It holds no invitations.
+        ProtocolError: A server refuses.
+        UnreachableError: A server does not answer.
+    """
+    invitations = read_invitations(source)
+    operator.install()
+    operator.invite(invitations)
+    return invitations
+
+
+def read_invitations(source: Path) -> list[str]:
+    """The invitations in a file that `make_invitations` wrote."""
+    if not source.is_file():
+        raise checks.refusal("from", str(source), "a file that jrr invite wrote")
+    try:
+        with source.open(encoding="utf-8", newline="") as lines:
+            entries = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
+        for entry in entries:
+            invitation_secret(entry)
+    except (UnicodeDecodeError, csv.Error):
+        entries = []
+    except JrrError as error:
+        raise DamagedError(
+            f"from must be a file that jrr invite wrote, {source}: {error}"
+        ) from None
+    if not entries:
+        raise DamagedError(
+            f"from must be a file that jrr invite wrote, with invitations, got from={str(source)!r}"
+        )
+    return entries

@@ -1,0 +1,149 @@
+"""What the collector does to its database; each job checks first and writes last."""
+
+import json
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from jrr._base import checks
+from jrr.estimation.tally import Tally
+from jrr.servers.collector.results import EVERYBODY, results_of
+from jrr.servers.collector.store import CollectorStore
+from jrr.servers.common.jobs import CampaignJobs, check_state, check_times
+from jrr.servers.common.problems import Problem
+from jrr.survey.campaign import Campaign
+from jrr.survey.messages import read_report
+from jrr.survey.states import CLOSED, OPEN, Act, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateWish:
+    """What the operator wants to know."""
+
+    round: int = 0
+    level: float = 0.95  # of the confidence intervals
+    by: str | None = None  # a covariate: one estimate per group
+
+
+class CollectorJobs(CampaignJobs[CollectorStore]):
+    """The jobs."""
+
+    title = "jrr collector"
+    store = CollectorStore
+    name_per_round = True
+
+    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
+        """How many decks were dealt from is told at the end."""
+        return {"decks": None}
+
+    def receive(self, connection: Connection, name: str, body: bytes) -> bool:
+        """Take a report; False where the same one is here already."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.REPORT_AGAIN, held)
+        report = read_report(held.campaign, held.mechanism, body)
+        self.check_invited(store, held, report.name, report.round)
+        kept = store.report(name, report.name)
+        if kept is not None:
+            if kept != report:
+                raise Problem(409, "conflict", "another report was received under this pseudonym")
+            return False
+        # A repeat is answered also after the end: its sender may not have heard the first answer.
+        check_state(Act.REPORT, held)
+        check_times(held.campaign, self.clock())
+        if held.arrivals >= held.campaign.capacity * held.campaign.rounds:
+            raise Problem(409, "full", "the campaign has all the reports it can take")
+        store.add_report(name, report)
+        store.count_arrival(held)
+        return True
+
+    def open(self, connection: Connection, name: str, n: object) -> State:
+        """Begin to take reports; n: how many people were dealt cards, after enrolment."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.OPEN, held)
+        if held.state == OPEN:
+            if n != held.n:
+                raise Problem(409, "conflict", f"the campaign is open for n={held.n}")
+            return OPEN
+        if held.campaign.enrols:
+            held.campaign.for_people(checks.integer("n", n, 2))
+        elif n is not None:
+            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+        store.move(held, OPEN, n=n)
+        return OPEN
+
+    def close(self, connection: Connection, name: str, decks: object) -> dict[str, Any]:
+        """Take no more reports; decks: from how many was dealt, if that is known."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        if held.state != CLOSED:
+            told = None if decks is None else checks.integer("decks", decks, 1, 10**12)
+            store.move(held, CLOSED, decks=told)
+        return {"state": CLOSED, "reports": store.count(store.reports, name)}
+
+    def show(self, connection: Connection, name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        store = CollectorStore(connection)
+        held = store.find(name)
+        return {
+            "campaign": name,
+            "state": held.state,
+            "n": held.n,
+            "invited": store.count(store.invited, name),
+            "reports": store.count(store.reports, name),
+            "by_round": store.reports_by_round(name, held.campaign.rounds),
+        }
+
+    def estimate(self, connection: Connection, name: str, wish: EstimateWish) -> dict[str, Any]:
+        """The estimate so far, or the final one."""
+        store = CollectorStore(connection)
+        held = store.find(name)
+        campaign, mechanism, by = held.campaign, held.mechanism, wish.by
+        campaign.check_round(wish.round)
+        if by is not None:
+            checks.one_of("by", by, tuple(campaign.covariates))
+        tallies: dict[str, Tally] = {}
+        for block in store.report_blocks(name, wish.round, mechanism):
+            rows_by_group: dict[str, list[int]] = defaultdict(list)
+            for at, text in enumerate(block.covariates):
+                rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
+            for group, rows in rows_by_group.items():
+                tally = mechanism.tally(block.reports[rows], block.carded[rows])
+                tallies[group] = tallies[group] + tally if group in tallies else tally
+        if not tallies:
+            raise Problem(409, "no-reports", "no report has been received yet")
+        return {
+            "campaign": name,
+            "state": held.state,
+            "final": held.state == CLOSED,
+            "question": campaign.question,
+            "labels": list(campaign.labels),
+            "protected_against_repeats": campaign.invitations,
+            "mechanism": mechanism.to_dict(),
+        } | results_of(
+            mechanism,
+            tallies,
+            decks=held.decks,
+            level=wish.level,
+            grouped=by is not None,
+            min_cell=campaign.min_cell,
+        )
+
+    def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:
+        """All reports of a round as a file; kind: parquet, csv, or csv.json for its header."""
+        from jrr.servers.collector.export import write_reports  # needs pyarrow
+
+        store = CollectorStore(connection)
+        held = store.find(name)
+        held.campaign.check_round(round_number)
+        blocks = store.report_blocks(name, round_number, held.mechanism)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
+            write_reports(path, held, blocks)
+            header = path.with_name(f"{path.name}.json")
+            return (header if kind == "csv.json" else path).read_bytes()

@@ -1,0 +1,105 @@
+"""What every server does to a campaign; each job checks first and writes last.
+
+A job is done within one transaction, which other requests may share: a refusal must leave nothing.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
+from jrr.servers.common.store import CampaignStore, HeldCampaign
+from jrr.survey.campaign import Campaign
+from jrr.survey.messages import InvitationList
+from jrr.survey.states import Act, When, refusal_of
+
+Clock = Callable[[], datetime]
+S = TypeVar("S", bound=CampaignStore[Any])
+_PROBLEMS = {When.LATER: too_early, When.OVER: gone, When.WRONG_STATE: wrong_state}
+
+
+def utc_now() -> datetime:
+    """The time by the server's clock."""
+    return datetime.now(UTC)
+
+
+def check_state(act: Act, held: HeldCampaign) -> None:
+    """Refuse what the state of a campaign does not allow (jrr.survey.states)."""
+    refusal = refusal_of(act, held.state)
+    if refusal is not None:
+        raise _PROBLEMS[refusal.when](refusal.reason)
+
+
+def check_times(campaign: Campaign, now: datetime) -> None:
+    """Refuse before the campaign opens and after it closes."""
+    opens, closes = campaign.times
+    if opens is not None and now < opens:
+        raise too_early(f"the campaign opens at {campaign.opens}")
+    if closes is not None and now >= closes:
+        raise gone(f"the campaign closed at {campaign.closes}")
+
+
+class CampaignJobs(ABC, Generic[S]):
+    """Jobs that all servers have; each role adds its own."""
+
+    title: ClassVar[str]  # of the server, in its OpenAPI document
+    store: type[S]
+    name_per_round: ClassVar[bool] = False  # people have a pseudonym of their own in each round
+
+    def __init__(self, clock: Clock = utc_now) -> None:
+        self.clock = clock
+
+    @abstractmethod
+    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
+        """What a new campaign's row holds besides; refuses one that this server cannot hold."""
+
+    def document(self, connection: Connection, name: str) -> bytes:
+        """The campaign's bytes."""
+        held: HeldCampaign = self.store(connection).find(name)
+        return held.campaign.to_bytes()
+
+    def status(self, connection: Connection, name: str) -> dict[str, Any]:
+        """State, and how many people were dealt cards."""
+        held = self.store(connection).find(name)
+        return {"state": held.state, "n": held.n}
+
+    def install(self, connection: Connection, campaign: Campaign) -> bool:
+        """Hold a campaign; True where it is new. The same again changes nothing."""
+        store = self.store(connection)
+        if store.holds(campaign.hash):
+            return False
+        store.add_campaign(campaign, **self.new_columns(campaign))
+        return True
+
+    def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
+        """Accept more pseudonyms; how many there are in all."""
+        store = self.store(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.INVITE, held)
+        if not held.campaign.invitations:
+            raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
+        each = held.campaign.rounds if self.name_per_round else 1
+        more = {"round": invitations.round} if self.name_per_round else {}
+        with connection.begin_nested() as attempt:  # other jobs share this transaction
+            store.add_invited(name, invitations.hashes, **more)
+            total = store.count(store.invited, name)
+            full = total > held.campaign.capacity * each
+            if full:
+                attempt.rollback()
+        if full:
+            capacity = held.campaign.capacity
+            raise Problem(409, "full", f"more invitations than the capacity {capacity}")
+        return total
+
+    def check_invited(
+        self, store: S, held: HeldCampaign, who: bytes, round_number: int | None = None
+    ) -> None:
+        """Refuse a pseudonym that nobody was invited by, or that is for another round."""
+        if not held.campaign.invitations:
+            return
+        row = store.invitation(held.name, who)
+        if row is None or (round_number is not None and row.round != round_number):
+            raise unknown_name()

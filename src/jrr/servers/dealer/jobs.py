@@ -1,0 +1,155 @@
+"""What the dealer does to its database; each job checks first and writes last."""
+
+import hmac
+import logging
+from typing import Any
+
+from sqlalchemy import Connection
+
+from jrr.errors import JrrError
+from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_times, utc_now
+from jrr.servers.common.problems import Problem, gone, unknown_name
+from jrr.servers.dealer.keyfiles import KeyFiles
+from jrr.servers.dealer.store import DealerCampaign, DealerStore, Seat
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer import Dealer
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
+
+log = logging.getLogger("jrr.servers")
+
+
+class DealerJobs(CampaignJobs[DealerStore]):
+    """The jobs, and the decks that are open."""
+
+    title = "jrr dealer"
+    store = DealerStore
+
+    def __init__(self, keys: KeyFiles, clock: Clock = utc_now) -> None:
+        super().__init__(clock)
+        self._keys = keys
+        self._dealers: dict[str, Dealer] = {}
+
+    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
+        """A fresh key; refuses a campaign that another kind of dealer deals."""
+        if not isinstance(campaign.dealer, DealerServer):
+            raise Problem(422, "refused", "the campaign must have this kind of dealer")
+        _, wrapped = self._keys.create(campaign.hash)
+        return {"wrapped_key": wrapped}
+
+    def open(self, connection: Connection, name: str) -> State:
+        """Begin enrolment, or dealing on arrival; the state after it."""
+        store = DealerStore(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.OPEN, held)
+        if held.state != NEW:
+            return held.state
+        state = ENROLLING if held.campaign.enrols else OPEN
+        store.move(held, state)
+        return state
+
+    def enrol(self, connection: Connection, name: str, who: bytes, device: bytes | None) -> bool:
+        """Take somebody in; False where they are in already."""
+        store = DealerStore(connection)
+        held = store.find(name, lock=True)
+        if not held.campaign.enrols:
+            raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
+        check_state(Act.ENROL_AGAIN, held)
+        check_times(held.campaign, self.clock())
+        self.check_invited(store, held, who)
+        seat = store.seat(name, who)
+        if seat is not None:
+            _check_device(seat, device)
+            return False
+        check_state(Act.ENROL, held)
+        if held.arrivals >= held.campaign.capacity:
+            raise Problem(409, "full", "every place is taken")
+        store.add_seat(name, who, device)
+        store.count_arrival(held)
+        return True
+
+    def deal(self, connection: Connection, name: str) -> dict[str, Any]:
+        """Deal to exactly those who enrolled; again changes nothing."""
+        store = DealerStore(connection)
+        held = store.find(name, lock=True)
+        if held.state == OPEN:
+            return {"n": held.n}
+        check_state(Act.DEAL, held)
+        n = store.count(store.seats, name)
+        held.campaign.for_people(n)  # too few people would break the guarantee: refused
+        store.number_seats(name)
+        store.move(held, OPEN, n=n)
+        return {"n": n}
+
+    def cards(
+        self, connection: Connection, name: str, who: bytes, device: bytes | None
+    ) -> dict[str, Any]:
+        """Somebody's cards for all rounds; the same ones however often they ask."""
+        store = DealerStore(connection)
+        held = store.find(name, lock=True)
+        check_state(Act.FETCH_CARDS, held)
+        check_times(held.campaign, self.clock())
+        dealer = self._dealer(held)
+        seat = store.seat(name, who)
+        if seat is not None and seat.block is not None and seat.number is not None:
+            _check_device(seat, device)
+            place = (seat.block, seat.number)
+        else:
+            if held.campaign.enrols:
+                raise unknown_name()
+            self.check_invited(store, held, who)
+            if held.arrivals >= held.campaign.capacity:
+                raise Problem(404, "no-card-left", "every card is dealt: answer without one")
+            place = dealer.place(held.arrivals)
+            store.add_seat(name, who, device, place)
+            store.count_arrival(held)
+        return {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
+
+    def close(self, connection: Connection, name: str) -> dict[str, Any]:
+        """End the campaign and burn its cards."""
+        store = DealerStore(connection)
+        held = store.find(name, lock=True)
+        decks = 1 if held.campaign.enrols else held.campaign.mechanism.fewest_decks(held.arrivals)
+        self._dealers.pop(name, None)
+        self._keys.burn(name)  # first: from here on nothing below matters for privacy
+        store.move(held, CLOSED, wrapped_key=None)
+        return {"state": CLOSED, "n": held.n, "decks": decks}
+
+    def show(self, connection: Connection, name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        store = DealerStore(connection)
+        held = store.find(name)
+        return {
+            "campaign": name,
+            "state": held.state,
+            "n": held.n,
+            "invited": store.count(store.invited, name),
+            "seats": store.count(store.seats, name),
+        }
+
+    def _dealer(self, held: DealerCampaign) -> Dealer:
+        """The campaign's decks, from its key; kept open until the campaign is closed."""
+        if held.name in self._dealers:
+            return self._dealers[held.name]
+        key = None
+        if held.wrapped_key is not None:
+            try:
+                key = self._keys.unwrap(held.name, held.wrapped_key)
+            except JrrError as error:
+                log.error("%s", error)
+                raise Problem(503, "no-key", "the dealer cannot open its deck") from None
+        if key is None:
+            raise gone("the cards are burned")
+        dealer = Dealer(held.mechanism, key, held.campaign.rounds)
+        self._dealers[held.name] = dealer
+        return dealer
+
+
+def _check_device(seat: Seat, device: bytes | None) -> None:
+    """Whoever made the invitations could ask too: the cards are only for who came first.
+
+    A seat that was taken without a device is not shared with one either, or its rightful owner
+    would never notice that somebody else has the card.
+    """
+    if not hmac.compare_digest(seat.device, device or b""):
+        raise Problem(409, "other-device", "another device has asked under this pseudonym")

@@ -1,0 +1,108 @@
+"""What the dealer stores: campaigns with their wrapped keys, and who sits where."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from jrr.servers.common.store import (
+    CampaignStore,
+    HeldCampaign,
+    campaigns_table,
+    invited_table,
+)
+from jrr.survey.states import Role
+
+
+@dataclass(frozen=True, kw_only=True)
+class DealerCampaign(HeldCampaign):
+    """A campaign as the dealer holds it."""
+
+    wrapped_key: bytes | None  # None: burned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """Where somebody sits, and on which device."""
+
+    block: int | None  # None: enrolled, not dealt to yet
+    number: int | None
+    device: bytes  # hash of the device's secret; empty where it gave none
+
+
+class DealerStore(CampaignStore[DealerCampaign]):
+    """Queries of the dealer within one transaction."""
+
+    role = Role.DEALER
+    metadata = MetaData()
+    campaigns = campaigns_table(metadata, Column("wrapped_key", LargeBinary))
+    invited = invited_table(metadata)
+    seats = Table(
+        "seats",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("pseudonym", LargeBinary(32), primary_key=True),
+        Column("block", BigInteger),
+        Column("seat", BigInteger),
+        Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
+        UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
+        sqlite_with_rowid=False,
+    )
+
+    def _held(self, row: Any, facts: dict[str, Any]) -> DealerCampaign:
+        wrapped = None if row.wrapped_key is None else bytes(row.wrapped_key)
+        return DealerCampaign(**facts, wrapped_key=wrapped)
+
+    def seat(self, name: str, who: bytes) -> Seat | None:
+        """Where somebody sits; None where they have no seat."""
+        table = self.seats
+        query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
+        row = self.connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        device = b"" if row.device is None else bytes(row.device)
+        return Seat(block=row.block, number=row.seat, device=device)
+
+    def add_seat(
+        self,
+        name: str,
+        who: bytes,
+        device: bytes | None,
+        place: tuple[int | None, int | None] = (None, None),
+    ) -> None:
+        """Seat somebody; place: block and number, once the cards are dealt."""
+        block, number = place
+        self.connection.execute(
+            insert(self.seats).values(
+                campaign=name, pseudonym=who, block=block, seat=number, device=device
+            )
+        )
+
+    def number_seats(self, name: str) -> None:
+        """Put everybody in one block, by the order of the hashes: it tells nothing of who came."""
+        table = self.seats
+        ranks = (
+            select(
+                table.c.pseudonym,
+                (func.row_number().over(order_by=table.c.pseudonym) - 1).label("rank"),
+            )
+            .where(table.c.campaign == name)
+            .subquery()
+        )
+        self.connection.execute(
+            update(table)
+            .values(block=0, seat=ranks.c.rank)
+            .where(table.c.campaign == name, table.c.pseudonym == ranks.c.pseudonym)
+        )

@@ -1,0 +1,173 @@
+"""How a contributor comes by cards: from a dealer, from a committee, or not at all."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from jrr.errors import IntegrityError, ProtocolError
+from jrr.mechanisms import Mechanism
+from jrr.survey import messages
+from jrr.survey.addresses import campaign_path
+from jrr.survey.campaign import Campaign
+from jrr.survey.committee import cards
+from jrr.survey.committee.dealing import Abort
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import pseudonym
+from jrr.survey.states import CLOSED, NO_ANSWERS
+from jrr.survey.steps import Call, Steps, insist, read_reply, refused
+
+
+@dataclass(frozen=True)
+class Hand:
+    """The cards of one contributor for all rounds, and the mechanism they were dealt for."""
+
+    cards: tuple[Any, ...] | None  # None: there are none, answer without
+    mechanism: Mechanism
+
+
+def fetch_hand(
+    campaign: Campaign, secret: bytes, patience: float, device: bytes | None = None
+) -> Steps[Hand]:
+    """One's cards of all rounds; none where they are not to be had in time.
+
+    Args:
+        campaign: Which deals cards.
+        secret: Of the invitation.
+        patience: Seconds to wait for each who deals.
+        device: A secret of this device, so that nobody else can fetch its cards.
+
+    Returns:
+        The cards, or none of them, and the mechanism to answer by.
+
+    Raises:
+        ProtocolError: Who deals serves another campaign, or refuses.
+        IntegrityError: A committee's card is not what its parties committed to.
+    """
+    for dealer in campaign.dealers:
+        # A dealer that serves another campaign ends it here; a silent one only costs the card.
+        if not (yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):
+            return Hand(None, (yield from _cardless(campaign, patience)))
+    # A committee's shares are sealed to the device; a dealer must know the device.
+    shown = None if campaign.by_committee else device
+    bodies = [messages.card_request(name, device=shown) for name in dealer_names(campaign, secret)]
+    replies = []
+    for dealer, body in zip(campaign.dealers, bodies, strict=True):
+        call = Call(f"{dealer}{campaign_path(campaign.hash)}/cards", body)
+        reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
+        if reply.gave_up or reply.status in (404, 410, 425):
+            # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+            return Hand(None, (yield from _cardless(campaign, patience)))
+        if reply.status != 200:
+            raise refused("the dealer", reply)
+        replies.append(read_reply(reply.body, "the dealer"))
+    mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
+    if not campaign.by_committee:
+        return Hand(_dealt_cards(campaign, mechanism, replies[0].get("cards")), mechanism)
+    key = cards.card_key(device or secret, campaign.hash)
+    try:
+        held = tuple(
+            _combined_card(campaign, replies, number, key=key, mechanism=mechanism)
+            for number in range(campaign.rounds)
+        )
+    except Abort as abort:
+        yield from _complain(campaign, bodies, patience)
+        raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
+    return Hand(held, mechanism)
+
+
+def announced_mechanism(campaign: Campaign, patience: float) -> Steps[Mechanism]:
+    """The mechanism for as many people as the collector says were dealt cards."""
+    document = yield from collector_status(campaign, patience)
+    if document.get("n") is None:
+        if document.get("state") == CLOSED:
+            raise ProtocolError(NO_ANSWERS[CLOSED])
+        raise ProtocolError(
+            "the collector takes no answers yet and has not said how many people are dealt cards: "
+            "enrol first (--enrol), if you have not, and come again when the cards are dealt"
+        )
+    return _mechanism_for(campaign, document["n"], "the collector")
+
+
+def collector_status(campaign: Campaign, patience: float) -> Steps[dict[str, Any]]:
+    """What the collector tells everybody of the campaign."""
+    address = f"{campaign.collector}{campaign_path(campaign.hash)}/status"
+    reply = yield from insist(Call(address), patience)
+    if reply.status != 200:
+        raise refused("the collector", reply)
+    return read_reply(reply.body, "the collector")
+
+
+def same_at_dealer(
+    campaign: Campaign, dealer: str, patience: float, *, silence_is_fine: bool = False
+) -> Steps[bool]:
+    """Whether the dealer serves the very same bytes; False where it serves nothing."""
+    call = Call(f"{dealer}{campaign_path(campaign.hash)}")
+    reply = yield from insist(call, patience, silence_is_fine=silence_is_fine)
+    if reply.gave_up:
+        return False
+    if reply.status != 200:
+        raise refused("the dealer", reply)
+    if reply.body != campaign.to_bytes():
+        raise ProtocolError("dealer and collector serve different campaigns")
+    return True
+
+
+def dealer_names(campaign: Campaign, secret: bytes) -> list[bytes]:
+    """One's pseudonym at each who deals."""
+    return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
+
+
+def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) -> tuple[Any, ...]:
+    """A dealer's cards, one per round."""
+    if not isinstance(documents, list) or len(documents) != campaign.rounds:
+        raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
+    return tuple(card_from_json(mechanism, card) for card in documents)
+
+
+def _combined_card(
+    campaign: Campaign,
+    replies: list[dict[str, Any]],
+    round_number: int,
+    *,
+    key: X25519PrivateKey,
+    mechanism: Mechanism,
+) -> int:
+    """The card from the shares of all parties, who must tell the same story."""
+    records, envelopes = [], []
+    for document in replies:
+        try:
+            share = document["rounds"][round_number]
+            records.append(cards.Record.from_document(share["record"]))
+            envelopes.append(cards.Envelope.from_document(share["envelope"]))
+        except (KeyError, IndexError, TypeError):
+            raise Abort("a party must give one record and one envelope per round") from None
+    record = records[0]
+    if any(other != record for other in records[1:]):
+        raise Abort("the parties tell different stories of the round")
+    facts = (record.campaign, record.round, record.n, len(record.roots))
+    if facts != (campaign.hash, round_number, mechanism.moments.deck, len(replies)):
+        raise Abort("the record is of another round")
+    return cards.open_card(mechanism, key, record, envelopes)
+
+
+def _complain(campaign: Campaign, bodies: list[bytes], patience: float) -> Steps[None]:
+    """Tell every party that a card is wrong; the round ends, and no card is shown."""
+    for party, body in zip(campaign.dealers, bodies, strict=True):
+        address = f"{party}{campaign_path(campaign.hash)}/complaints"
+        yield from insist(Call(address, body), min(patience, 2.0), silence_is_fine=True)
+
+
+def _cardless(campaign: Campaign, patience: float) -> Steps[Mechanism]:
+    """The mechanism whose chances somebody without a card must use."""
+    if not campaign.enrols:
+        return campaign.mechanism
+    return (yield from announced_mechanism(campaign, patience))
+
+
+def _mechanism_for(campaign: Campaign, n: object, who: str) -> Mechanism:
+    if not campaign.enrols:
+        return campaign.mechanism
+    if type(n) is not int:
+        raise ProtocolError(f"{who} has not said how many people are dealt cards")
+    return campaign.for_people(n)

@@ -1,0 +1,118 @@
+"""Steps of a conversation with servers, and how long to insist on an answer; no sockets, no clock.
+
+A conversation is a generator: it yields what should be done next and is sent the outcome. So the
+same lines drive one person's client, which waits, and ten thousand at once, which do not.
+"""
+
+import json
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from jrr.errors import DamagedError, ProtocolError, UnreachableError
+from jrr.survey.problems import read_problem
+
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to make."""
+
+    address: str
+    body: bytes | None = None  # None: GET
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back; status 0 where nothing did."""
+
+    status: int
+    body: bytes = b""
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether trying again later may help: nothing came, or the server had trouble."""
+        return self.status == 0 or self.status == 429 or self.status >= 500
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Time to let pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Save:
+    """A perturbed report to keep before it is sent: only this one may ever be sent.
+
+    Where one is kept already, the driver replies with that one.
+    """
+
+    body: bytes
+
+
+Step = Call | Wait | Save
+Steps = Generator[Step, Reply | None, T]
+
+
+def insist(
+    call: Call, patience: float, *, silence_is_fine: bool = False, also: tuple[int, ...] = ()
+) -> Steps[Reply]:
+    """Ask again, ever more slowly, while nothing comes and patience lasts.
+
+    Args:
+        call: What to ask.
+        patience: Seconds to wait between tries, in all.
+        silence_is_fine: Return the last reply instead of an error where none was good.
+        also: Statuses besides trouble and silence after which to ask again.
+
+    Returns:
+        A reply of a server that had no trouble.
+
+    Raises:
+        UnreachableError: Patience is over.
+    """
+    pause, waited = FIRST_WAIT, 0.0
+    while True:
+        reply = cast(Reply, (yield call))
+        if not reply.gave_up and reply.status not in also:
+            return reply
+        if waited >= patience:
+            break
+        yield Wait(min(pause, patience - waited))
+        waited += pause
+        pause = min(2 * pause, LONGEST_WAIT)
+    if silence_is_fine:
+        return reply
+    raise unreachable(call.address, reply, patience)
+
+
+def unreachable(address: str, reply: Reply, patience: float) -> UnreachableError:
+    """A server that had trouble, or said nothing, as long as patience lasted."""
+    said = f"said {reply.status}" if reply.status else "did not answer"
+    return UnreachableError(f"{address} {said} for {patience:g} seconds")
+
+
+def read_reply(body: bytes, who: str) -> dict[str, Any]:
+    """The JSON object in a reply.
+
+    Raises:
+        DamagedError: There is none.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise DamagedError(f"{who} must reply with a JSON object")
+    return document
+
+
+def refused(who: str, reply: Reply) -> ProtocolError:
+    """The reason that a server gives, in one line of printable text."""
+    _, detail = read_problem(reply.body)
+    shown = "".join(letter for letter in detail if letter.isprintable())[:300]
+    return ProtocolError(f"{who} refused ({reply.status}): {shown or 'no reason given'}")

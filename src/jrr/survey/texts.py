@@ -1,0 +1,22 @@
+"""Texts that people will read: short enough, printable, no two labels alike."""
+
+from jrr._base import checks
+
+
+def check_text(argument: str, value: object, most: int, empty: bool = False) -> None:
+    """Refuse what is no printable text of at most `most` characters."""
+    if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
+        raise checks.refusal(argument, value, f"a text of at most {most} characters")
+    # Neither halves of characters nor commands to somebody's terminal.
+    if not value.replace("\n", "").isprintable():
+        raise checks.refusal(argument, value, "a text of printable characters")
+
+
+def check_labels(argument: str, labels: object, count: int | None = None) -> None:
+    """Refuse labels that are not `count` different texts (None: any number of them)."""
+    if not isinstance(labels, tuple) or (count is not None and len(labels) != count):
+        raise checks.refusal(argument, labels, f"{count or 'some'} labels")
+    for label in labels:
+        check_text(argument, label, 1_000)
+    if len(set(labels)) != len(labels) or not labels:
+        raise checks.refusal(argument, labels, "labels that are all different")
