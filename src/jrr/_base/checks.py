@@ -171,3 +171,10 @@ def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise refusal(argument, value, "one of " + ", ".join(map(repr, allowed)))
     return value
+
+
+def names(argument: str, value: object) -> tuple[str, ...]:
+    """A list of texts; one text alone is refused, though Python would take it apart."""
+    if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
+        raise refusal(argument, value, "a list of names")
+    return tuple(value)

@@ -1,6 +1,6 @@
 """Shares with error bars from files of reports: overall, by group, weighted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from jrr._base import checks
 from jrr.errors import JrrError
-from jrr.estimation.estimates import Difference, Estimate, difference
+from jrr.estimation.differences import Difference, difference
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
@@ -154,7 +155,7 @@ def _count(header: Header, rows: Rows, part: Any, weights: Floats | None) -> Cou
     if weights is None:
         return named(header.mechanism.tally(reports, carded), header)
     tallied = header.mechanism.tally(reports, carded, weights=weights[part])
-    return WeightedTally(tallied.mechanism, tallied.carded, tallied.cardless, header.decks)
+    return replace(tallied, decks=header.decks)
 
 
 def _plus(sum_so_far: Counted | None, more: Counted) -> Counted:

@@ -1,6 +1,7 @@
 """Reading files of reports: their header, and their rows as the core takes them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,14 +114,7 @@ def count(header: Header, rows: Rows) -> Tally:
 
 def named(counted: Tally, header: Header) -> Tally:
     """The tally with the names of the decks that the file's cards came from."""
-    return Tally(
-        counted.mechanism,
-        counted.carded,
-        counted.cardless,
-        counted.n_carded,
-        counted.n_cardless,
-        header.decks,
-    )
+    return replace(counted, decks=header.decks)
 
 
 def sum_of(tallies: Sequence[Tally]) -> Tally:

@@ -13,7 +13,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from jrr._base import checks
-from jrr.estimation.estimates import difference
+from jrr.estimation.differences import difference
 from jrr.estimation.tally import Tally
 from jrr.mechanisms import Mechanism, wire
 from jrr.servers.common import holding, tables

@@ -1,0 +1,73 @@
+"""JSON objects read strictly: no key twice, no unknown field, no missing one."""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from jrr.errors import ArgumentError
+
+
+def read_object(text: str | bytes, what: str) -> dict[str, Any]:
+    """The JSON object in a text.
+
+    Args:
+        text: the JSON.
+        what: what it should hold, for the refusal: "a tally".
+
+    Returns:
+        The object as a dictionary.
+
+    Raises:
+        ArgumentError: where the text is no JSON object, or one with the same key twice.
+
+    Example:
+        >>> read_object('{"tally": 1}', "a tally")
+        {'tally': 1}
+    """
+    try:
+        document = json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise ArgumentError(f"text must be {what} in JSON, got too many brackets") from None
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"text must be {what} in JSON, got {error}") from None
+    if not isinstance(document, dict):
+        raise ArgumentError(f"text must be {what}, a JSON object, got {document!r:.80}")
+    return document
+
+
+def read_version(
+    document: object, *, kind: str, version: int, names: Collection[str]
+) -> dict[str, Any]:
+    """The fields of a document that says its kind and version in a field of that name.
+
+    Args:
+        document: a dictionary such as {"tally": 1, "n": 3}.
+        kind: what it should be, and the name of the field with the version: "tally".
+        version: the one that is understood.
+        names: the other fields, all of which must be there.
+
+    Returns:
+        The other fields.
+
+    Raises:
+        ArgumentError: for another kind, another version, or other fields.
+
+    Example:
+        >>> read_version({"tally": 1, "n": 3}, kind="tally", version=1, names={"n"})
+        {'n': 3}
+    """
+    if not isinstance(document, Mapping):
+        raise ArgumentError(f"{kind} must be an object, got {document!r:.80}")
+    if document.get(kind) != version or type(document.get(kind)) is not int:
+        raise ArgumentError(f"{kind} version must be {version}, got {document.get(kind)!r:.80}")
+    if set(document) != {*names, kind}:
+        shown, wanted = sorted(map(str, document)), sorted(names)
+        raise ArgumentError(f"{kind} fields must be {wanted} and {kind}, got {shown!r:.200}")
+    return {name: document[name] for name in document if name != kind}
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        raise ValueError("a key that occurs twice")
+    return document
