@@ -22,6 +22,10 @@ from jrr.estimation.weights import WeightedTally
 
 MIN_CELL = 20  # reports in the smallest group that is shown, unless told otherwise
 MOST_COMPARED_GROUPS = 50  # more have too many pairs for a document
+HIDDEN_GROUP_REMARK = (
+    "That is no guarantee: what one hidden group holds follows from the total and the groups "
+    "shown. What protects each person is ε."
+)
 AnyTally = Tally | WeightedTally
 
 

@@ -16,10 +16,7 @@ from jrr.errors import JrrError
 from jrr.mechanisms import DRR, OLH, Mechanism
 from jrr.mechanisms.hashed import REPORT
 from jrr.mechanisms.unary import Unary
-
-CARDED = "carded"
-SEALED = "sealed"
-RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's
+from jrr.tables.names import CARDED
 
 
 def report_fields(mechanism: Mechanism, text: bool) -> list[Any]:
@@ -101,31 +98,6 @@ def carded_from_arrow(array: Any) -> bool | NDArray[np.bool_]:
     packed = np.frombuffer(array.buffers()[1], np.uint8)  # ten times as fast as to_numpy
     first, end = array.offset, array.offset + len(array)
     return np.unpackbits(packed, count=end, bitorder="little")[first:].view(np.bool_)
-
-
-def weights_from_arrow(batch: Any, name: str) -> NDArray[np.float64]:
-    """Numbers; `Mechanism.tally` checks that they are weights."""
-    array = batch.column(name)
-    _no_nulls(array, name)
-    try:
-        numbers = pc.cast(array, pa.float64())
-    except pa.ArrowException as error:
-        raise JrrError(f"column {name} must hold numbers: {error}") from None
-    weights: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
-    return weights
-
-
-def texts(array: Any) -> Any:
-    """A column as texts, nulls kept."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_floating(array.type):  # a column with gaps may say them as "not a number"
-        array = pc.cast(array, pa.float64())
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)
-    try:
-        return pc.cast(array, pa.string())
-    except pa.ArrowException as error:
-        raise JrrError(f"a column of labels must hold texts or numbers: {error}") from None
 
 
 def _number_type(k: int) -> Any:

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from jrr.mechanisms import Mechanism
 from jrr.survey.campaign import Campaign
-from jrr.tables.columns import CARDED, report_fields, reports_to_arrow
+from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
 from jrr.tables.header import Header
+from jrr.tables.names import CARDED
 
 
 def write_reports(
@@ -26,10 +27,10 @@ def write_reports(
     header = Header(
         "reports",
         mechanism,
-        names if campaign.deals else (),
-        campaign.colluders,
-        campaign.question,
-        campaign.labels,
+        decks=names if campaign.deals else (),
+        colluders=campaign.colluders,
+        question=campaign.question,
+        labels=campaign.labels,
     )
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)

@@ -1,4 +1,4 @@
-"""From one format of report files to another."""
+"""convert: a file of reports into another format."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,14 +7,30 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from jrr.tables.columns import CARDED, RESERVED, report_fields, reports_to_arrow, texts
+from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import check_output, format_of, write
 from jrr.tables.header import Header
+from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.public_columns import texts
 from jrr.tables.reports import open_reports, rows_of
 
 
 def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Header:
-    """The same reports in the same order, with all their columns; columns become texts in CSV."""
+    """Write the same reports in the same order, with all their columns.
+
+    Args:
+        reports: a file of reports.
+        out: a Parquet, Arrow or CSV file, by the ending of its name; in CSV, and from it, the
+            other columns become texts.
+        force: overwrite an existing file.
+
+    Returns:
+        The header of both files.
+
+    Raises:
+        ArgumentError: where the file does not exist or holds no reports, or the output exists.
+        DamagedError: where it cannot be read as what it claims to be.
+    """
     path = check_output(out, force, reports)
     table, header = open_reports(reports, "reports")
     text = format_of(path) == "csv" or table.format == "csv"
