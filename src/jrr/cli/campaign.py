@@ -21,6 +21,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import ArgumentError
+from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.reporting.explain import OUTSIDE, brief, contributor_text, show_epsilon
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def campaign() -> None:
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north,south.")
 @view_option
 @delta_option
-@click.option("--min-cell", type=int, default=20, show_default=True, help="Smallest group shown.")
+@click.option(
+    "--min-cell", type=int, default=MIN_CELL, show_default=True, help="Smallest group shown."
+)
 @click.option(
     "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
 )
@@ -316,10 +319,10 @@ def _too_few(operator: "Operator", servers: dict[str, Any], round_number: int) -
     """How many reports there are, where they are too few to be shown; None where not."""
     from jrr.survey.states import CLOSED
 
-    found = servers["collector"]
-    reports: int = found["by_round"][round_number]
-    least = 1 if found["state"] == CLOSED else operator.campaign.min_cell
-    return reports if reports < least else None
+    collector = servers["collector"]
+    reports: int = collector["by_round"][round_number]
+    fewest = fewest_to_show(operator.campaign.min_cell, final=collector["state"] == CLOSED)
+    return reports if reports < fewest else None
 
 
 def _print_estimate(found: dict[str, Any], level: float) -> None:

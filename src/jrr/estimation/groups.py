@@ -189,8 +189,12 @@ def add_tallies(tallies: Sequence[AnyTally]) -> AnyTally:
 def fewest_to_show(min_cell: int, *, final: bool) -> int:
     """How many reports an estimate of everybody needs to be shown.
 
-    Before the end it takes `min_cell`: whoever asks again after the next report would see what
-    that report changed. At the end any number is shown.
+    Before the end `min_cell`, as for a group: an estimate of few people is mostly noise. At the
+    end nobody could wait for more, and any number is shown.
+
+    Example:
+        >>> fewest_to_show(20, final=False), fewest_to_show(20, final=True)
+        (20, 1)
     """
     return 1 if final else min_cell
 

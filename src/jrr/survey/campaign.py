@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import JrrError
+from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms import Mechanism, from_dict
 from jrr.planning.plans import guarantees
 
@@ -67,7 +68,7 @@ class Campaign:
     closes: str | None = None
     invitations: bool = True  # False: anybody may answer, as often as they like
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # public, by choice
-    min_cell: int = 20
+    min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     rounds: int = 1
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given

@@ -154,12 +154,12 @@ def estimate(
         DamagedError: where a file cannot be read as what it claims to be.
 
     Example:
-        >>> import jrr, tempfile
+        >>> import jrr, pathlib, tempfile
         >>> from jrr import tables
         >>> folder = tempfile.TemporaryDirectory()
         >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
         >>> rows = "no,north\nyes,south\n" * 50 + "yes,sea\n"
-        >>> _ = open(data, "w").write("smokes,region\n" + rows)
+        >>> _ = pathlib.Path(data).write_text("smokes,region\n" + rows)
         >>> options = {"labels": ["no", "yes"], "keep": ["region"], "rng": jrr.SeededRandom(7)}
         >>> _ = tables.perturb(data, "smokes", reports, epsilon=3.0, **options)
         >>> result = tables.estimate(reports, by="region")

@@ -128,11 +128,11 @@ def perturb(
         DamagedError: where the data or the cards cannot be read as what they claim to be.
 
     Example:
-        >>> import jrr, tempfile
+        >>> import jrr, pathlib, tempfile
         >>> from jrr import tables
         >>> folder = tempfile.TemporaryDirectory()
         >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
-        >>> _ = open(data, "w").write("smokes\n" + "no\nyes\n" * 50)
+        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
         >>> header = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
         >>> header.mechanism.name, header.labels
         ('RR', ('no', 'yes'))

@@ -191,11 +191,11 @@ def tally(
         DamagedError: where a file cannot be read as what it claims to be.
 
     Example:
-        >>> import jrr, tempfile
+        >>> import jrr, pathlib, tempfile
         >>> from jrr import tables
         >>> folder = tempfile.TemporaryDirectory()
         >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
-        >>> _ = open(data, "w").write("smokes\n" + "no\nyes\n" * 50)
+        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
         >>> _ = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
         >>> header, tally = tables.tally(reports)
         >>> header.labels, tally.n

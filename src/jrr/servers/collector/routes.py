@@ -13,7 +13,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from jrr._base import checks
-from jrr.estimation.differences import difference
+from jrr.estimation.groups import estimate_groups, fewest_to_show
 from jrr.estimation.tally import Tally
 from jrr.mechanisms import Mechanism, wire
 from jrr.servers.common import holding, tables
@@ -208,7 +208,7 @@ def _by_round(connection: Connection, name: str, rounds: int) -> list[int]:
 def _estimate(
     engine: Engine, name: str, round_number: int, by: str | None, level: float
 ) -> dict[str, Any]:
-    """Counts in batches; groups below the campaign's smallest cell are left out."""
+    """Counts in batches; what is too small to be shown is kept back (jrr.estimation.groups)."""
     with engine.connect() as connection:
         row = find(connection, campaigns, name)
         campaign = campaign_of(row)
@@ -218,10 +218,10 @@ def _estimate(
         mechanism = _mechanism(row, campaign)
         tallies: dict[str, Tally] = {}
         for packed, carded, covariates in _blocks(connection, name, round_number, mechanism):
-            groups: dict[str, list[int]] = defaultdict(list)
+            members: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(covariates):
-                groups["" if by is None else json.loads(text)[by]].append(at)
-            for group, rows in groups.items():
+                members["" if by is None else json.loads(text)[by]].append(at)
+            for group, rows in members.items():
                 counted = mechanism.tally(packed[rows], carded[rows])
                 tallies[group] = tallies[group] + counted if group in tallies else counted
         decks = _decks(row, campaign)
@@ -229,11 +229,15 @@ def _estimate(
         raise Problem(409, "no-reports", "no report has been received yet")
     whole = sum(tallies.values())
     assert isinstance(whole, Tally)  # of at least one
+    final = row.state == CLOSED
+    fewest = fewest_to_show(campaign.min_cell, final=final)
+    if whole.n < fewest:
+        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown before the end")
     used = max(mechanism.fewest_decks(whole.n_carded), decks)
     document: dict[str, Any] = {
         "campaign": name,
         "state": row.state,
-        "final": row.state == CLOSED,
+        "final": final,
         "question": campaign.question,
         "labels": list(campaign.labels),
         "protected_against_repeats": campaign.invitations,
@@ -244,20 +248,8 @@ def _estimate(
         "estimate": mechanism.estimate(whole, used).to_dict(level),
     }
     if by is not None:
-        shown = {
-            group: mechanism.estimate(tally, used)
-            for group, tally in sorted(tallies.items())
-            if tally.n >= campaign.min_cell
-        }
-        document["groups"] = [{"name": g} | e.to_dict(level) for g, e in shown.items()]
-        document["groups_too_small"] = len(tallies) - len(shown)
-        names = list(shown)
-        document["differences"] = [
-            {"first": a, "second": b}
-            | difference(shown[a], shown[b], same_deck=True).to_dict(level)
-            for at, a in enumerate(names)
-            for b in names[at + 1 :]
-        ]
+        groups = estimate_groups(mechanism, tallies, min_cell=campaign.min_cell, decks=used)
+        document |= groups.to_dict(level)
     return document
 
 
