@@ -19,6 +19,7 @@ from jrr._base import randomness
 from jrr._base.exact import SCALE
 from jrr._base.files import write_whole
 from jrr.cli.app import run
+from jrr.errors import MissingExtraError
 from jrr.mechanisms import compiled
 from jrr.reporting import plots
 from jrr.research.paper.claims import FAILS, HOLDS, close, verdict
@@ -219,16 +220,17 @@ def test_a_terminal_without_greek_still_gets_its_plan(monkeypatch: pytest.Monkey
     assert run(["plan", "--json"]) == 0
 
 
-def test_without_matplotlib_the_demo_goes_on_and_pictures_fail_with_1(
+def test_without_matplotlib_the_demo_goes_on_and_pictures_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.chdir(tmp_path)
     assert run(["demo", "--json", "-n", "100", "--in-process"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 100
-    assert run(["plan", "--plot", "plan.png"]) == 1
+    assert run(["plan", "--plot", "plan.png"]) == MissingExtraError.exit_code
     assert "pip install 'jrr[plots]'" in capsys.readouterr().err
-    assert run(["reproduce", "--figure", "7", "--runs", "2", "--out", "r"]) == 1
+    missing = run(["reproduce", "--figure", "7", "--runs", "2", "--out", "r"])
+    assert missing == MissingExtraError.exit_code
     assert not (tmp_path / "r").exists()
 
 

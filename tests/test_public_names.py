@@ -24,6 +24,7 @@ PUBLIC = [
     "amplified_epsilon",
     "difference",
     "from_dict",
+    "from_json",
     "plan",
     "postprocess",
     "required_epsilon",

@@ -20,7 +20,7 @@ from scipy import optimize
 
 import jrr
 from jrr.estimation.postprocess import clip, project_simplex
-from jrr.mechanisms.rr import truth_probability
+from jrr.mechanisms.shifts import truth_probability
 from tests.statistics_rules import OFF, P_VALUE, SURVEYS, accepts_only, mean_test, spread_test
 
 Mechanism = jrr.RR | jrr.JRR | jrr.DRR

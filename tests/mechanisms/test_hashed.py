@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import jrr
 from jrr.mechanisms import compiled, hashed, hashing
+from jrr.mechanisms.report_formats import SEEDED_REPORT
 from tests.oracle import of_random_subset, one_deck, sign_deck
 from tests.oracle_encodings import hashed_survey, support_moments
 from tests.statistics_rules import (
@@ -139,7 +140,7 @@ def test_edge_hashes() -> None:
 
 def some_reports(n: int, g: int, seed: int = 1) -> NDArray[np.void]:
     rng = np.random.default_rng(seed)
-    out = np.empty(n, hashed.REPORT)
+    out = np.empty(n, SEEDED_REPORT)
     out["seed"] = rng.integers(0, 1 << 64, n, dtype=np.uint64)
     out["value"] = rng.integers(0, g, n)
     return out
@@ -471,16 +472,16 @@ def with_fields(*kinds: tuple[str, str]) -> NDArray[np.void]:
             "reports must be a structured array with the fields seed",
         ),
         (
-            lambda: PLAIN.tally(np.array([(1, 4)], hashed.REPORT)),
+            lambda: PLAIN.tally(np.array([(1, 4)], SEEDED_REPORT)),
             r"reports\['value'\] must be .*0\.\.3, got .* with 4",
         ),
         (
-            lambda: PLAIN.tally(np.zeros((2, 2), hashed.REPORT)),
+            lambda: PLAIN.tally(np.zeros((2, 2), SEEDED_REPORT)),
             r"one-dimensional, got shape \(2, 2",
         ),
-        (lambda: PLAIN.tally(np.zeros(0, hashed.REPORT)), "reports must hold at least one report"),
+        (lambda: PLAIN.tally(np.zeros(0, SEEDED_REPORT)), "reports must hold at least one report"),
         (
-            lambda: jrr.OLH(WORD, epsilon=1.0).tally(np.zeros(1, hashed.REPORT)),
+            lambda: jrr.OLH(WORD, epsilon=1.0).tally(np.zeros(1, SEEDED_REPORT)),
             "k must be at most .*, got k=4294967296",
         ),
     ],

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jrr
-from jrr.planning.algorithm1 import _repeated_sum
+from jrr.mechanisms.paper_search import _repeated_sum
 from tests.literal_algorithm1 import literal_search
 
 N = 10_000

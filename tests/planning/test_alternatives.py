@@ -118,7 +118,7 @@ def test_listed_compositions_are_named_and_exact() -> None:
 
 
 def test_for_many_people_rr_is_listed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jrr.comparison.MOST_COMPARED", 399)
+    monkeypatch.setattr("jrr.planning.alternatives.MOST_COMPARED", 399)
     rows = {row.name: row for row in alternatives(400, 0.5, compositions="listed")}
     for name in ("RR", "DRR, then shuffled", "shuffled RR, by the law of the count"):
         assert rows[name].compositions == "only 0, 40, 200 of the others hold 1"

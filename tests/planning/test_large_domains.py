@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import jrr
-from jrr.planning.optimum import Request
+from jrr.mechanisms.request import Request
 from tests.statistics_rules import accepts_only, spread_test
 
 Floats = NDArray[np.float64]

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 import jrr
 from jrr.errors import JrrError
-from jrr.mechanisms.rr import truth_probability
-from jrr.planning.informed import best_everything, keeps_everything
-from jrr.planning.optimum import Request, best_rr
+from jrr.mechanisms.informed_search import keeps_everything
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.shifts import truth_probability
+from jrr.planning.choice import choose_informed
 from jrr.privacy.informed import (
     Beta,
     LossDistribution,
@@ -26,7 +27,6 @@ from jrr.privacy.informed import (
     dealt,
     everything,
     evidence,
-    guarantee,
     joint,
     loss_distribution,
 )
@@ -431,7 +431,7 @@ def test_merged_sights_bound_what_was_merged(monkeypatch: pytest.MonkeyPatch) ->
 def test_parts_of_joint_decks_bound_them(colluders: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = jrr.JRR(240, 0.6, s=0.3)
     exact = loss_distribution(mechanism, colluders=colluders)
-    monkeypatch.setattr(guarantee, "_MOST", 100)
+    monkeypatch.setattr(joint, "MOST_PEOPLE", 100)
     monkeypatch.setattr(joint, "_PART", 150)
     bound = loss_distribution(mechanism, colluders=colluders)
     assert bound.compositions == "bounded"
@@ -631,9 +631,9 @@ def test_rounds_never_less_than_exact() -> None:
 )
 def test_planning(n: int, epsilon: float, dealt: float, joint: float) -> None:
     request = Request(n, epsilon, frequency=0.0)
-    base = request.expected_variance(best_rr(request))
+    base = request.expected_variance(jrr.RR.best(request))
     for kind, share in (("drr", dealt), ("jrr", joint)):
-        made = best_everything(request, DELTA, kind)
+        made = choose_informed(request, DELTA, kind)
         assert keeps_everything(made, request, DELTA)
         assert request.expected_variance(made) / base == pytest.approx(share, rel=0.02)
 
@@ -647,9 +647,9 @@ def test_what_is_planned_keeps_its_promise(
 ) -> None:
     """For every composition, and whatever cards the colluders hold."""
     request = Request(n, epsilon, colluders, frequency=0.0)
-    made = best_everything(request, DELTA, kind)
+    made = choose_informed(request, DELTA, kind)
     if isinstance(made, jrr.DRR):
-        cases = dealt.all_compositions(made, colluders)
+        cases = dealt.all_compositions(made.law, colluders)
         assert max(case.delta(epsilon, once=True) for case in cases) <= DELTA
     else:
         assert isinstance(made, jrr.JRR)
@@ -659,10 +659,10 @@ def test_what_is_planned_keeps_its_promise(
 
 def test_planning_with_colluders_and_a_cap() -> None:
     request = Request(60, 0.5, colluders=2, dealer_epsilon=1.5)
-    made = best_everything(request, DELTA)
+    made = choose_informed(request, DELTA)
     assert keeps_everything(made, request, DELTA)
     assert made.epsilon("dealer") <= 1.5
-    assert request.expected_variance(made) <= request.expected_variance(best_rr(request))
+    assert request.expected_variance(made) <= request.expected_variance(jrr.RR.best(request))
 
 
 def test_plain_reports_and_form() -> None:

@@ -16,12 +16,12 @@ from scipy import stats
 
 import jrr
 from jrr.mechanisms.rr import RR
+from jrr.planning.shuffled import shuffled_rr
 from jrr.privacy.shuffled import (
     MOST_SCANNED,
     amplified_epsilon,
     shuffled_delta,
     shuffled_epsilon,
-    shuffled_rr,
 )
 from tests import oracle
 

@@ -14,7 +14,6 @@ from jrr.reporting.explain import (
     belief,
     consent,
     contributor_text,
-    instructions,
     show_at_least,
     show_epsilon,
 )
@@ -118,7 +117,7 @@ def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> Non
     ids=repr,
 )
 def test_instructions_give_the_probabilities(mechanism: jrr.Mechanism) -> None:
-    text = instructions(mechanism)
+    text = mechanism.instructions()
     first: float = getattr(mechanism, "truth", 0.0) or getattr(mechanism, "p", 0.0)
     if isinstance(mechanism, jrr.JRR):
         first = mechanism.p + mechanism.s
@@ -127,7 +126,7 @@ def test_instructions_give_the_probabilities(mechanism: jrr.Mechanism) -> None:
 
 
 def test_nearly_certain_is_not_shown_as_certain() -> None:
-    text = instructions(jrr.JRR(100, 0.6, s=0.3999999))
+    text = jrr.JRR(100, 0.6, s=0.3999999).instructions()
     assert "100 of 100" not in text
     assert "99.99999 of 100" in text
 

@@ -24,7 +24,6 @@ from jrr.research.attacks import (
     swap_bias,
     sybil_epsilon,
 )
-from jrr.research.attacks.laws import card_laws
 from tests.statistics_rules import OFF, SAMPLES, accepts_only, chi_square, mean_test, skewed
 
 SETTING = Setting()
@@ -39,7 +38,7 @@ F = SETTING.frequency
     "mechanism", [RR(3, 1.0), JRR(9, 0.6, s=0.3), JRR(8, 0.4, s=0.2, k=4), DRR(9, 0.3, 0.2, k=4)]
 )
 def test_averaged_over_cards_the_law_is_that_of_the_report(mechanism: Mechanism) -> None:
-    laws = card_laws(mechanism)
+    laws = mechanism.card_laws()
     assert sum(law.share for law in laws) == pytest.approx(1)
     average = np.asarray(sum(law.share * law.reports for law in laws))
     np.testing.assert_allclose(average.sum(axis=1), 1)
@@ -51,7 +50,7 @@ def test_averaged_over_cards_the_law_is_that_of_the_report(mechanism: Mechanism)
 @pytest.mark.parametrize("mechanism", [JRR(9, 0.6, s=0.3), DRR(10, 0.3, 0.2, k=3)])
 def test_reports_with_a_card_follow_their_law(mechanism: Mechanism) -> None:
     rng = SeededRandom(11)
-    for law in card_laws(mechanism):
+    for law in mechanism.card_laws():
         cards = np.full(SAMPLES // 10, law.card)
         for value in range(mechanism.k):
             reports = mechanism.respond(np.full(len(cards), value), cards, rng)
@@ -62,7 +61,7 @@ def test_reports_with_a_card_follow_their_law(mechanism: Mechanism) -> None:
 
 def test_encodings_have_no_card_law_here() -> None:
     with pytest.raises(JrrError, match="mechanism must be RR, JRR or DRR"):
-        card_laws(OUE(4, 1.0))
+        OUE(4, 1.0).card_laws()
     with pytest.raises(JrrError, match="card must be one of"):
         swap_bias(M["DRR"], F, 1, 7)
 
@@ -85,7 +84,7 @@ def test_card_reuse_in_closed_form() -> None:
 
 def test_card_reuse_by_plain_enumeration() -> None:
     mechanism = DRR(9, 0.3, 0.2, k=3)
-    laws = card_laws(mechanism)
+    laws = mechanism.card_laws()
     sequences = list(product(range(3), repeat=2))
 
     def chance(values: tuple[int, ...], reports: tuple[int, ...]) -> float:

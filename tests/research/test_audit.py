@@ -177,15 +177,15 @@ class SwappedRR(RR):
     def __init__(self) -> None:
         super().__init__(4, p=1 - RR(4, 1.0).p)
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        return RR(4, 1.0).epsilon(view, colluders)
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        return RR(4, 1.0).epsilon(view, colluders, delta)
 
 
 class SwappedDRR(DRR):
     """Tells the truth as often as it should report its card."""
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        return DRR(self.n, 1 - self.truth).epsilon(view, colluders)
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        return DRR(self.n, 1 - self.truth).epsilon(view, colluders, delta)
 
 
 class UnbalancedJRR(JRR):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism
 from jrr.errors import JrrError
-from jrr.planning.plans import guarantees, plan
+from jrr.planning.plans import plan
 from jrr.survey.campaign import MOST, Campaign, check_address, hash_of, read_campaign
 from jrr.survey.creation import campaign_from, more_people, plan_for, planned_for
 
@@ -66,7 +66,7 @@ def test_a_document_is_read_as_it_was_written(mechanism: Mechanism) -> None:
     assert canonical(json.loads(data)) == data
     assert made.hash == hash_of(data)
     assert read_campaign(data) is read_campaign(bytes(data))
-    for view, loss in guarantees(mechanism, made.colluders).items():
+    for view, loss in mechanism.guarantees(made.colluders).items():
         assert made.guarantee(view) == loss
 
 
@@ -372,7 +372,7 @@ def test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to(family: str, 
         for n in range(people, people + 25):
             dealt = document.for_people(n)
             assert dealt.moments.deck in (None, n)
-            for view, loss in guarantees(dealt, document.colluders).items():
+            for view, loss in dealt.guarantees(document.colluders).items():
                 assert loss <= document.guarantee(view)
 
 

@@ -178,3 +178,17 @@ def names(argument: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
         raise refusal(argument, value, "a list of names")
     return tuple(value)
+
+
+def from_hex(argument: str, document: object, width: int) -> bytes:
+    """The bytes behind hexadecimal digits: lower-case, as there is one way to write them."""
+    allowed = f"{2 * width} lower-case hexadecimal digits"
+    if not isinstance(document, str) or len(document) != 2 * width:
+        raise refusal(argument, document, allowed)
+    try:
+        row = bytes.fromhex(document)
+    except ValueError:
+        raise refusal(argument, document, allowed) from None
+    if row.hex() != document:
+        raise refusal(argument, document, allowed)
+    return row

@@ -1,4 +1,4 @@
-"""JSON objects read strictly: no key twice, no unknown field, no missing one."""
+"""JSON documents, read strictly: no key twice, no unknown field, no missing one."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -7,32 +7,14 @@ from typing import Any
 from jrr.errors import ArgumentError
 
 
-def read_object(text: str | bytes, what: str) -> dict[str, Any]:
-    """The JSON object in a text.
-
-    Args:
-        text: the JSON.
-        what: what it should hold, for the refusal: "a tally".
-
-    Returns:
-        The object as a dictionary.
-
-    Raises:
-        ArgumentError: where the text is no JSON object, or one with the same key twice.
-
-    Example:
-        >>> read_object('{"tally": 1}', "a tally")
-        {'tally': 1}
-    """
+def read_json(argument: str, text: str, expected: str) -> Any:
+    """The value that a text holds; `expected` says in a refusal what it should have been."""
     try:
-        document = json.loads(text, object_pairs_hook=_without_repeats)
+        return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
-        raise ArgumentError(f"text must be {what} in JSON, got too many brackets") from None
+        raise ArgumentError(f"{argument} must be {expected}, got too many brackets") from None
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"text must be {what} in JSON, got {error}") from None
-    if not isinstance(document, dict):
-        raise ArgumentError(f"text must be {what}, a JSON object, got {document!r:.80}")
-    return document
+        raise ArgumentError(f"{argument} must be {expected}, got {error}") from None
 
 
 def read_version(
@@ -66,8 +48,9 @@ def read_version(
     return {name: document[name] for name in document if name != kind}
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) != len(pairs):
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are all different."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a key that occurs twice")
-    return document
+    return members

@@ -11,7 +11,6 @@ from jrr.cli.options import console, json_option, make_plan, print_json, survey_
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
-from jrr.reporting.explain import brief
 
 if TYPE_CHECKING:
     from jrr.research.audit import Subject
@@ -84,7 +83,7 @@ def command(
             claimed = _claim(mechanism, view, survey["colluders"])
             if math.isinf(claimed):
                 raise ArgumentError(
-                    f"view {view} must have a bound to refute, and {brief(mechanism)} has none: "
+                    f"view {view} must have a bound to refute, and {mechanism.brief()} has none: "
                     "leave --no-dealer-cap out, or give --claimed"
                 )
     with bar("auditing", as_json) as progress:

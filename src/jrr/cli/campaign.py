@@ -22,7 +22,7 @@ from jrr.cli.options import (
 )
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL, fewest_to_show
-from jrr.reporting.explain import OUTSIDE, brief, contributor_text, show_epsilon
+from jrr.reporting.explain import OUTSIDE, contributor_text, show_epsilon
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
@@ -168,7 +168,7 @@ def create(
         print_json(facts)
         return
     screen = console()
-    screen.print(f"Campaign {document.hash} in {out}: {brief(document.mechanism)}")
+    screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
     screen.print(f"Link for contributors: {facts['link']}", soft_wrap=True)
     for view in ("report", "cards", "dealer"):
         screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
@@ -303,7 +303,7 @@ def _no_cards(made: "Plan", people: int, more: int | None) -> ArgumentError:
     n, colluders = made.request.n, counted(made.request.colluders, "colluder", "colluders")
     reason = (
         "--dealer and --party must be left out: nothing with cards is more accurate than "
-        f"{brief(made.mechanism)} for {n:,} people and {colluders}"
+        f"{made.mechanism.brief()} for {n:,} people and {colluders}"
     )
     if n != people:  # see creation.planned_for
         reason += (

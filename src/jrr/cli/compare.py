@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr.cli.progress import bar
+from jrr.mechanisms.request import Request
 from jrr.planning.alternatives import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
-from jrr.planning.optimum import Request
 from jrr.reporting.explain import show_epsilon
 
 

@@ -16,13 +16,13 @@ from jrr._base.randomness import SecureRandom, SeededRandom, shuffled
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.cli.progress import steps
 from jrr.errors import ArgumentError, MissingExtraError
+from jrr.mechanisms.registry import mechanism_class
 from jrr.reporting import page
-from jrr.reporting.explain import NAMES as WORDS
-from jrr.reporting.explain import OUTSIDE, adversaries, brief, contributor_text
-from jrr.research.demo import Survey, run
+from jrr.reporting.explain import OUTSIDE, adversaries, contributor_text
+from jrr.research.demo import DemoSurvey, run
 
 NAMES = {"rr": "RR", "jrr": "JRR", "drr": "DRR"}
-LONG = {family: f"{WORDS[name]} ({name})" for family, name in NAMES.items()}
+LONG = {family: f"{mechanism_class(name).title} ({name})" for family, name in NAMES.items()}
 FAMILIES = ("auto", *NAMES)
 
 
@@ -92,15 +92,15 @@ def demo(
     chosen = result.outcomes[result.chosen]
     low, high = chosen.estimate.interval()
     inside = "inside" if low[1] <= result.truth <= high[1] else "outside"
-    screen.print(f"Chosen: {brief(chosen.mechanism)}; the truth is {inside} its 95% interval.")
+    screen.print(f"Chosen: {chosen.mechanism.brief()}; the truth is {inside} its 95% interval.")
     if cap is None:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
     screen.print(f"{written} ({seconds:.1f} seconds)" if over_http else written)
 
 
 def _over_http(
-    result: Survey, committee: bool, postgres: bool, step: Callable[[str, int, int], None]
-) -> Survey:
+    result: DemoSurvey, committee: bool, postgres: bool, step: Callable[[str, int, int], None]
+) -> DemoSurvey:
     """The chosen mechanism's outcome, replaced by one over the network."""
     try:
         from jrr.research import demonstration, embedded
@@ -137,7 +137,7 @@ def _over_http(
     return replace(result, outcomes=result.outcomes | {result.chosen: ran.outcome})
 
 
-def summary(result: Survey, seconds: float) -> dict[str, Any]:
+def summary(result: DemoSurvey, seconds: float) -> dict[str, Any]:
     """The one line of JSON."""
     chosen = result.outcomes[result.chosen]
     low, high = chosen.estimate.interval()
@@ -153,7 +153,7 @@ def summary(result: Survey, seconds: float) -> dict[str, Any]:
     }
 
 
-def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out: Path) -> str:
+def _write(result: DemoSurvey, facts: dict[str, Any], how: str, committee: bool, out: Path) -> str:
     """The report; without matplotlib it has no picture."""
     out.mkdir(parents=True, exist_ok=True)
     chosen = result.outcomes[result.chosen]
@@ -169,7 +169,7 @@ def _write(result: Survey, facts: dict[str, Any], how: str, committee: bool, out
     ]
     said = f"Report: {out / 'report.html'}"
     try:
-        from jrr.reporting.plots import draw_survey
+        from jrr.research.draw_demo import draw_survey
 
         drawn = draw_survey(result, out / "survey.png")
         parts.append(page.picture(drawn, "Estimates beside the truth"))
@@ -202,7 +202,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _table(result: Survey, over_http: bool) -> Table:
+def _table(result: DemoSurvey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
     table = Table(
         title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} against "

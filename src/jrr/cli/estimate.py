@@ -15,7 +15,7 @@ from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
 from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
-from jrr.reporting.explain import OUTSIDE, brief, show_epsilon
+from jrr.reporting.explain import OUTSIDE, show_epsilon
 
 if TYPE_CHECKING:
     from jrr.tables import Result
@@ -112,7 +112,7 @@ class _Report:
         n, carded = result.estimate.n, result.n_carded
         about = f"{header.question}: " if header.question else ""
         kept = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
-        screen.print(f"{about}{n:,} reports{kept}, {brief(header.mechanism)}\n")
+        screen.print(f"{about}{n:,} reports{kept}, {header.mechanism.brief()}\n")
         screen.print(self._shares(result.estimate))
         for name, answer in document.get("answered", {}).items():
             low, high = answer["interval"]

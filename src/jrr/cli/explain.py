@@ -13,6 +13,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
+from jrr.privacy.views import PlanView
 from jrr.reporting.explain import adversaries, consent, contributor_text
 
 
@@ -22,7 +23,7 @@ from jrr.reporting.explain import adversaries, consent, contributor_text
 @view_option
 @delta_option
 @json_option
-def explain(question: str, view: str, delta: float, as_json: bool, **survey: Any) -> None:
+def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey: Any) -> None:
     """Say in plain words what a survey does to its contributors.
 
     What a contributor should be told, what each adversary can learn, and a paragraph for an

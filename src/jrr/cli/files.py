@@ -17,7 +17,8 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
-from jrr.reporting.explain import brief, show_epsilon
+from jrr.privacy.views import PlanView
+from jrr.reporting.explain import show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")
@@ -38,7 +39,7 @@ seed_option = click.option(
 def deal(
     out: Path,
     decks: int,
-    view: str,
+    view: PlanView,
     delta: float,
     seed: int | None,
     force: bool,
@@ -56,7 +57,7 @@ def deal(
     plan = make_plan(**survey, view=view, delta=delta)
     if not plan.mechanism.deals:
         raise ArgumentError(
-            f"mechanism must deal cards, but the best plan here is {brief(plan.mechanism)}: "
+            f"mechanism must deal cards, but the best plan here is {plan.mechanism.brief()}: "
             "perturb without cards"
         )
     from jrr import tables
@@ -82,7 +83,7 @@ def deal(
         print_json(document)
         return
     console().print(
-        f"{decks * plan.request.n:,} cards in {out}: {brief(plan.mechanism)}\n"
+        f"{decks * plan.request.n:,} cards in {out}: {plan.mechanism.brief()}\n"
         f"ε {show_epsilon(plan.guarantees['cards'])} against the collector and "
         f"{plan.request.colluders} colluders, {show_epsilon(plan.guarantees['dealer'])} against "
         "dealer and collector together. Keep the file from the collector."
@@ -177,7 +178,7 @@ def perturb(
         )
         return
     screen = console()
-    screen.print(f"{target}: {brief(m)}")
+    screen.print(f"{target}: {m.brief()}")
     screen.print(
         f"ε {show_epsilon(guarantees['report'])} of one report alone, "
         f"{show_epsilon(guarantees['cards'])} against the collector and {header.colluders} "

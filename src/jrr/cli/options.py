@@ -10,8 +10,10 @@ from rich.console import Console
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.planning.optimum import Frequency
-from jrr.planning.plans import DELTA, MECHANISMS, Plan, plan
+from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import mechanism_words
+from jrr.planning.plans import DELTA, Plan, plan
+from jrr.privacy.views import PlanView
 
 DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
 
@@ -89,7 +91,7 @@ def survey_options(command: F) -> F:
             ),
             click.option(
                 "--mechanism",
-                type=click.Choice(MECHANISMS),
+                type=click.Choice(mechanism_words(), case_sensitive=False),
                 default="auto",
                 show_default=True,
                 help="Which family; auto takes the most accurate.",
@@ -130,7 +132,7 @@ def make_plan(
     mechanism: str,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
-    view: str = "cards",
+    view: PlanView = "cards",
     delta: float | None = None,
 ) -> Plan:
     """The plan that the shared options ask for; δ is of the view "everything" alone."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ from jrr.cli.options import (
 )
 from jrr.errors import ArgumentError, JrrError
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.hashed import OLH
-from jrr.mechanisms.unary import Unary
-from jrr.planning.plans import Plan, check_margin, required_epsilon, required_n
-from jrr.reporting.explain import adversaries, brief, show_at_least, show_epsilon
+from jrr.planning.plans import Plan, epsilon_of_everything
+from jrr.planning.required import check_margin, required_epsilon, required_n
+from jrr.privacy.views import PlanView
+from jrr.reporting.explain import adversaries, show_at_least, show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -47,7 +46,7 @@ def plan(
     margin: float | None,
     others: bool,
     delta: float,
-    view: str,
+    view: PlanView,
     plot: Path | None,
     curve: Path | None,
     losses: Path | None,
@@ -147,7 +146,9 @@ def _write_losses(made: Plan, path: Path) -> None:
 
 
 def _everything(made: Plan, mechanism: Mechanism, delta: float) -> float:
-    return replace(made, mechanism=mechanism).everything(delta)
+    if mechanism == made.mechanism:
+        return made.everything(delta)
+    return epsilon_of_everything(mechanism, made.request.colluders, delta)
 
 
 def _reach(made: Plan, margin: float, mechanism: str) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     )
     screen.print(error)
     screen.print(privacy)
-    if any(isinstance(mechanism, Unary | OLH) and mechanism.deals for _, mechanism in rows):
+    if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
         screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
     for row in compared:
         if row.note:
@@ -222,7 +223,7 @@ def _table(title: str) -> Table:
 def _print_statement(screen: Console, made: Plan, delta: float) -> None:
     request = made.request
     screen.print()
-    screen.print(f"Chosen: {brief(made.mechanism)}")
+    screen.print(f"Chosen: {made.mechanism.brief()}")
     for adversary in adversaries(made, delta):
         screen.print(f"• {adversary.sentence}")
     if made.mechanism.deals and request.dealer_epsilon is None:

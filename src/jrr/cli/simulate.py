@@ -17,7 +17,6 @@ from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.dealt import even_deck
 from jrr.mechanisms.simulation import as_generator, simulate
-from jrr.reporting.explain import brief
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE
 
 LEVELS = (0.025, 0.5, 0.975)
@@ -90,7 +89,7 @@ def command(
     screen = console()
     missing = f" ({n - people:,} of {n:,} do not report)" if people < n else ""
     low, middle, high = (100 * value for value in quantiles)
-    screen.print(f"{brief(made.mechanism)}, {runs:,} surveys of {people:,} people{missing}")
+    screen.print(f"{made.mechanism.brief()}, {runs:,} surveys of {people:,} people{missing}")
     screen.print(f"true share of answer 1:  {100 * truth:.3f}%")
     screen.print(f"mean estimate:           {100 * mean:.3f}%")
     screen.print(f"median, central 95%:     {middle:.2f}%, {low:.2f}% to {high:.2f}%")

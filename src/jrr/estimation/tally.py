@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jrr._base import checks
-from jrr._base.documents import read_object, read_version
+from jrr._base.documents import read_json, read_version
 from jrr.errors import ArgumentError
 
 VERSION = 1
@@ -127,7 +127,7 @@ class Tally:
         Raises:
             ArgumentError: for any other text.
         """
-        return cls.from_dict(read_object(text, "a tally"))
+        return cls.from_dict(read_json("text", text, "a tally in JSON"))
 
 
 def _check_counts(argument: str, counts: object, n: int) -> tuple[int, ...]:

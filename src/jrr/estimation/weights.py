@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr._base.documents import read_object, read_version
+from jrr._base.documents import read_json, read_version
 from jrr.errors import ArgumentError
 
 VERSION = 1
@@ -183,7 +183,7 @@ class WeightedTally:
         Raises:
             ArgumentError: for any other text.
         """
-        return cls.from_dict(read_object(text, "a weighted tally"))
+        return cls.from_dict(read_json("text", text, "a weighted tally in JSON"))
 
 
 def check_weights(weights: object, length: int) -> _Floats:

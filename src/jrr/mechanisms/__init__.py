@@ -1,32 +1,22 @@
 """The mechanisms; each is an immutable value with the verbs of jrr.mechanisms.base."""
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from jrr._base import checks
-from jrr.mechanisms.base import Mechanism, fields
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.hashed import OLH
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR
-from jrr.mechanisms.unary import OUE, SUE
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.registry import from_dict, from_json, mechanism_class, names
 
-__all__ = ["DRR", "JRR", "OLH", "OUE", "RR", "SUE", "Mechanism", "from_dict"]
+if TYPE_CHECKING:
+    from jrr.mechanisms.dealt import DRR
+    from jrr.mechanisms.hashed import OLH
+    from jrr.mechanisms.joint import JRR
+    from jrr.mechanisms.rr import RR
+    from jrr.mechanisms.unary import OUE, SUE
 
-_FIELDS: dict[str, tuple[type[Mechanism], set[str]]] = {
-    "RR": (RR, {"k", "p"}),
-    "JRR": (JRR, {"n", "p", "s", "k"}),
-    "DRR": (DRR, {"n", "truth", "own", "k", "deck"}),
-    "SUE": (SUE, {"k", "q", "s", "coupling", "n"}),
-    "OUE": (OUE, {"k", "q", "s", "coupling", "n"}),
-    "OLH": (OLH, {"k", "g", "p", "s", "coupling", "n"}),
-}
+__all__ = ["DRR", "JRR", "OLH", "OUE", "RR", "SUE", "Mechanism", "from_dict", "from_json"]
 
 
-def from_dict(document: object) -> Mechanism:
-    """The mechanism that `to_dict` wrote; unknown or missing fields are refused."""
-    if not isinstance(document, Mapping) or "mechanism" not in document:
-        raise checks.refusal("document", document, "an object that names a mechanism")
-    if document.get("deck", ()) is None:
-        raise checks.refusal("deck", None, "a list of counts")
-    kind, names = _FIELDS[checks.one_of("mechanism", document["mechanism"], tuple(_FIELDS))]
-    return kind(**fields(document, names))
+def __getattr__(name: str) -> Any:
+    """A mechanism is loaded when it is asked for."""
+    if name in names():
+        return mechanism_class(name)
+    raise AttributeError(f"module 'jrr.mechanisms' has no attribute {name!r}")

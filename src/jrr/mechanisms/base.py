@@ -1,7 +1,13 @@
-"""What every mechanism is: an immutable value with the verbs deal, respond, tally, estimate."""
+"""What every mechanism is: an immutable value that says everything of itself.
 
+The verbs are deal, respond, tally and estimate. Files, messages, decks, servers, plans, pictures
+and audits ask the mechanism through the methods below and know no kind of mechanism by name, so a
+new one is a class that fills them in and one line in jrr.mechanisms.registry (CONTRIBUTING.md).
+"""
+
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -9,38 +15,223 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
+from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
+from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
+from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.views import VIEWS, View
 
 Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
 Cards = NDArray[Any]
+Ints = NDArray[np.int64]
 
 
 class Mechanism(ABC):
-    """Probabilities, and nothing else: no state, no input or output, no randomness of its own."""
+    """Probabilities, and nothing else: no state, no input or output, no randomness of its own.
+
+    Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `epsilon`,
+    `report_format`, `deal`, `respond`, `respond_one` and the private methods that count reports.
+    Everything else has a default that is right for a mechanism that does without, such as
+    `sorted_deck` (no cards) or `losses` (no law is known; bounds are used instead).
+    """
 
     k: int
-    name: ClassVar[str]
+    name: ClassVar[str]  # as in documents and tables
+    title: ClassVar[str]  # in words, for people
+    parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor
+    optional_parameters: ClassVar[tuple[str, ...]] = ()  # those that may be None
+    colour: ClassVar[str] = "#444444"  # in pictures
+    told_by_colluders: ClassVar[str] = "their answers and reports"  # in the view `truths`
 
     # -- what a mechanism says of itself ---------------------------------------------------
 
     @property
     @abstractmethod
     def moments(self) -> Moments:
-        """First and second moments of the reports (jrr.variance)."""
+        """First and second moments of the reports (jrr.estimation.moments)."""
 
     @abstractmethod
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss against an adversary with this view; math.inf where unbounded."""
+    def _epsilon(self, view: View, colluders: int) -> float:
+        """The privacy loss in one of `self.views`; colluders is a number >= 0."""
 
+    @property
     @abstractmethod
+    def report_format(self) -> ReportFormat:
+        """How reports are written: bytes, JSON, columns of a table."""
+
+    @property
+    def sorted_deck(self) -> SortedDeck | None:
+        """The contents of a deck; None where no cards are dealt."""
+        return None
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views in which `epsilon` states a loss without a δ."""
+        return tuple(view for view in VIEWS if view != "paper")
+
+    @classmethod
+    def families(cls) -> tuple[Any, ...]:
+        """The ways in which a plan may choose this mechanism: jrr.mechanisms.families.Family."""
+        return ()
+
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values; `jrr.from_dict` reads them back."""
+        return {"mechanism": self.name} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in ((name, getattr(self, name)) for name in self.parameters)
+        }
+
+    def to_json(self) -> str:
+        """One line of JSON; `jrr.from_json` reads it back."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    # -- privacy ---------------------------------------------------------------------------
+
+    def epsilon(self, view: str = "report", colluders: int = 0, delta: float = 0.0) -> float:
+        """The privacy loss against an adversary with this view.
+
+        Args:
+            view: what the adversary has besides the target's report: "report" nothing,
+                "truths" what colluders tell of their reports, "cards" their cards, "dealer" the
+                target's own card, "everything" all reports, everybody else's answer and the
+                colluders' cards. "paper" is the bound printed in the paper, for binary JRR.
+            colluders: how many others tell the adversary what they have.
+            delta: only for "everything", whose loss is random: ε holds as (ε, delta)-differential
+                privacy. The other views hold outright.
+
+        Returns:
+            ε, exact for the words that run or an upper bound; math.inf where it is unbounded.
+
+        Raises:
+            ArgumentError: for a view that has no meaning here, or more colluders than others.
+
+        Example:
+            >>> import jrr
+            >>> round(jrr.RR(p=0.75).epsilon(), 4)
+            1.0986
+        """
+        word = checks.one_of("view", view, (*VIEWS, "everything"))
+        colluders = checks.integer("colluders", colluders, 0, self._most_colluders())
+        if word == "everything":
+            return self._epsilon_of_everything(colluders, delta)
+        if delta:
+            raise checks.refusal("delta", delta, f"0 in the view {word!r}, which holds outright")
+        if word not in self.views:
+            raise loss.no_paper_view(self._in_refusals())
+        return self._epsilon(word, colluders)
+
+    def guarantees(self, colluders: int = 0) -> dict[str, float]:
+        """View -> ε, for every view that has a meaning here and needs no δ."""
+        return {view: self.epsilon(view, colluders) for view in self.views}
+
+    def losses(
+        self,
+        colluders: int = 0,
+        *,
+        ones: int | None = None,
+        frequency: Frequency = None,
+    ) -> Losses | None:
+        """The law of the loss in the view "everything"; None where it is not known.
+
+        Arguments as for `jrr.privacy.informed.loss_distribution`.
+        """
+        return None
+
+    def compositions(self, colluders: int) -> Iterator[LossDistribution] | None:
+        """That law for all that the others may hold, one by one.
+
+        None where `losses` is no looser than that, or the law is not known.
+        """
+        return None
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> ShuffledSurvey:
+        """What a collector sees behind a shuffler (jrr.privacy.shuffled)."""
+        raise checks.refusal(
+            "mechanism", self, "RR, or JRR or DRR with k=2: no law is known here for others"
+        )
+
+    def _epsilon_of_everything(self, colluders: int, delta: float) -> float:
+        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        law = self.losses(colluders)
+        # The dealer's view has the target's own card, which is more than everything else tells.
+        return self.epsilon("dealer") if law is None else law.epsilon(delta)
+
+    def _most_colluders(self) -> int | None:
+        deck = self.moments.deck
+        return None if deck is None else deck - 1
+
+    def _in_refusals(self) -> str:
+        return self.name
+
+    # -- in words --------------------------------------------------------------------------
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        p = float(self.moments.p[0])
+        return (
+            f"{of_hundred(p, start=True)} the device sends your true answer, otherwise another "
+            "answer drawn at random; nobody is told which."
+        )
+
+    def brief(self) -> str:
+        """The name and parameters to four digits; all of them are in `to_dict`."""
+        digits = {float: ".4g", int: ","}
+        shown = (
+            f"{key} {format(value, digits.get(type(value), ''))}"
+            for key, value in self.to_dict().items()
+            if key not in ("mechanism", *self._left_out_of_brief()) and value not in (None, "none")
+        )
+        return f"{self.name} ({', '.join(shown)})"
+
+    def _left_out_of_brief(self) -> tuple[str, ...]:
+        return ()
+
+    # -- in other sizes, in simulations, to an adversary ------------------------------------
+
+    def resized(self, n: int) -> "Mechanism":
+        """The same probabilities with decks of n cards."""
+        raise checks.refusal("mechanism", self, "one with decks of any size, as JRR or DRR")
+
+    def card_laws(self) -> list[CardLaw]:
+        """Every kind of card, how often it is dealt and what its holders report."""
+        raise checks.refusal("mechanism", self, "RR, JRR or DRR")
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value in `runs` surveys, one row each.
+
+        Person by person; mechanisms whose law is known draw from that instead.
+        """
+        values = np.repeat(np.arange(self.k), counts)
+        rows = []
+        for _ in range(runs):
+            cards = self.deal(rng) if with_cards else None
+            reports = self.respond(values, None if cards is None else cards[: len(values)], rng)
+            rows.append(self._support(self._check_reports(reports)))
+        return np.array(rows, np.int64)
+
+    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
+        """Reports as rows of a few whole numbers, so that an audit meets the same report again.
+
+        values: those that are compared. It may be less than the adversary has, never more.
+        """
+        return reports.astype(np.int64)[:, None]
+
+    def observed_cards(self, cards: Cards) -> Ints:
+        """What the cards of colluders tell, trial by trial: cards[trial, colluder]."""
+        return np.sort(cards, axis=1).astype(np.int64)
 
     # -- dealer ----------------------------------------------------------------------------
 
@@ -62,6 +253,22 @@ class Mechanism(ABC):
 
         Without cards by the mechanism's own marginal: then say tally(reports, carded=False).
         """
+
+    def report_to_json(self, report: Any) -> Any:
+        """One report, as `respond_one` makes it, as a JSON value."""
+        return self.report_format.to_json(report)
+
+    def report_from_json(self, document: object) -> Any:
+        """The report that `report_to_json` wrote; anything out of the domain is refused."""
+        row = np.frombuffer(self.report_bytes(document), np.uint8)[None, :]
+        one = self.report_format.unpack(row)[0]
+        return one.tobytes() if one.ndim else one.item()
+
+    def report_bytes(self, document: object) -> bytes:
+        """A report in JSON as the bytes that are stored; out of the domain is refused."""
+        row = self.report_format.from_json(document)
+        self._check_reports(self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :]))
+        return row
 
     # -- collector -------------------------------------------------------------------------
 
@@ -251,23 +458,6 @@ def check_countable(k: int) -> None:
         raise checks.refusal("k", k, f"at most {1 << 24} to count every value")
 
 
-def check_view(view: object, mechanism: str) -> str:
-    """A known view, or a refusal."""
-    word = checks.one_of("view", view, loss.VIEWS)
-    if word == "paper" and mechanism != "JRR":
-        raise loss.no_paper_view(mechanism)
-    return word
-
-
 def check_truth_probability(argument: str, value: object, k: int) -> float:
     """A probability of telling the truth, better than guessing."""
     return checks.real(argument, value, f"in (1/{k}, 1]", 1 / k, 1.0, open_low=True)
-
-
-def fields(document: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """Exactly these fields of a mechanism's JSON form."""
-    given = {name: value for name, value in document.items() if name != "mechanism"}
-    if set(given) != names:
-        found = sorted(map(str, given))
-        raise checks.refusal("mechanism fields", found, f"exactly {sorted(names)}")
-    return given

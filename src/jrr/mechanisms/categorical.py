@@ -10,6 +10,8 @@ from jrr._base import checks, randomness
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
+from jrr.mechanisms.cards import SortedDeck
+from jrr.mechanisms.report_formats import NumberFormat
 
 
 class Categorical(Mechanism):
@@ -25,13 +27,33 @@ class Categorical(Mechanism):
     ) -> None:
         """Whole arrays of `report_from_word`; u holds the upper 63 bits of the words."""
 
-    @abstractmethod
+    @property
+    def report_format(self) -> NumberFormat:
+        """A whole number."""
+        return NumberFormat(self.k)
+
+    def deal(self, rng: Rng = None) -> Cards | None:
+        """A shuffled deck; None where there are no cards."""
+        return None if self.sorted_deck is None else shuffled_deck(self.sorted_deck, rng)
+
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
         """The cards as an array, or a refusal."""
+        deck = self.sorted_deck
+        if deck is None:
+            raise checks.refusal("cards", cards, f"None for {self.name}, which deals no cards")
+        allowed = f"cards of {self.name}'s deck"
+        array = checks.array_of("cards", cards, allowed)
+        checks.same_length("cards", array, "values", length)
+        if not np.isin(array, deck.faces).all():
+            raise checks.refusal("cards", cards, allowed)
+        return array
 
-    @abstractmethod
     def _check_card(self, card: int) -> int:
         """The card as a plain integer, or a refusal."""
+        deck = self.sorted_deck
+        if deck is None:
+            raise checks.refusal("card", card, f"None for {self.name}, which deals no cards")
+        return int(deck.check_card(card))
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
@@ -76,3 +98,8 @@ class Categorical(Mechanism):
         check_countable(self.k)
         at = reports.astype(np.intp, copy=False)
         return np.bincount(at, weights, minlength=self.k).astype(np.float64, copy=False)
+
+
+def shuffled_deck(deck: SortedDeck, rng: Rng) -> Cards:
+    """All cards of a deck in uniformly random order."""
+    return randomness.shuffled(np.repeat(deck.faces, deck.counts), randomness.source(rng))

@@ -8,7 +8,7 @@ a dealer that colludes with the collector can learn.
 
 import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,12 +19,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_down, words_up
+from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Reports, Rng, check_view
-from jrr.mechanisms.categorical import Categorical
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.dealt_optimum import best_dealt, best_informed_dealt
+from jrr.mechanisms.draws import drawn
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.rr import RR
 from jrr.privacy import loss
+from jrr.privacy.informed.dealt import all_compositions, check_scan, dealt_losses
+from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.loss import DealtLaw
+from jrr.privacy.shuffled.question import shuffled_dealt
+from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.views import View
 
 
 @dataclass(frozen=True, init=False)
@@ -37,6 +50,9 @@ class DRR(Categorical):
     k: int  # size of the domain
     deck: tuple[int, ...]  # cards of each value; even unless given
     name: ClassVar[str] = "DRR"
+    title: ClassVar[str] = "dealt randomized response"
+    parameters: ClassVar[tuple[str, ...]] = ("n", "truth", "own", "k", "deck")
+    colour: ClassVar[str] = "#d95f02"
 
     def __init__(
         self,
@@ -83,28 +99,115 @@ class DRR(Categorical):
         lean = self.dealt * np.sqrt(share * (1 - share))
         return Moments(self.truth + q, q, np.full(self.k, self.truth), lean, lean, self.n, self.n)
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss against an adversary with this view; math.inf where unbounded."""
-        check_view(view, self.name)
-        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
-        return loss.dealt(self.law, view, colluders)
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """The exact optimum over truth and own."""
+        return (
+            Family(
+                key="drr",
+                label="DRR",
+                best=cls.best,
+                best_informed=cls.best_informed,
+                colour=cls.colour,
+                caption="decoys come from the deck",
+            ),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values."""
-        return {
-            "mechanism": self.name,
-            "n": self.n,
-            "truth": self.truth,
-            "own": self.own,
-            "k": self.k,
-            "deck": list(self.deck),
-        }
+    @classmethod
+    def best(cls, request: Request) -> Mechanism:
+        """The most accurate DRR that keeps the request, or plain RR where that is better."""
+        return best_dealt(request, RR.best(request), cls._maker(request))
+
+    @classmethod
+    def best_informed(cls, request: Request, delta: float) -> Mechanism:
+        """The same where ε is kept, with δ, against a collector that knows all other answers."""
+        return best_informed_dealt(request, delta, RR.best(request), cls._maker(request))
+
+    @classmethod
+    def _maker(cls, request: Request) -> Callable[[float, float], Mechanism]:
+        return lambda truth, own: cls(request.n, truth, own, request.k)
+
+    @cached_property
+    def sorted_deck(self) -> SortedDeck:
+        """Decoy values."""
+        faces = np.arange(self.k, dtype=np.min_scalar_type(self.k - 1))
+        return SortedDeck(self.n, faces, self.deck)
 
     def deal(self, rng: Rng = None) -> NDArray[Any]:
         """A shuffled deck of decoy values."""
-        kind = np.min_scalar_type(self.k - 1)
-        deck = np.repeat(np.arange(self.k, dtype=kind), self.deck)
-        return randomness.shuffled(deck, randomness.source(rng))
+        return shuffled_deck(self.sorted_deck, rng)
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        return loss.dealt(self.law, view, colluders)
+
+    def losses(
+        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
+    ) -> Losses:
+        """The law of the loss in the view "everything", or a bound of it."""
+        return dealt_losses(self.law, ones, colluders, frequency)
+
+    def compositions(self, colluders: int) -> Iterator[LossDistribution]:
+        """That law for all that the others may hold, one by one; binary and not too large."""
+        check_scan(self.law)
+        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
+        return all_compositions(self.law, colluders)
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> ShuffledSurvey:
+        """What a collector sees behind a shuffler."""
+        if self.k > 2:
+            return super().shuffled(n, ones, colluders)
+        return shuffled_dealt(self.law, n, ones, colluders)
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        own = f", {of_hundred(self.own)} one that it draws itself at random" if self.own else ""
+        return (
+            f"{of_hundred(self.truth, start=True)} the device sends your true answer, "
+            f"{of_hundred(self.dealt)} the answer on a secret card that it was dealt{own}; "
+            "nobody is told which."
+        )
+
+    @property
+    def _even(self) -> bool:
+        return max(self.deck) - min(self.deck) <= 1
+
+    def _left_out_of_brief(self) -> tuple[str, ...]:
+        return ("deck",) if self._even else ()  # even, as it is unless told otherwise
+
+    def resized(self, n: int) -> "DRR":
+        """The same probabilities with an even deck of n cards."""
+        return DRR(n, self.truth, self.own, self.k)
+
+    def card_laws(self) -> list[CardLaw]:
+        """Every value that is in the deck."""
+        truth, dealt, own = (
+            words / SCALE for words in (self.law.truth, self.law.dealt, self.law.own)
+        )
+        alone = truth * np.eye(self.k) + own / self.k
+        return [
+            CardLaw(card, count / self.n, alone + dealt * (np.arange(self.k) == card))
+            for card, count in enumerate(self.deck)
+            if count
+        ]
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value, one row per run."""
+        # Who reports the truth, the card or an own draw does not depend on value or card, so
+        # those who report their card are a random subset of the deck's holders.
+        shares = [self.truth, self.dealt, self.own]
+        reported = rng.multinomial(np.broadcast_to(counts, (runs, self.k)), shares)
+        support: Ints = reported[:, :, 0]
+        decoys = reported[:, :, 1].sum(axis=1)
+        if with_cards:
+            support = support + drawn(np.asarray(self.deck), decoys, rng)
+        else:
+            support = support + rng.multinomial(decoys, np.asarray(self.deck) / self.n)
+        own = reported[:, :, 2].sum(axis=1)
+        return support + rng.multinomial(own, np.full(self.k, 1 / self.k))
 
     def report_from_word(self, value: int, card: int | None, word: int) -> int:
         """The report that one random word makes of a value."""

@@ -9,29 +9,35 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
+from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
 from jrr.mechanisms import compiled, hashing
 from jrr.mechanisms.base import (
     Cards,
+    Ints,
     Mechanism,
     Reports,
     Rng,
     check_countable,
     check_truth_probability,
-    check_view,
 )
+from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR, truth_probability
+from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.rr import RR
+from jrr.mechanisms.shifts import truth_probability
+from jrr.privacy.views import View
 
-REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
 _BLOCK = 1 << 14  # reports whose support is counted at a time
 
 
@@ -49,6 +55,11 @@ class OLH(Mechanism):
     coupling: str  # "none" or "joint"
     n: int | None  # contributors per deck, where there are cards
     name: ClassVar[str] = "OLH"
+    title: ClassVar[str] = "optimised local hashing, a form of randomized response"
+    parameters: ClassVar[tuple[str, ...]] = ("k", "g", "p", "s", "coupling", "n")
+    optional_parameters: ClassVar[tuple[str, ...]] = ("n",)
+    colour: ClassVar[str] = "#e7298a"
+    told_by_colluders: ClassVar[str] = "whether they reported truthfully"
 
     def __init__(
         self,
@@ -130,21 +141,80 @@ class OLH(Mechanism):
         """Moments of the supports; a value not held is supported by one hash in g."""
         return _support_moments(self.inner)
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss against an adversary with this view; seeds tell nothing."""
-        return self.inner.epsilon(check_view(view, self.name), colluders)
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """Without cards, and with the joint coupling, the lean chosen for the request."""
+        return (
+            Family(key="olh", label="OLH", best=cls._best, encodes=True, colour=cls.colour),
+            Family(
+                key="olh-joint",
+                label="OLH + joint",
+                best=cls._best_joint,
+                encodes=True,
+                colour=cls.colour,
+                line="-.",
+            ),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values."""
-        return {
-            "mechanism": self.name,
-            "k": self.k,
-            "g": self.g,
-            "p": self.p,
-            "s": self.s,
-            "coupling": self.coupling,
-            "n": self.n,
-        }
+    @classmethod
+    def _best(cls, request: Request) -> "OLH":
+        return cls(request.k, epsilon=request.budget)
+
+    @classmethod
+    def _best_joint(cls, request: Request) -> "OLH":
+        return cls.tuned(
+            request.k,
+            request.budget,
+            "joint",
+            request.n,
+            request.colluders,
+            request.dealer_epsilon,
+            request.variance_of,
+        )
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        """Seeds tell nothing: what perturbs the hash says it all."""
+        return self.inner.epsilon(view, colluders)
+
+    @property
+    def report_format(self) -> SeededFormat:
+        """A seed and a number."""
+        return SeededFormat(self.g)
+
+    @property
+    def sorted_deck(self) -> SortedDeck | None:
+        """The deck of what perturbs the hash."""
+        return self.inner.sorted_deck
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        cards = ", leaned by a secret card" if self.deals else ""
+        return (
+            f"The device sorts all answers at random into {self.g} groups and sends the "
+            f"group of your answer {of_hundred(self.p)}, otherwise another group{cards}."
+        )
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value, one row per run, with ideal hash functions."""
+        inner = self.inner
+        if isinstance(inner, JRR):
+            held = inner.simulated_truths(counts, runs, rng, with_cards=with_cards)
+        else:
+            held = rng.binomial(counts, self.p, (runs, self.k))
+        others = rng.binomial(counts.sum() - counts, 1 / self.g, (runs, self.k))
+        return held + others
+
+    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
+        """Which of the compared values each report supports."""
+        state = hashing.prefix(np.ascontiguousarray(reports["seed"]))
+        return np.column_stack(
+            [
+                hashing.bucket(hashing.finish(state, np.uint32(value)), self.g) == reports["value"]
+                for value in values
+            ]
+        ).astype(np.int64)
 
     def deal(self, rng: Rng = None) -> Cards | None:
         """Cards of the joint coupling, as JRR's."""
@@ -156,7 +226,7 @@ class OLH(Mechanism):
         """Reports as a structured array of seed and perturbed hash."""
         checked = checks.symbols("values", values, self.k)
         source = randomness.source(rng)
-        out = np.empty(len(checked), REPORT)
+        out = np.empty(len(checked), SEEDED_REPORT)
         seeds = source.words(len(checked))
         hashed = hashing.bucket(
             hashing.finish(hashing.prefix(seeds), checked.astype(np.uint32)), self.g
@@ -186,7 +256,7 @@ class OLH(Mechanism):
             raise ArgumentError(
                 f"reports['seed'] must be 64-bit whole numbers, got dtype {array.dtype['seed']}"
             )
-        return array.astype(REPORT, copy=False)
+        return array.astype(SEEDED_REPORT, copy=False)
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         check_countable(self.k)

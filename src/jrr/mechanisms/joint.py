@@ -6,6 +6,7 @@ secret pairs with correlation ρ = -s²/(pq) (docs/theory.md, Theorem 1).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,13 +17,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_up
+from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
-from jrr.mechanisms.categorical import Categorical
-from jrr.mechanisms.rr import marginal_moments, shift_block, shift_from_word, shifts
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, check_truth_probability
+from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.draws import chance, drawn_from, spread_lies
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
+from jrr.mechanisms.paper_search import paper_search
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.rr import RR
+from jrr.mechanisms.shifts import (
+    marginal_moments,
+    shift_block,
+    shift_from_word,
+    shift_law,
+    shifts,
+)
 from jrr.privacy import loss
+from jrr.privacy.informed.distribution import Losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.joint import joint_losses
 from jrr.privacy.loss import JointLaw
+from jrr.privacy.shuffled.question import shuffled_joint
+from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.views import VIEWS, View
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
 
@@ -36,6 +57,10 @@ class JRR(Categorical):
     s: float  # how far a card leans: 0 <= s <= min(p, 1-p)
     k: int  # size of the domain
     name: ClassVar[str] = "JRR"
+    title: ClassVar[str] = "joint randomized response"
+    parameters: ClassVar[tuple[str, ...]] = ("n", "p", "s", "k")
+    colour: ClassVar[str] = "#1f77b4"
+    told_by_colluders: ClassVar[str] = "whether they reported truthfully"
 
     def __init__(
         self, n: int, p: float, rho: float | None = None, k: int = 2, s: float | None = None
@@ -80,7 +105,7 @@ class JRR(Categorical):
         """The mechanism in whole numbers of random words."""
         p, s, others = Fraction(self.p), Fraction(self.s), self.k - 1
         plus, minus, blank = (words_up(1 - truth, others) for truth in (p + s, p - s, p))
-        return JointLaw(self.k, self.signed, plus, minus, blank)
+        return JointLaw(self.k, self.n, self.signed, plus, minus, blank)
 
     @cached_property
     def moments(self) -> Moments:
@@ -89,26 +114,129 @@ class JRR(Categorical):
         lie = Fraction(min(SCALE, self.law.lie_minus) + self.law.lie_plus, 2 * SCALE)
         return marginal_moments(self.k, lie, self.s, other, self.n, self.signed)
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss against an adversary with this view; math.inf where unbounded."""
-        check_view(view, self.name)
-        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
-        if view != "paper":
-            return loss.joint(self.law, view, colluders)
-        if self.k > 2:
-            raise loss.no_paper_view(f"JRR with k={self.k}")
-        return loss.theorem2(self.signed, Fraction(self.p), Fraction(self.s), colluders)
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """The exact optimum over p and s, and the paper's search for comparison."""
+        return (
+            Family(
+                key="jrr-paper",
+                label="JRR (Algorithm 1)",
+                best=cls._by_paper,
+                chosen=False,
+                colour="#9ecae1",
+                caption="the paper's search",
+            ),
+            Family(
+                key="jrr",
+                label="JRR (optimal)",
+                best=cls.best,
+                best_informed=cls.best_informed,
+                colour=cls.colour,
+                caption="lies cancel in the deck",
+            ),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values."""
-        return {"mechanism": self.name, "n": self.n, "p": self.p, "s": self.s, "k": self.k}
+    @classmethod
+    def _by_paper(cls, request: Request) -> Mechanism:
+        if request.k > 2:
+            raise ArgumentError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
+        p, rho = paper_search(request.n, request.epsilon, request.colluders)
+        return cls(request.n, p, rho=rho)
+
+    @classmethod
+    def best(cls, request: Request) -> Mechanism:
+        """The most accurate JRR that keeps the request, or plain RR where that is better."""
+        return best_joint(request, RR.best(request), cls._maker(request))
+
+    @classmethod
+    def best_informed(cls, request: Request, delta: float) -> Mechanism:
+        """The same where ε is kept, with δ, against a collector that knows all other answers."""
+        return best_informed_joint(request, delta, RR.best(request), cls._maker(request))
+
+    @classmethod
+    def _maker(cls, request: Request) -> Callable[[float, float], Mechanism]:
+        return lambda p, s: cls(request.n, p, s=s, k=request.k)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The paper's theorem speaks of two values."""
+        return VIEWS if self.k == 2 else super().views
+
+    @cached_property
+    def sorted_deck(self) -> SortedDeck:
+        """As many +1 as -1, and a blank 0 where n is odd."""
+        half = self.signed // 2
+        faces = np.array([1, -1, 0], np.int8)
+        return SortedDeck(self.n, faces, (half, half, self.n % 2))
 
     def deal(self, rng: Rng = None) -> NDArray[np.int8]:
         """A shuffled deck: as many +1 as -1, and a blank 0 where n is odd."""
-        deck = np.zeros(self.n, np.int8)
-        deck[: self.signed // 2] = 1
-        deck[self.signed // 2 : self.signed] = -1
-        return randomness.shuffled(deck, randomness.source(rng))
+        return shuffled_deck(self.sorted_deck, rng)
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        if view == "paper":
+            return loss.theorem2(self.signed, Fraction(self.p), Fraction(self.s), colluders)
+        return loss.joint(self.law, view, colluders)
+
+    def _in_refusals(self) -> str:
+        return f"JRR with k={self.k}"
+
+    def losses(
+        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
+    ) -> Losses:
+        """The law of the loss in the view "everything"."""
+        return joint_losses(self.law, ones, colluders, frequency)
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> ShuffledSurvey:
+        """What a collector sees behind a shuffler."""
+        if self.k > 2:
+            return super().shuffled(n, ones, colluders)
+        return shuffled_joint(self.law, n, ones, colluders)
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        return (
+            "The device was dealt a secret card: with a plus card it sends your true answer "
+            f"{of_hundred(self.p + self.s)}, with a minus card {of_hundred(self.p - self.s)}, "
+            "otherwise another answer; the collector does not know your card."
+        )
+
+    def resized(self, n: int) -> "JRR":
+        """The same probabilities with decks of n cards."""
+        return JRR(n, self.p, k=self.k, s=self.s)
+
+    def card_laws(self) -> list[CardLaw]:
+        """Plus, minus and, in an odd deck, the blank card."""
+        half, blank = self.signed / 2 / self.n, 1 - self.signed / self.n
+        law = self.law
+        kinds = [(1, half, law.lie_plus), (-1, half, law.lie_minus), (0, blank, law.lie_blank)]
+        return [CardLaw(c, share, shift_law(self.k, lie)) for c, share, lie in kinds if share]
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value, one row per run."""
+        truthful = self.simulated_truths(counts, runs, rng, with_cards=with_cards)
+        return spread_lies(counts, truthful, rng)
+
+    def simulated_truths(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many holders of each value report truthfully, one row per run."""
+        p, s = self.p, self.s
+        if not with_cards:
+            return rng.binomial(counts, p, (runs, len(counts)))
+        half = self.signed // 2
+        left = np.tile(np.array([half, half, self.n - self.signed]), (runs, 1))
+        truthful = np.empty((runs, len(counts)), np.int64)
+        for value, holders in enumerate(counts):
+            cards = drawn_from(left, np.full(runs, holders), rng)
+            left -= cards
+            chances = np.array([chance(p + s), chance(p - s), p])
+            truthful[:, value] = rng.binomial(cards, chances).sum(axis=1)
+        return truthful
 
     def _lie_words(self, card: int) -> int:
         return (self.law.lie_minus, self.law.lie_blank, self.law.lie_plus)[card + 1]

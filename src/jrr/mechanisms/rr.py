@@ -1,26 +1,39 @@
 """Randomized response: tell the truth with probability p, else any other value (RR, GRR)."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, private_side, words_up
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Reports, Rng, check_truth_probability, check_view
+from jrr.mechanisms.base import Cards, Ints, Reports, Rng, check_truth_probability
+from jrr.mechanisms.cards import CardLaw
 from jrr.mechanisms.categorical import Categorical
+from jrr.mechanisms.draws import spread_lies
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.shifts import (
+    marginal_moments,
+    shift_block,
+    shift_from_word,
+    shift_law,
+    shifts,
+    truth_probability,
+)
 from jrr.privacy import loss
-
-
-def truth_probability(epsilon: float, k: int) -> float:
-    """P(ε): the largest p whose report has privacy loss ε."""
-    return 1 / (1 + (k - 1) * math.exp(-epsilon))
+from jrr.privacy.informed.distribution import Losses
+from jrr.privacy.informed.frequency import Frequency
+from jrr.privacy.informed.independent import independent_losses
+from jrr.privacy.loss import IndependentLaw
+from jrr.privacy.shuffled.question import shuffled_independent
+from jrr.privacy.shuffled.survey import ShuffledSurvey
+from jrr.privacy.views import View
 
 
 def private_truth_probability(epsilon: float, k: int) -> float:
@@ -46,6 +59,9 @@ class RR(Categorical):
     k: int  # size of the domain
     p: float  # probability of a truthful report
     name: ClassVar[str] = "RR"
+    title: ClassVar[str] = "randomized response"
+    parameters: ClassVar[tuple[str, ...]] = ("k", "p")
+    colour: ClassVar[str] = "#7f7f7f"
 
     def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
         k = checks.domain(k)
@@ -77,19 +93,59 @@ class RR(Categorical):
         """First and second moments of the reports."""
         return marginal_moments(self.k, Fraction(self.lie_words, SCALE))
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss; there are no cards, so every view is that of the report alone."""
-        check_view(view, self.name)
-        checks.integer("colluders", colluders, 0)
-        return loss.independent(self.k, self.lie_words)
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """At the whole budget: what no other choice may be worse than."""
+        return (
+            Family(
+                key="rr",
+                label="RR",
+                best=cls.best,
+                best_informed=lambda request, delta: cls.best(request),
+                colour=cls.colour,
+                caption="everybody lies alone",
+            ),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values."""
-        return {"mechanism": self.name, "k": self.k, "p": self.p}
+    @classmethod
+    def best(cls, request: Request) -> "RR":
+        """Randomized response at the whole budget."""
+        return cls(request.k, epsilon=request.budget)
+
+    @property
+    def law(self) -> IndependentLaw:
+        """The mechanism in whole numbers of random words."""
+        return IndependentLaw(self.k, self.lie_words)
 
     def deal(self, rng: Rng = None) -> None:
         """There are no cards."""
         return None
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        """There are no cards, so every view is that of the report alone."""
+        return loss.independent(self.k, self.lie_words)
+
+    def losses(
+        self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
+    ) -> Losses:
+        """The law of the loss in the view "everything": that of one report."""
+        return independent_losses(self.law, colluders, frequency)
+
+    def shuffled(
+        self, n: int | None = None, ones: int | None = None, colluders: int = 0
+    ) -> ShuffledSurvey:
+        """What a collector sees behind a shuffler."""
+        return shuffled_independent(self.law, n, ones, colluders)
+
+    def card_laws(self) -> list[CardLaw]:
+        """One law: there are no cards."""
+        return [CardLaw(None, 1.0, shift_law(self.k, self.lie_words))]
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value, one row per run."""
+        return spread_lies(counts, rng.binomial(counts, self.p, (runs, self.k)), rng)
 
     def report_from_word(self, value: int, card: int | None, word: int) -> int:
         """The report that one random word makes of a value."""
@@ -99,55 +155,3 @@ class RR(Categorical):
         self, values: NDArray[Any], cards: Cards | None, u: randomness.Words, out: Reports
     ) -> None:
         shift_block(self.k, values, shifts(self.k, self.lie_words, u), out)
-
-    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        raise checks.refusal("cards", cards, "None for RR, which deals no cards")
-
-    def _check_card(self, card: int) -> int:
-        raise checks.refusal("card", card, "None for RR, which deals no cards")
-
-
-def marginal_moments(
-    k: int,
-    lie: Fraction,
-    lean_holder: float = 0.0,
-    lean_other: float = 0.0,
-    deck: int | None = None,
-    signed: int | None = None,
-) -> Moments:
-    """Moments of a mechanism whose reports are, one by one, those of randomized response.
-
-    From the words that run: for very large k they are not quite the parameters.
-    """
-    p, q = 1 - lie, lie / (k - 1)
-    gain = float(p - q)
-    if not gain > 0:
-        raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
-    return Moments.same_for_all(float(p), float(q), gain, lean_holder, lean_other, deck, signed)
-
-
-def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
-    """Lie by the j-th other value where the word falls into the j-th of k-1 equal parts."""
-    step = lie_words // (k - 1)
-    part = (word >> 1) // step if step else k
-    return (value + part + 1) % k if part < k - 1 else value
-
-
-def shifts(k: int, lie_words: int, u: randomness.Words) -> NDArray[Any]:
-    """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
-    if k == 2:
-        return (u < np.uint64(lie_words)).view(np.uint8)
-    step = lie_words // (k - 1)
-    if step == 0:
-        return np.zeros_like(u)
-    part = u // np.uint64(step)
-    return (part + np.uint64(1)) * (part < np.uint64(k - 1))
-
-
-def shift_block(k: int, values: NDArray[Any], moved: NDArray[Any], out: Reports) -> None:
-    """Move values around the circle 0..k-1."""
-    if k == 2:
-        np.bitwise_xor(values.astype(np.uint8, copy=False), moved, out=out)
-        return
-    total = values.astype(np.uint64) + moved
-    np.subtract(total, np.uint64(k) * (total >= np.uint64(k)), out=out, casting="unsafe")

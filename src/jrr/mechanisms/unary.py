@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,15 +26,23 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks, randomness
 from jrr._base.exact import BITS, SCALE, words_down, words_up
 from jrr._base.randomness import RandomSource
+from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
-from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_view
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
+from jrr.mechanisms.draws import chance, hypergeometric
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.report_formats import BitsFormat
+from jrr.mechanisms.request import Request
 from jrr.privacy import loss
 from jrr.privacy.loss import Bit, UnaryLaw
+from jrr.privacy.views import View
 
 _FINE = BITS - 8  # bits of a threshold below the byte that nearly always decides
 _ROWS = 1 << 12  # contributors perturbed at a time
+_ALL_BITS = 12  # reports of at most so many bits are seen whole by an audit
 _PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 
 
@@ -50,6 +58,8 @@ class Unary(Mechanism):
     s: float  # how far a card leans a bit
     coupling: str  # "none", "joint" or "dealt"
     n: int | None  # contributors per deck, where there are cards
+    parameters: ClassVar[tuple[str, ...]] = ("k", "q", "s", "coupling", "n")
+    optional_parameters: ClassVar[tuple[str, ...]] = ("n",)
 
     def __init__(
         self,
@@ -163,25 +173,105 @@ class Unary(Mechanism):
         signed = None if self.n is None else self.n - self.n % 2
         return Moments.same_for_all(self.p, self.q, self.p - self.q, self.s, other, self.n, signed)
 
-    def epsilon(self, view: str = "report", colluders: int = 0) -> float:
-        """The privacy loss against an adversary with this view; math.inf where unbounded."""
-        check_view(view, self.name)
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """Without cards, and with either coupling, the lean chosen for the request."""
+        lines = {"none": "-", "joint": "-.", "dealt": ":"}
+        return tuple(
+            Family(
+                key=cls.name.lower() + ("" if coupling == "none" else f"-{coupling}"),
+                label=cls.name + ("" if coupling == "none" else f" + {coupling}"),
+                best=partial(cls._best, coupling=coupling),
+                encodes=True,
+                colour=cls.colour,
+                line=line,
+            )
+            for coupling, line in lines.items()
+        )
+
+    @classmethod
+    def _best(cls, request: Request, coupling: str) -> "Unary":
+        """The encoding with its best lean under the request."""
+        if coupling == "none":
+            return cls(request.k, epsilon=request.budget)
+        return cls.tuned(
+            request.k,
+            request.budget,
+            coupling,
+            request.n,
+            request.colluders,
+            request.dealer_epsilon,
+            request.variance_of,
+        )
+
+    def _epsilon(self, view: View, colluders: int) -> float:
         if self.n is None:
-            checks.integer("colluders", colluders, 0)
             return loss.unary(self.law, "report", 0)
-        colluders = checks.integer("colluders", colluders, 0, self.n - 1)
         return loss.unary(self.law, view, colluders)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values."""
-        return {
-            "mechanism": self.name,
-            "k": self.k,
-            "q": self.q,
-            "s": self.s,
-            "coupling": self.coupling,
-            "n": self.n,
-        }
+    @property
+    def report_format(self) -> BitsFormat:
+        """A bit per value."""
+        return BitsFormat(self.k)
+
+    @cached_property
+    def sorted_deck(self) -> SortedDeck | None:
+        """A deck per bit, half plus (1) and half minus (0) cards."""
+        if self.n is None:
+            return None
+        half = self.law.deck // 2
+        return SortedDeck(self.n, np.array([1, 0], np.uint8), (half, half), bits=self.k)
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        cards = {
+            "none": "",
+            "joint": ", each leaned towards or away from the truth by a secret card",
+            "dealt": ", each leaned towards yes or no by a secret card",
+        }[self.coupling]
+        return (
+            f'The device asks itself "is this my answer?" for each of the {self.k} answers '
+            f"and says yes {of_hundred(self.p)} where it is, "
+            f"{of_hundred(self.q)} where it is not{cards}."
+        )
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value, one row per run."""
+        shape = (runs, self.k)
+        p, q, s = self.p, self.q, self.s
+        others = counts.sum() - counts
+        if self.n is None or not with_cards or not s:
+            return rng.binomial(counts, p, shape) + rng.binomial(others, q, shape)
+        # Every bit has a deck of its own: plus cards among holders, then among the others.
+        half = self.law.deck // 2
+        plus = rng.hypergeometric(half, half, counts, shape)
+        left_plus, left_minus = half - plus, half - (counts - plus)
+        other_plus = hypergeometric(left_plus, left_minus, np.broadcast_to(others, shape), rng)
+        lean = s if self.coupling == "dealt" else -s
+        support: Ints = (
+            rng.binomial(plus, chance(p + s))
+            + rng.binomial(counts - plus, chance(p - s))
+            + rng.binomial(other_plus, chance(q + lean))
+            + rng.binomial(others - other_plus, chance(q - lean))
+        )
+        return support
+
+    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
+        """The bits; of long reports the compared ones, and how many others are set."""
+        bits = np.unpackbits(reports, axis=1, count=self.k, bitorder="little")
+        if self.k <= _ALL_BITS:
+            return bits.astype(np.int64)
+        compared = bits[:, list(values)].astype(np.int64)
+        others = bits.sum(axis=1, dtype=np.int64) - compared.sum(axis=1)
+        return np.column_stack((compared, others))
+
+    def observed_cards(self, cards: Cards) -> Ints:
+        """How many colluders hold a plus card, bit by bit."""
+        bits = np.unpackbits(cards, axis=2, count=self.k, bitorder="little")
+        plus: Ints = bits.sum(axis=1, dtype=np.int64)
+        return plus
 
     @property
     def width(self) -> int:
@@ -325,6 +415,8 @@ class SUE(Unary):
     """Symmetric unary encoding (basic RAPPOR): p = 1 - q."""
 
     name: ClassVar[str] = "SUE"
+    title: ClassVar[str] = "symmetric unary encoding, a form of randomized response"
+    colour: ClassVar[str] = "#66a61e"
 
     @staticmethod
     def _p(q: float) -> float:
@@ -336,6 +428,8 @@ class OUE(Unary):
     """Optimised unary encoding: p = 1/2."""
 
     name: ClassVar[str] = "OUE"
+    title: ClassVar[str] = "optimised unary encoding, a form of randomized response"
+    colour: ClassVar[str] = "#7570b3"
 
     @staticmethod
     def _p(q: float) -> float:

@@ -1,17 +1,7 @@
-"""The paper's parameter search (its Algorithm 1), result for result, without its loops.
+"""The paper's parameter search (its Algorithm 1) as a public function."""
 
-The paper walks down a grid of p and, for each p, up a grid of ρ from 1 - 1/p, and takes the
-first point that meets its privacy constraint (the paper's Theorem 2 at ε). At a given p the
-feasible ρ are an interval around 0 whose ends have closed forms (docs/theory.md, Theorem 12),
-so only the grid points next to its lower end need a look.
-"""
-
-import math
-
-from jrr._base import checks
-from jrr.errors import ArgumentError
 from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import truth_probability
+from jrr.mechanisms.paper_search import paper_search
 
 
 def algorithm1(
@@ -21,76 +11,27 @@ def algorithm1(
     step_p: float = 1e-4,
     step_rho: float = 1e-4,
 ) -> JRR:
-    """The binary JRR that the paper's search returns; refused where the paper returns Null.
+    """The binary JRR that the paper's search returns, result for result.
 
     It meets the paper's own privacy bound, not the exact one: see `JRR.epsilon` and `plan`.
+
+    Args:
+        n: contributors per deck.
+        epsilon: the ε that the paper's Theorem 2 must keep.
+        colluders: how many contributors collude with the collector.
+        step_p: by how much p falls from step to step.
+        step_rho: by how much ρ rises from step to step.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ArgumentError: where the paper's algorithm returns Null, or for arguments out of range.
+
+    Example:
+        >>> import jrr
+        >>> round(jrr.algorithm1(10_000, 0.1, 5).p, 4)
+        0.5249
     """
-    n = checks.deck_size(n)
-    epsilon = checks.epsilon("epsilon", epsilon)
-    colluders = checks.integer("colluders", colluders, 0, n - 1)
-    step_p = checks.positive("step_p", step_p)
-    step_rho = checks.positive("step_rho", step_rho)
-    p = truth_probability(epsilon, 2) - step_p
-    while p > 0.5:
-        rho = _first_feasible(n, p, epsilon, colluders, step_rho)
-        if rho is not None and rho > 0:
-            raise ArgumentError(
-                "step_rho must be small enough for the grid to meet a rho <= 0, "
-                f"got step_rho={step_rho!r}, which steps over them to rho={rho!r}"
-            )
-        if rho is not None:
-            return JRR(n, p, rho=rho)
-        p -= step_p
-    room = truth_probability(epsilon, 2) - 0.5
-    if step_p >= room:
-        allowed = f"below e^epsilon/(1+e^epsilon) - 1/2 = {room:.3g}"
-        raise checks.refusal("step_p", step_p, f"{allowed} (the paper's Algorithm 1 returns Null)")
-    raise checks.refusal(
-        "step_rho",
-        step_rho,
-        "fine enough to meet a feasible rho at some p (the paper's Algorithm 1 returns Null)",
-    )
-
-
-def _first_feasible(n: int, p: float, epsilon: float, m: int, step: float) -> float | None:
-    start = 1 - 1 / p
-    ratio = math.exp(epsilon)
-    q = 1 - p
-    lower = start
-    if m:
-        lower = max(start, -(n - 1) * (ratio * q - p) / (m * p * (1 + ratio)))
-    steps = max(0, math.ceil((lower - start) / step) - 1)
-    rho = _repeated_sum(start, step, steps)
-    for _ in range(4):
-        if rho <= 1 and _feasible(n, p, rho, ratio, m):
-            return rho
-        rho += step
-    return None
-
-
-def _repeated_sum(start: float, step: float, count: int) -> float:
-    """Start + step + step + ..., rounded after every addition as the paper's loop rounds.
-
-    While the sum keeps its exponent, every addition rounds the step to the same number of units
-    in the last place, so whole runs of additions are one exact multiplication.
-    """
-    total = start
-    while count:
-        once = total + step
-        moved = once - total
-        _, exponent = math.frexp(once)
-        edge = -math.ldexp(1.0, exponent - 1) if once < 0 else math.ldexp(1.0, exponent)
-        run = min(count, 1 + int((edge - once) / moved)) if moved else 1
-        if run < 2 or (once + step) - once != moved or math.frexp(total)[1] != exponent:
-            run = 1
-        total = once if run == 1 else total + run * moved
-        count -= run
-    return total
-
-
-def _feasible(n: int, p: float, rho: float, ratio: float, m: int) -> bool:
-    """The paper's constraint: its Theorem 2 with M colluders stays below ε."""
-    q = 1 - p
-    p_max = max((1 - rho) * p, p + rho * q)
-    p_min = min((1 - rho) * q, q + rho * p)
-    return m * p_max + p * (n - m - 1) <= ratio * (m * p_min + q * (n - m - 1))
+    p, rho = paper_search(n, epsilon, colluders, step_p, step_rho)
+    return JRR(n, p, rho=rho)

@@ -13,9 +13,10 @@ from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
-from jrr.planning.optimum import Request, best_drr, best_jrr, best_rr
-from jrr.privacy.shuffled import Progress, amplified_epsilon, shuffled_epsilon, shuffled_rr
+from jrr.planning.shuffled import shuffled_rr
+from jrr.privacy.shuffled import Progress, amplified_epsilon, shuffled_epsilon
 
 FREQUENCIES = (0.0, 0.1, 0.5)
 MOST_COMPARED = 50_000  # people; all they may hold is looked at in about half a minute
@@ -66,10 +67,10 @@ def alternatives(
     capped = Request(n, epsilon, colluders, dealer_epsilon=cap)
     asked = _Question(request, delta, compositions == "all", progress, {})
     # JRR gains most where all agree; elsewhere the best JRR may be another one, or plain RR.
-    joint = [best_jrr(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
-    dealt, held = best_drr(request), best_drr(capped)
+    joint = [JRR.best(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
+    dealt, held = DRR.best(request), DRR.best(capped)
     rows = [
-        asked.unshuffled("RR", best_rr(request)),
+        asked.unshuffled("RR", RR.best(request)),
         asked.unshuffled("JRR, tuned to each frequency", joint[0], joint),
         asked.unshuffled("DRR, no cap on the dealer", dealt),
         asked.unshuffled(f"DRR, dealer capped at {cap:g}", held),
@@ -77,7 +78,7 @@ def alternatives(
         asked.shuffled_exactly(),
     ]
     for name, mechanism in (("JRR", joint[0]), ("DRR", dealt), ("DRR, capped", held)):
-        if not isinstance(mechanism, RR):
+        if mechanism.deals:
             rows.append(asked.shuffled(f"{name}, then shuffled", mechanism))
     return [*rows, asked.added_up()]
 
@@ -94,7 +95,7 @@ class _Question:
         self, name: str, mechanism: Mechanism, by_frequency: list[Mechanism] | None = None
     ) -> Alternative:
         request = self.request
-        dealt = not isinstance(mechanism, RR)
+        dealt = mechanism.deals
         colluders = f" and has the cards of {request.colluders} colluders" if dealt else ""
         beware = "; not against one that uses all reports together" if dealt else ""
         return Alternative(
@@ -130,7 +131,7 @@ class _Question:
     def _shuffled_row(
         self, name: str, mechanism: Mechanism, epsilon: float, compositions: str
     ) -> Alternative:
-        dealt = isinstance(mechanism, JRR | DRR)
+        dealt = mechanism.deals
         rr = None
         if dealt and 0 < epsilon < math.inf:
             rr = self._shuffled_rr(epsilon)
@@ -191,7 +192,7 @@ class _Question:
         return min(made, key=lambda rr: rr.epsilon())
 
     def _scans(self, mechanism: Mechanism) -> bool:
-        return self.scan or (isinstance(mechanism, RR) and self.request.n <= MOST_COMPARED)
+        return self.scan or (not mechanism.deals and self.request.n <= MOST_COMPARED)
 
     def _listed(self) -> list[int]:
         return [round(frequency * (self.request.n - 1)) for frequency in FREQUENCIES]

@@ -1,100 +1,155 @@
-"""From what a person knows before a survey to a mechanism, and back (docs/theory.md, section 7)."""
+"""From what a person knows before a survey to a mechanism (docs/theory.md, section 7)."""
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, JrrError
-from jrr.estimation.estimates import quantile
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.hashed import OLH
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR
-from jrr.mechanisms.unary import OUE, SUE
-from jrr.planning.algorithm1 import algorithm1
-from jrr.planning.informed import best_everything
-from jrr.planning.optimum import (
-    Frequency,
-    Request,
-    best_drr,
-    best_encoded,
-    best_jrr,
-    best_rr,
-    least,
-)
-from jrr.privacy.informed import Losses, everything, loss_distribution
-from jrr.privacy.loss import VIEWS
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.informed_search import keeps_everything
+from jrr.mechanisms.registry import families, from_dict
+from jrr.mechanisms.request import Frequency, Request
+from jrr.planning.choice import AUTO, BASELINE, check_word, choose, choose_informed
+from jrr.privacy.informed.distribution import Losses
+from jrr.privacy.views import PlanView
 
 DELTA = 1e-6  # of the view "everything", unless told otherwise
 FREQUENCIES = (0.0, 0.01, 0.1, 0.25, 0.5)  # where comparisons are shown
-_FAMILIES: Mapping[str, Callable[[Request], Mechanism]] = {
-    "rr": best_rr,
-    "jrr": best_jrr,
-    "drr": best_drr,
-}
-_ENCODED: Mapping[str, Callable[[Request], Mechanism]] = {
-    "sue": partial(best_encoded, SUE, "none"),
-    "sue-joint": partial(best_encoded, SUE, "joint"),
-    "sue-dealt": partial(best_encoded, SUE, "dealt"),
-    "oue": partial(best_encoded, OUE, "none"),
-    "oue-joint": partial(best_encoded, OUE, "joint"),
-    "oue-dealt": partial(best_encoded, OUE, "dealt"),
-    "olh": partial(best_encoded, OLH, "none"),
-    "olh-joint": partial(best_encoded, OLH, "joint"),
-}
-MECHANISMS = ("auto", *_FAMILIES, *_ENCODED)
+MechanismWord = Literal[
+    "auto",
+    "rr",
+    "jrr",
+    "drr",
+    "sue",
+    "sue-joint",
+    "sue-dealt",
+    "oue",
+    "oue-joint",
+    "oue-dealt",
+    "olh",
+    "olh-joint",
+]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
-    """One mechanism of a comparison."""
+    """One mechanism of a comparison, or the reason why there is none."""
 
-    name: str
-    mechanism: Mechanism | None  # None where it does not exist; `note` says why
+    family: Family
+    mechanism: Mechanism | None  # None where it does not exist; `refusal` says why
+    colluders: int
     stderr: Mapping[float, float] = field(default_factory=dict)  # frequency -> standard error
     expected_stderr: float = math.nan  # by the plan's criterion
-    epsilon: Mapping[str, float] = field(default_factory=dict)  # view -> ε
-    note: str = ""
+    kept: bool = True  # the guarantee that was asked for
+    refusal: str = ""
+
+    @property
+    def name(self) -> str:
+        """For tables and legends."""
+        return self.family.label
+
+    @cached_property
+    def epsilon(self) -> Mapping[str, float]:
+        """View -> ε of this row's mechanism."""
+        return {} if self.mechanism is None else self.mechanism.guarantees(self.colluders)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the best of the family is plain randomized response."""
+        return (
+            self.family.key != BASELINE
+            and self.mechanism is not None
+            and (self.mechanism.name == "RR")
+        )
+
+    @property
+    def note(self) -> str:
+        """What a reader should know of this row."""
+        if self.falls_back:
+            return "plain RR is the best of this family here"
+        if self.mechanism is None:
+            return self.refusal
+        return "" if self.kept else "breaks the guarantee asked for"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """That planning found (ε, δ) kept in the view "everything", by exactly this mechanism."""
+
+    mechanism: Mechanism
+    colluders: int
+    epsilon: float
+    delta: float
+
+    def covers(self, mechanism: Mechanism, request: Request) -> bool:
+        """Whether it speaks of this mechanism and of no less than the request."""
+        return (
+            self.mechanism == mechanism
+            and self.colluders >= request.colluders
+            and self.epsilon <= request.budget
+        )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A mechanism chosen for a request, with what it promises and how well it does."""
+    """A mechanism chosen for a request, with what it promises and how well it does.
+
+    A plan cannot be put together with a mechanism that does not keep its request: guarantees
+    travel with the mechanism that they were found for.
+    """
 
     request: Request
     mechanism: Mechanism
     kind: str = "rr"  # the family it was chosen from, or "auto"
-    delta: float | None = None  # where it was planned in the view "everything"
+    certificate: Certificate | None = None  # where it was planned in the view "everything"
+
+    def __post_init__(self) -> None:
+        request = self.request
+        if self.certificate is not None:
+            if not self.certificate.covers(self.mechanism, request):
+                raise ArgumentError(
+                    "mechanism must be the one that the certificate was made for, "
+                    f"{self.certificate.mechanism.brief()} with {self.certificate.colluders} "
+                    f"colluders, got {self.mechanism.brief()} with {request.colluders}"
+                )
+        elif not request.allows(self.mechanism):
+            reached = self.mechanism.epsilon("cards", request.colluders)
+            raise ArgumentError(
+                f"mechanism must keep epsilon={request.epsilon!r} in the view 'cards' and "
+                f"dealer_epsilon={request.dealer_epsilon!r}, got {self.mechanism.brief()}, which "
+                f"has {reached!r} and {self.mechanism.epsilon('dealer')!r}"
+            )
 
     def stderr(self, frequency: float | None = None) -> float:
         """Standard error of an estimated frequency; without one, by the plan's criterion."""
-        request = self.request
-        if frequency is not None:
-            at = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
-            request = replace(request, frequency=at)
-        return math.sqrt(request.expected_variance(self.mechanism))
+        return stderr(self.mechanism, self.request, frequency)
 
     @property
-    def view(self) -> str:
+    def delta(self) -> float | None:
+        """The δ it was planned with in the view "everything"; None in the view "cards"."""
+        return None if self.certificate is None else self.certificate.delta
+
+    @property
+    def view(self) -> PlanView:
         """The view in which the ε asked for is kept."""
-        return "cards" if self.delta is None else "everything"
+        return "cards" if self.certificate is None else "everything"
 
     @cached_property
     def guarantees(self) -> Mapping[str, float]:
         """View -> ε, with the colluders that were planned for."""
-        return guarantees(self.mechanism, self.request.colluders)
+        return self.mechanism.guarantees(self.request.colluders)
 
     def everything(self, delta: float = DELTA) -> float:
         """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
-        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
-        losses = self.losses
-        bound = everything(self.mechanism, delta) if losses is None else losses.epsilon(delta)
-        if self.delta is None or delta < self.delta:
+        bound = epsilon_of_everything(self.mechanism, self.request.colluders, delta)
+        if self.certificate is None or delta < self.certificate.delta:
             return bound
-        return min(bound, self.request.epsilon)  # planning may have looked closer
+        return min(bound, self.certificate.epsilon)  # planning may have looked closer
 
     def surely(self, chance: float = DELTA) -> float:
         """ε that this collector's loss exceeds with at most this chance (an upper bound).
@@ -103,7 +158,7 @@ class Plan:
         """
         losses = self.losses
         if losses is None:
-            return everything(self.mechanism, 0.0)
+            return epsilon_of_everything(self.mechanism, self.request.colluders, 0.0)
         return losses.sure_epsilon(chance)
 
     def everything_at_least(self, delta: float = DELTA) -> float:
@@ -115,56 +170,90 @@ class Plan:
     @property
     def losses(self) -> Losses | None:
         """The law of the loss in the view "everything"; None where it is not known."""
-        if not isinstance(self.mechanism, RR | JRR | DRR):
-            return None
-        known = 0 if isinstance(self.mechanism, RR) else self.request.colluders
-        return _losses(self.mechanism, known)
+        return losses_of_everything(self.mechanism, self.request.colluders)
 
     def compare(self, frequencies: object = FREQUENCIES) -> list[Row]:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
-        request = self.request
         if not isinstance(frequencies, Sequence):
             raise checks.refusal("frequencies", frequencies, "a list of numbers in 0..1")
-        rows = []
-        makers: tuple[tuple[str, Callable[[Request], Mechanism]], ...] = (
-            ("RR", best_rr),
-            ("JRR (Algorithm 1)", _paper_jrr),
-            ("JRR (optimal)", best_jrr),
-            ("DRR", best_drr),
+        return [self._row(family, frequencies) for family in self._compared()]
+
+    def _compared(self) -> Iterator[Family]:
+        for family in families().values():
+            if self.certificate is not None:
+                wanted = family.best_informed is not None
+            else:  # encodings are for larger domains, or asked for by name
+                wanted = not family.encodes or self.request.k > 2 or family.key == self.kind
+            if wanted:
+                yield family
+
+    def _row(self, family: Family, frequencies: Sequence[float]) -> Row:
+        request, delta = self.request, self.delta
+        try:
+            if delta is None:
+                mechanism = family.best(request)
+            else:
+                mechanism = choose_informed(request, delta, family.key)
+        except JrrError as error:
+            return Row(
+                family=family, mechanism=None, colluders=request.colluders, refusal=str(error)
+            )
+        return Row(
+            family=family,
+            mechanism=mechanism,
+            colluders=request.colluders,
+            stderr={f: stderr(mechanism, request, f) for f in frequencies},
+            expected_stderr=stderr(mechanism, request),
+            kept=delta is not None or request.allows(mechanism),
         )
-        if self.delta is not None:
-            kept = partial(_best_everything, delta=self.delta)
-            makers = (
-                ("RR", best_rr),
-                ("JRR (optimal)", partial(kept, kind="jrr")),
-                ("DRR", partial(kept, kind="drr")),
-            )
-        elif request.k > 2:  # encodings of a larger domain
-            makers += tuple((_shown(name), f) for name, f in _ENCODED.items())
-        if request.k == 2 and self.kind in _ENCODED:  # asked for by name
-            makers += ((_shown(self.kind), _ENCODED[self.kind]),)
-        for name, make in makers:
-            try:
-                mechanism = make(request)
-            except JrrError as error:
-                rows.append(Row(name, None, note=str(error)))
-                continue
-            row = Plan(request, mechanism)
-            kept_too = self.delta is not None or request.allows(mechanism)
-            note = "" if kept_too else "breaks the guarantee asked for"
-            if isinstance(mechanism, RR) and name != "RR":
-                note = "plain RR is the best of this family here"
-            rows.append(
-                Row(
-                    name,
-                    mechanism,
-                    {f: row.stderr(f) for f in frequencies},
-                    row.stderr(),
-                    dict(row.guarantees),
-                    note,
-                )
-            )
-        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""
+        request = self.request
+        frequency = request.frequency
+        return {
+            "request": {
+                "n": request.n,
+                "epsilon": request.epsilon,
+                "colluders": request.colluders,
+                "k": request.k,
+                "dealer_epsilon": request.dealer_epsilon,
+                "frequency": list(frequency) if isinstance(frequency, tuple) else frequency,
+            },
+            "mechanism": self.mechanism.to_dict(),
+            "kind": self.kind,
+            "delta": self.delta,
+        }
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Plan":
+        """The plan that `to_dict` wrote; what it promises is computed and checked anew.
+
+        A document cannot vouch for a certificate: in the view "everything" the mechanism is held
+        against the law of its loss again.
+        """
+        names = {"request", "mechanism", "kind", "delta"}
+        if set(document) != names:
+            raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
+        asked = dict(document["request"])
+        if isinstance(asked.get("frequency"), list):
+            asked["frequency"] = tuple(asked["frequency"])
+        try:
+            request = Request(**asked)
+        except TypeError:
+            allowed = "an object with the fields of a request"
+            raise checks.refusal("request", asked, allowed) from None
+        mechanism, kind = from_dict(document["mechanism"]), check_word(document["kind"])
+        if document["delta"] is None:
+            return cls(request, mechanism, kind)
+        delta = checks.real("delta", document["delta"], "in (0, 1)", 0.0, 1.0, open_low=True)
+        if not keeps_everything(mechanism, request, delta):
+            raise checks.refusal("mechanism", mechanism, f"one that keeps epsilon at delta={delta}")
+        return cls(request, mechanism, kind, _certified(mechanism, request, delta))
 
 
 def plan(
@@ -174,160 +263,77 @@ def plan(
     k: int = 2,
     dealer_epsilon: float | None = None,
     delta: float | None = None,
-    view: str = "cards",
-    mechanism: str = "auto",
+    view: PlanView = "cards",
+    mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
 ) -> Plan:
-    """The most accurate mechanism that keeps ε against the collector and `colluders`.
+    """The most accurate mechanism that keeps ε against an adversary.
 
-    n: contributors per deck. dealer_epsilon: what a dealer that colludes with the collector
-    may learn at most (None: no cap). frequency: what is known of the answer beforehand, a
-    number, an interval (low, high: its worst is counted), or None (k = 2: the mean over all
-    frequencies; larger k: the mean over the values of the worst population). By that
-    criterion no plan by "auto", "jrr" or "drr" is worse than RR. view "everything": ε is kept,
-    as (ε, `delta`)-differential privacy, against a collector that also knows everybody else's
-    answer.
+    Args:
+        n: contributors per deck.
+        epsilon: what that adversary may learn at most.
+        colluders: how many contributors show the adversary their cards.
+        k: possible answers.
+        dealer_epsilon: what a dealer that colludes with the collector may learn at most;
+            None: no cap.
+        delta: with view "everything" only, where ε is kept as (ε, delta)-differential privacy.
+        view: "cards": the adversary has the report and the colluders' cards; "everything": it is
+            a collector that has all reports and also knows everybody else's answer.
+        mechanism: a family, such as "drr", or "auto": the best of all.
+        frequency: what is known of the answer beforehand: a number, an interval (low, high: its
+            worst is counted), or None (k = 2: the mean over all frequencies; larger k: the mean
+            over the values of the worst population). By that criterion no plan by "auto", "jrr"
+            or "drr" is worse than RR.
+
+    Returns:
+        The plan: its `mechanism`, `guarantees` by view, `stderr(frequency)` and `compare()`.
+
+    Raises:
+        ArgumentError: for arguments out of range, or if nothing keeps what is asked.
+
+    Example:
+        >>> import jrr
+        >>> jrr.plan(n=10_000, epsilon=0.1, colluders=5, dealer_epsilon=2.1).mechanism.name
+        'DRR'
     """
-    view = checks.one_of("view", view, ("cards", "everything"))
+    checks.one_of("view", view, ("cards", "everything"))
     if view == "cards" and delta is not None:
         raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
-    kind = checks.one_of("mechanism", mechanism, MECHANISMS)
+    word = check_word(mechanism)
     request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
-    if view == "everything":
-        if delta is None:
-            raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
-        if kind not in ("auto", *_FAMILIES):
-            raise checks.refusal("mechanism", mechanism, "auto, rr, jrr or drr in this view")
-        return Plan(request, _best_everything(request, delta, kind), kind, delta)
-    known = {**_FAMILIES, **_ENCODED}
-    if kind != "auto":
-        return Plan(request, known[kind](request), kind)
-    families = _FAMILIES if k == 2 else known
-    return Plan(request, least(list(_those_that_exist(families.values(), request)), request), kind)
+    if view == "cards":
+        return Plan(request, choose(request, word), word)
+    if delta is None:
+        raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
+    chosen = choose_informed(request, delta, word)
+    return Plan(request, chosen, word, _certified(chosen, request, delta))
 
 
-def required_n(
-    margin: float,
-    epsilon: float,
-    colluders: int = 0,
-    k: int = 2,
-    dealer_epsilon: float | None = None,
-    mechanism: str = "auto",
-    frequency: Frequency = None,
-    level: float = 0.95,
-    most: int = 10**12,
-) -> int:
-    """The fewest contributors (an even number) whose margin of error is at most `margin`.
-
-    The margin is half the width of a confidence interval of a frequency.
-    """
-    margin = check_margin(margin)
-    colluders = checks.integer("colluders", colluders, 0)
-    z = quantile(level)
-
-    def enough(pairs: int) -> bool:
-        made = plan(
-            2 * pairs,
-            epsilon,
-            colluders,
-            k,
-            dealer_epsilon,
-            mechanism=mechanism,
-            frequency=frequency,
-        )
-        return z * made.stderr() <= margin
-
-    fewest = max(1, colluders // 2 + 1)
-    high = fewest
-    while not enough(high):
-        high *= 2
-        if 2 * high > most:
-            raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
-    return 2 * _first_true(enough, fewest - 1 if fewest == high else high // 2, high)
+def stderr(mechanism: Mechanism, request: Request, frequency: float | None = None) -> float:
+    """Standard error of an estimated frequency; without one, by the request's criterion."""
+    if frequency is not None:
+        at = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
+        request = replace(request, frequency=at)
+    return math.sqrt(request.expected_variance(mechanism))
 
 
-def required_epsilon(
-    margin: float,
-    n: int,
-    colluders: int = 0,
-    k: int = 2,
-    dealer_above: float | None = None,
-    mechanism: str = "auto",
-    frequency: Frequency = None,
-    level: float = 0.95,
-) -> float:
-    """The smallest ε, to four digits, at which n contributors reach a margin of error.
-
-    dealer_above: the cap on the dealer as so much above ε (None: no cap).
-    """
-    margin = check_margin(margin)
-    if dealer_above is not None:
-        dealer_above = checks.real("dealer_above", dealer_above, "a number >= 0", 0.0)
-    z = quantile(level)
-
-    def enough(epsilon: float) -> bool:
-        cap = None if dealer_above is None else epsilon + dealer_above
-        made = plan(n, epsilon, colluders, k, cap, mechanism=mechanism, frequency=frequency)
-        return z * made.stderr() <= margin
-
-    low, high = 1e-6, 20.0
-    if not enough(high):
-        raise checks.refusal("margin", margin, f"reachable by {n} people at epsilon <= {high}")
-    if enough(low):
-        return low
-    while high / low > 1.0001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def guarantees(mechanism: Mechanism, colluders: int) -> dict[str, float]:
-    """View -> ε for every view that has a meaning for the mechanism."""
-    paper = isinstance(mechanism, JRR) and mechanism.k == 2
-    return {view: mechanism.epsilon(view, colluders) for view in VIEWS if view != "paper" or paper}
-
-
-_best_everything = lru_cache(maxsize=64)(best_everything)  # it takes seconds
+def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:
+    """ε at δ in the view "everything" (an upper bound)."""
+    delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    losses = losses_of_everything(mechanism, colluders)
+    if losses is None:  # bounded by the dealer's view
+        return mechanism.epsilon("everything", colluders if mechanism.deals else 0, delta)
+    return losses.epsilon(delta)
 
 
 @lru_cache(maxsize=8)
-def _losses(mechanism: Mechanism, colluders: int) -> Losses:
-    """Kept: it takes a second, and tables and texts ask for the same."""
-    return loss_distribution(mechanism, colluders=colluders)
+def losses_of_everything(mechanism: Mechanism, colluders: int) -> Losses | None:
+    """The law of the loss in that view, kept: it takes a second, and several places ask for it."""
+    return mechanism.losses(colluders if mechanism.deals else 0)
 
 
-def check_margin(margin: object) -> float:
-    """Half the width of an interval of a frequency."""
-    allowed = "in (0, 1), a share"
-    return checks.real("margin", margin, allowed, 0.0, 1.0, open_low=True, open_high=True)
-
-
-def _shown(name: str) -> str:
-    encoding, _, coupling = name.partition("-")
-    return f"{encoding.upper()} + {coupling}" if coupling else encoding.upper()
-
-
-def _those_that_exist(
-    families: Iterable[Callable[[Request], Mechanism]], request: Request
-) -> Iterator[Mechanism]:
-    """The best of each family; RR always exists, others may be refused."""
-    for best in families:
-        try:
-            yield best(request)
-        except JrrError:
-            if best is best_rr:
-                raise
-
-
-def _paper_jrr(request: Request) -> JRR:
-    if request.k > 2:
-        raise ArgumentError(f"k must be 2 for the paper's Algorithm 1, got k={request.k}")
-    return algorithm1(request.n, request.epsilon, request.colluders)
-
-
-def _first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first integer in (low, high] that holds; high does."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+def _certified(mechanism: Mechanism, request: Request, delta: float) -> Certificate:
+    """To be called for a mechanism that planning has just found to keep (ε, δ)."""
+    return Certificate(
+        mechanism=mechanism, colluders=request.colluders, epsilon=request.budget, delta=delta
+    )

@@ -1,12 +1,4 @@
-"""What each adversary can learn: mechanism and view -> ε, exact and rounded outward.
-
-Views (docs/theory.md, section 5); in all of them the adversary has the target's report.
-
-    report   nothing else
-    truths   M colluders' truthfulness (dealt: their values and reports), not their cards
-    cards    M colluders' cards
-    dealer   the target's own card
-    paper    as `truths`, by the bound printed in the paper (its Theorem 2), which is too small
+"""What each adversary can learn: law and view (jrr.privacy.views) -> ε, exact, rounded outward.
 
 Losses are computed in whole numbers of random words (`jrr.exact`), so they hold for the
 mechanism that runs, not for an idealisation of it.
@@ -23,13 +15,20 @@ from jrr.errors import ArgumentError
 
 _MOST = 4_000_000  # beyond this many cards in play, sums would fill the memory
 _EXACT = 32  # up to this many cards in play, expectations are exact rationals
-VIEWS = ("report", "truths", "cards", "dealer", "paper")
+
+
+class IndependentLaw(NamedTuple):
+    """Plain randomized response in words: how often a contributor lies."""
+
+    k: int
+    lie: int
 
 
 class JointLaw(NamedTuple):
     """A joint mechanism in words: how often a holder of each card lies."""
 
     k: int
+    n: int  # cards in the deck
     signed: int  # plus and minus cards in the deck, half of each
     lie_plus: int
     lie_minus: int
@@ -44,6 +43,16 @@ class DealtLaw(NamedTuple):
     own: int
     deck: tuple[int, ...]  # cards of each value
     alone: tuple[int, ...]  # `dealt` words of each value for somebody without a card
+
+    @property
+    def k(self) -> int:
+        """Values."""
+        return len(self.deck)
+
+    @property
+    def n(self) -> int:
+        """Cards in the deck."""
+        return sum(self.deck)
 
 
 class Bit(NamedTuple):
@@ -93,7 +102,7 @@ def joint(law: JointLaw, view: str, colluders: int) -> float:
         least = max(Fraction(0), (plus - all_true.high) / unseen)
         most = min(Fraction(1), (plus - all_lied.low) / unseen)
         return min(cards, max(blank, _joint_worst(law, least, most)))
-    raise ArgumentError(f"view must be one of {VIEWS}, got view={view!r}")
+    raise no_paper_view("JRR")
 
 
 def dealt(law: DealtLaw, view: str, colluders: int) -> float:

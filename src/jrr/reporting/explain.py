@@ -8,11 +8,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from jrr.estimation.estimates import quantile
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.hashed import OLH
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.unary import Unary
 from jrr.planning.plans import DELTA, Plan
 
 OUTSIDE = (
@@ -68,11 +63,7 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
     """
     m = plan.request.colluders
     people = _people(m)
-    told = (
-        "whether they reported truthfully"
-        if isinstance(plan.mechanism, JRR | OLH)
-        else "their answers and reports"
-    )
+    told = plan.mechanism.told_by_colluders
     dealer = "too many parties of the committee" if committee else "dealer"
     rest = f", everybody else's answer and the cards of {people}" if m else ""
     who = {
@@ -109,50 +100,6 @@ def _informed(plan: Plan, delta: float) -> tuple[float, float]:
     return epsilon, losses.revealed if math.isinf(epsilon) else delta
 
 
-def instructions(mechanism: Mechanism) -> str:
-    """What a contributor's device does, in one sentence."""
-    if isinstance(mechanism, DRR):
-        own = (
-            f", {_of_hundred(mechanism.own)} one that it draws itself at random"
-            if mechanism.own
-            else ""
-        )
-        return (
-            f"{_of_hundred(mechanism.truth, start=True)} the device sends your true answer, "
-            f"{_of_hundred(mechanism.dealt)} the answer on a secret card that it was dealt{own}; "
-            "nobody is told which."
-        )
-    if isinstance(mechanism, JRR):
-        return (
-            "The device was dealt a secret card: with a plus card it sends your true answer "
-            f"{_of_hundred(mechanism.p + mechanism.s)}, with a minus card "
-            f"{_of_hundred(mechanism.p - mechanism.s)}, otherwise another answer; the collector "
-            "does not know your card."
-        )
-    if isinstance(mechanism, Unary):
-        cards = {
-            "none": "",
-            "joint": ", each leaned towards or away from the truth by a secret card",
-            "dealt": ", each leaned towards yes or no by a secret card",
-        }[mechanism.coupling]
-        return (
-            f'The device asks itself "is this my answer?" for each of the {mechanism.k} answers '
-            f"and says yes {_of_hundred(mechanism.p)} where it is, "
-            f"{_of_hundred(mechanism.q)} where it is not{cards}."
-        )
-    if isinstance(mechanism, OLH):
-        cards = ", leaned by a secret card" if mechanism.deals else ""
-        return (
-            f"The device sorts all answers at random into {mechanism.g} groups and sends the "
-            f"group of your answer {_of_hundred(mechanism.p)}, otherwise another group{cards}."
-        )
-    p = float(mechanism.moments.p[0])
-    return (
-        f"{_of_hundred(p, start=True)} the device sends your true answer, otherwise another "
-        "answer drawn at random; nobody is told which."
-    )
-
-
 def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) -> str:
     """What a contributor should be told before answering, in words for everybody."""
     helper = "the parties that deal the cards" if committee else "the dealer, who deals the cards"
@@ -162,7 +109,7 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
             f"Two sides take part: {helper}, and the collector, who receives what is sent. The "
             "first never sees what you send, the second never sees your card."
         )
-    lines.append(instructions(plan.mechanism))
+    lines.append(plan.mechanism.instructions())
     lines.append(
         "So what is sent does not tell your answer. It makes answers a little more or less likely. "
         f"Somebody who thinks an answer of yours {_percent(PRIOR)} likely can come to think it, "
@@ -193,7 +140,7 @@ def consent(plan: Plan, question: str = "the question", delta: float = DELTA) ->
     z = quantile(0.95)
     text = (
         f"{request.n:,} participants answer {_quoted(question)} through "
-        f"{NAMES[plan.mechanism.name]}: each participant's device perturbs the answer at random "
+        f"{plan.mechanism.title}: each participant's device perturbs the answer at random "
         "before it leaves the device, so that no report tells by itself whether it is true. "
         f"{rows[0].sentence} "
     )
@@ -213,33 +160,6 @@ def consent(plan: Plan, question: str = "the question", delta: float = DELTA) ->
     return text
 
 
-NAMES = {
-    "RR": "randomized response",
-    "JRR": "joint randomized response",
-    "DRR": "dealt randomized response",
-    "SUE": "symmetric unary encoding, a form of randomized response",
-    "OUE": "optimised unary encoding, a form of randomized response",
-    "OLH": "optimised local hashing, a form of randomized response",
-}
-
-
-_DIGITS: dict[type, str] = {float: ".4g", int: ","}
-
-
-def brief(mechanism: Mechanism) -> str:
-    """Its name and parameters to four digits; all of them are in `to_dict`."""
-    facts = mechanism.to_dict()
-    name = facts.pop("mechanism")
-    if isinstance(mechanism, DRR) and max(mechanism.deck) - min(mechanism.deck) <= 1:
-        del facts["deck"]  # even, as it is unless told otherwise
-    shown = (
-        f"{key} {format(value, _DIGITS.get(type(value), ''))}"
-        for key, value in facts.items()
-        if value not in (None, "none")
-    )
-    return f"{name} ({', '.join(shown)})"
-
-
 def show_epsilon(epsilon: float) -> str:
     """Four digits, rounded up: what is shown is never less than what holds."""
     if math.isinf(epsilon):
@@ -256,15 +176,6 @@ def show_at_least(epsilon: float) -> str:
 def _up(number: float, digits: int) -> str:
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
     return f"{up.normalize():f}"
-
-
-def _of_hundred(probability: float, start: bool = False) -> str:
-    """Three digits, or as many as it takes not to look certain."""
-    for digits in range(3, 18):
-        shown = f"{100 * probability:.{digits}g}"
-        if 0 < float(shown) < 100 or probability in (0, 1):
-            break
-    return f"{'In' if start else 'in'} {shown} of 100 cases"
 
 
 def _quoted(question: str) -> str:

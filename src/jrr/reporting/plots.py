@@ -1,7 +1,6 @@
 """Pictures of plans and results. Needs the extra [plots]; draws to files, never to screens."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -11,28 +10,14 @@ import numpy as np
 from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
-from jrr.planning.plans import Plan
-from jrr.research.demo import Survey
+from jrr.mechanisms.registry import families
+from jrr.planning.plans import Plan, losses_of_everything
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {
-    "rr": "#7f7f7f",
-    "jrr": "#1f77b4",
-    "drr": "#d95f02",
-    "paper": "#9ecae1",
-    "sue": "#66a61e",
-    "oue": "#7570b3",
-    "olh": "#e7298a",
-}
+COLOURS = {key: family.colour for key, family in families().items()}
 _MOST_GROUPS = 10  # marks in one row of a picture
-LABELS = {
-    "rr": "RR: everybody lies alone",
-    "jrr": "JRR: lies cancel in the deck",
-    "drr": "DRR: decoys come from the deck",
-}
 
 
 def draw_plan(plan: Plan, path: str | Path) -> Path:
@@ -40,17 +25,11 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     figure = new_figure(7.2, 4.4)
     axes = figure.subplots()
     frequencies = [float(f) for f in np.linspace(0, 1, 101)]
-    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
     drawn: dict[tuple[float, ...], str] = {}
-    encodings = {"SUE": "sue", "OUE": "oue", "OLH": "olh"}
     for row in plan.compare(frequencies):
         if row.mechanism is not None:
             errors = [100 * row.stderr[f] for f in frequencies]
-            style = "--" if row.note.startswith("breaks") else "-"
-            if row.name.endswith("+ joint"):
-                style = "-."
-            elif row.name.endswith("+ dealt"):
-                style = ":"
+            style = row.family.line if row.kept else "--"
             label = f"{row.name} ({row.note})" if row.note else row.name
             same = drawn.setdefault(tuple(errors), row.name)
             if same != row.name:  # it lies under the other one: the legend says so
@@ -59,7 +38,7 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
                 [100 * f for f in frequencies],
                 errors,
                 style,
-                color=COLOURS[kinds.get(row.name) or encodings[row.name.split(" ")[0]]],
+                color=row.family.colour,
                 label=label,
                 linewidth=2,
             )
@@ -84,14 +63,13 @@ def draw_losses(plan: Plan, path: str | Path) -> Path:
     asked, faint = plan.request.epsilon, 1e-12
     far = asked
     grid = [float(epsilon) for epsilon in np.linspace(0.5 * asked, 3 * asked + 0.1, 240)]
-    kinds = {"RR": "rr", "JRR (Algorithm 1)": "paper", "JRR (optimal)": "jrr", "DRR": "drr"}
     for row in plan.compare([0.5]):
-        if row.mechanism is None or row.name not in kinds:
+        if row.mechanism is None:
             continue
-        losses = replace(plan, mechanism=row.mechanism).losses
+        losses = losses_of_everything(row.mechanism, plan.request.colluders)
         if losses is None:
             continue
-        colour = COLOURS[kinds[row.name]]
+        colour = row.family.colour
         high = [losses.delta(epsilon) for epsilon in grid]
         low = [losses.delta_low(epsilon) for epsilon in grid]
         axes.plot(grid, high, color=colour, linewidth=2, label=row.name)
@@ -111,63 +89,6 @@ def draw_losses(plan: Plan, path: str | Path) -> Path:
     )
     axes.legend(frameon=False, fontsize=8)
     return save(figure, path)
-
-
-def draw_survey(survey: Survey, path: str | Path, level: float = 0.95) -> Path:
-    """Estimates with their intervals beside the truth, and their standard errors."""
-    figure = new_figure(8.0, 3.4)
-    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-    families: list[str] = [name for name in ("rr", "jrr", "drr") if name in survey.outcomes]
-    _draw_intervals(left, survey, families, level)
-    errors = {name: 100 * float(survey.outcomes[name].estimate.stderr[1]) for name in families}
-    _draw_errors(right, errors)
-    request = survey.outcomes[families[0]].plan.request
-    figure.suptitle(
-        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} against the "
-        f"collector and {request.colluders} colluders",
-        fontsize=10,
-    )
-    return save(figure, path)
-
-
-def _draw_intervals(axes: "Axes", survey: Survey, families: Sequence[str], level: float) -> None:
-    for row, name in enumerate(families):
-        estimate = survey.outcomes[name].estimate
-        low, high = estimate.interval(level)
-        middle = 100 * float(estimate.frequencies[1])
-        axes.errorbar(
-            middle,
-            row,
-            xerr=[[middle - 100 * float(low[1])], [100 * float(high[1]) - middle]],
-            fmt="o",
-            color=COLOURS[name],
-            capsize=4,
-            linewidth=2,
-        )
-    axes.axvline(100 * survey.truth, color="black", linewidth=1, linestyle=":")
-    axes.annotate(
-        "truth",
-        (100 * survey.truth, -0.45),
-        ha="left",
-        fontsize=8,
-        textcoords="offset points",
-        xytext=(4, 0),
-    )
-    axes.set_yticks(range(len(families)), [LABELS[name] for name in families], fontsize=8)
-    axes.set_ylim(len(families) - 0.5, -0.6)
-    axes.set_xlabel(f"estimated yes (%), {level:.0%} interval")
-
-
-def _draw_errors(axes: "Axes", errors: Mapping[str, float]) -> None:
-    names = list(errors)
-    bars = axes.barh(
-        range(len(names)), list(errors.values()), color=[COLOURS[name] for name in names]
-    )
-    axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=3)
-    axes.set_yticks([])
-    axes.set_ylim(len(names) - 0.5, -0.6)
-    axes.set_xlim(0, 1.2 * max(errors.values()))
-    axes.set_xlabel("standard error (points)")
 
 
 def draw_estimate(

@@ -14,7 +14,7 @@ FAMILIES = ("rr", "jrr", "drr")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoRun:
     """One mechanism's run of the survey."""
 
     plan: Plan
@@ -27,13 +27,13 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Survey:
+class DemoSurvey:
     """The same question asked through several mechanisms."""
 
     n: int
     truth: float  # the true share of yes
     chosen: str  # which outcome the plan would have picked
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, DemoRun]
 
 
 def run(
@@ -45,7 +45,7 @@ def run(
     mechanism: str = "auto",
     rng: Rng = None,
     progress: Callable[[str], None] = lambda step: None,
-) -> Survey:
+) -> DemoSurvey:
     """Ask n people, of whom a share `yes` would truthfully say yes; value 1 is yes."""
     n = checks.integer("n", n, 2)
     yes = checks.real("yes", yes, "in 0..1", 0.0, 1.0)
@@ -63,6 +63,6 @@ def run(
         cards = made.mechanism.deal(rng)
         progress(f"asking {n:,} people by {family}")
         reports = made.mechanism.respond(values, cards, rng)
-        outcomes[family] = Outcome(made, made.mechanism.estimate(reports))
+        outcomes[family] = DemoRun(made, made.mechanism.estimate(reports))
     picked = next(family for family, made in plans.items() if made.mechanism == chosen)
-    return Survey(n, float(values.mean()), picked, outcomes)
+    return DemoSurvey(n, float(values.mean()), picked, outcomes)

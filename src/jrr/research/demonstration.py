@@ -16,7 +16,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
-from jrr.research.demo import Outcome
+from jrr.research.demo import DemoRun
 from jrr.research.processes import Running, committee_of, running
 from jrr.survey import contributor
 from jrr.survey.campaign import ARRIVAL, ENROL
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, how much, of h
 class Demonstration:
     """What came out, and where it was made."""
 
-    outcome: Outcome
+    outcome: DemoRun
     campaign: str
     received: int
     estimate: dict[str, Any]  # as the collector replied
@@ -112,7 +112,7 @@ def run(
         exported = operator.export("parquet")
     dealt = campaign.for_people(n)
     return Demonstration(
-        Outcome(replace(plan, mechanism=dealt), dealt.estimate(_tally(dealt, exported, folder))),
+        DemoRun(replace(plan, mechanism=dealt), dealt.estimate(_tally(dealt, exported, folder))),
         campaign.hash,
         received,
         reply,

@@ -20,7 +20,6 @@ from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms import Mechanism, from_dict
-from jrr.planning.plans import guarantees
 
 VERSION = 1
 _DEALERS = {"none": (), "server": ("url",), "committee": ("parties", "threshold")}
@@ -96,7 +95,7 @@ class Campaign:
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
             raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
-        found = guarantees(self.mechanism, self.colluders)
+        found = self.mechanism.guarantees(self.colluders)
         if self.promised is None:
             object.__setattr__(self, "promised", found)
         elif set(self.promised) != set(found):
@@ -177,7 +176,7 @@ class Campaign:
             return self.mechanism
         document["n"] = n
         resized = _even(document, n) if "deck" in document else from_dict(document)
-        for view, loss in guarantees(resized, self.colluders).items():
+        for view, loss in resized.guarantees(self.colluders).items():
             if loss > self.guarantee(view):
                 raise JrrError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
         return resized

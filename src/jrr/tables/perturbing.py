@@ -14,7 +14,7 @@ from jrr._base.randomness import source
 from jrr.errors import ArgumentError
 from jrr.mechanisms import OLH, OUE, RR, SUE
 from jrr.mechanisms.base import Mechanism, Rng
-from jrr.planning.optimum import Request, least
+from jrr.mechanisms.request import Request, least
 from jrr.tables import seal as sealing
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import Table, check_output, damage_of, format_of, write

@@ -13,8 +13,8 @@ A δ is never too small, an ε never rounded down. Probabilities are those of th
 """
 
 from jrr.privacy.informed.distribution import LossDistribution, Losses
+from jrr.privacy.informed.frequency import Beta
 from jrr.privacy.informed.guarantee import everything, loss_distribution
-from jrr.privacy.informed.prior import Beta
 from jrr.privacy.informed.rounds import composed
 
 __all__ = ["Beta", "LossDistribution", "Losses", "composed", "everything", "loss_distribution"]

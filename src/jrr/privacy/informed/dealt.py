@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jrr._base import checks
 from jrr._base.exact import SCALE, log_ratio_up
-from jrr.mechanisms.dealt import DRR
 from jrr.privacy.binomial import ULP
 from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.evidence import (
@@ -18,14 +18,18 @@ from jrr.privacy.informed.evidence import (
     of_two_groups,
     parts,
 )
-from jrr.privacy.informed.prior import Beta, averaged
+from jrr.privacy.informed.frequency import Beta, Frequency, check_question
+from jrr.privacy.informed.prior import averaged
 from jrr.privacy.informed.sums import Group
 from jrr.privacy.informed.told import Told, told_evidence
+from jrr.privacy.loss import DealtLaw
 
 _ALL = 200  # up to so many people, over all decks, every composition is computed
 _HALF = 12_000  # up to so many people the bound lets half of the others keep a secret
 _WHOLE = 300_000  # beyond, the bound is that of a part of the deck
 _LEAST = 2_000  # people of such a part, where many decks have none in common
+_MOST_TABLE = 200_000  # contributors of a composition with both values
+_MOST_SCANNED = 5_000  # contributors for a scan of all compositions
 _TRIED = 10_000_000  # up to so many others equal values are tried, for a lower bound
 
 
@@ -47,17 +51,31 @@ class Chances(NamedTuple):
         return self.dealt + self.guess, self.guess
 
 
+def dealt_losses(law: DealtLaw, ones: int | None, colluders: int, frequency: Frequency) -> Losses:
+    """DRR: exact for a given composition or few people, otherwise a bound."""
+    prior, ones = check_question(law, ones, colluders, frequency)
+    if ones not in (None, 0, law.n - colluders - 1) and law.n > _MOST_TABLE:
+        raise checks.refusal("n", law.n, f"at most {_MOST_TABLE} for these ones")
+    return losses_of_dealt(law, ones, colluders, prior)
+
+
+def check_scan(law: DealtLaw) -> None:
+    """Refuse a scan of all compositions that has no end, or that no law is known for."""
+    if law.k > 2 or law.n > _MOST_SCANNED:
+        raise checks.refusal("scan", True, f"False for k > 2 or n > {_MOST_SCANNED}")
+
+
 def losses_of_dealt(
-    mechanism: DRR,
+    law: DealtLaw,
     ones: int | None,
     colluders: int,
     frequency: float | Beta | None,
 ) -> Losses:
     """Binary DRR; for k > 2 a bound over everything that the others may hold."""
-    chances = _chances(mechanism)
-    if mechanism.k > 2:
-        return _of_many_values(mechanism, chances, colluders)
-    decks = cards_left(mechanism, 1, colluders)
+    chances = _chances(law)
+    if law.k > 2:
+        return _of_many_values(law, chances, colluders)
+    decks = cards_left(law, 1, colluders)
     if frequency is not None:
         cases = tuple(
             _case(
@@ -69,12 +87,12 @@ def losses_of_dealt(
             for cards in decks
         )
         return Losses(cases, cases, "unknown, by the prior")
-    others = mechanism.n - colluders - 1
+    others = law.n - colluders - 1
     if ones is not None:
         cases = tuple(_composition(chances, cards, ones) for cards in decks)
         return Losses(cases, cases, f"{ones} ones")
-    if mechanism.n * len(decks) <= _ALL:
-        cases = tuple(all_compositions(mechanism, colluders))
+    if law.n * len(decks) <= _ALL:
+        cases = tuple(all_compositions(law, colluders))
         return Losses(cases, cases, "all")
     bound = tuple(_bounds(chances, decks))
     if others > _TRIED:
@@ -83,29 +101,28 @@ def losses_of_dealt(
     return Losses(bound, tried, "bounded; 0 and all ones tried")
 
 
-def all_compositions(mechanism: DRR, colluders: int) -> Iterator[LossDistribution]:
+def all_compositions(law: DealtLaw, colluders: int) -> Iterator[LossDistribution]:
     """Every composition of every deck that colluders may leave, the extremes first.
 
     Values, cards and reports turned over say the same, so an even deck needs half of them.
     """
-    chances, others = _chances(mechanism), mechanism.n - colluders - 1
-    for cards in cards_left(mechanism, 1, colluders):
+    chances, others = _chances(law), law.n - colluders - 1
+    for cards in cards_left(law, 1, colluders):
         last = others // 2 if cards.turned() == cards else others
         for ones in sorted(range(last + 1), key=lambda ones: min(ones, others - ones)):
             yield _composition(chances, cards, ones)
 
 
-def _chances(mechanism: DRR) -> Chances:
-    law = mechanism.law
-    words = (law.truth, law.dealt, law.own // mechanism.k)
+def _chances(law: DealtLaw) -> Chances:
+    words = (law.truth, law.dealt, law.own // law.k)
     return Chances(*(Fraction(number, SCALE) for number in words))
 
 
-def cards_left(mechanism: DRR, value: int, colluders: int) -> list[Cards]:
+def cards_left(law: DealtLaw, value: int, colluders: int) -> list[Cards]:
     """Every deck that colluders may leave, plus being the cards of one value."""
-    held = mechanism.deck[value]
-    most, least = min(colluders, held), max(0, colluders - (mechanism.n - held))
-    return [Cards(mechanism.n - colluders, held - shown) for shown in range(least, most + 1)]
+    held = law.deck[value]
+    most, least = min(colluders, held), max(0, colluders - (law.n - held))
+    return [Cards(law.n - colluders, held - shown) for shown in range(least, most + 1)]
 
 
 def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
@@ -154,14 +171,14 @@ def _case(
     )
 
 
-def _of_many_values(mechanism: DRR, chances: Chances, colluders: int) -> Losses:
+def _of_many_values(law: DealtLaw, chances: Chances, colluders: int) -> Losses:
     """Only reports of x and x' tell them apart, by the belief that the card is x, or x'."""
     _, dealt, guess = chances
     # Told: who told the truth, who drew a value other than x, and every other card reported.
     told = Told(dealt + guess, dealt + guess, guess)
     cases = []
-    for value in {held: v for v, held in enumerate(mechanism.deck)}.values():
-        decks = cards_left(mechanism, value, colluders)
+    for value in {held: v for v, held in enumerate(law.deck)}.values():
+        decks = cards_left(law, value, colluders)
         pure = _largest(chances, decks)
         for cards, believed in parts(decks, _WHOLE, _LEAST):
             seen = told_evidence(cards, told, cards.total - 1, Group(0, Fraction(0), Fraction(0)))

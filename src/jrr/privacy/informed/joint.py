@@ -6,29 +6,39 @@ from fractions import Fraction
 import numpy as np
 
 from jrr._base.exact import SCALE, log_ratio_up
-from jrr.mechanisms.joint import JRR
 from jrr.privacy.binomial import ULP
-from jrr.privacy.informed.distribution import LossDistribution
+from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.evidence import Cards, Evidence, belief, of_one_group, parts
-from jrr.privacy.informed.prior import Beta, averaged
+from jrr.privacy.informed.frequency import MOST_PEOPLE, Beta, Frequency, check_question
+from jrr.privacy.informed.prior import averaged
+from jrr.privacy.loss import JointLaw
 
 _PART = 10_000_000  # cards
 
 
+def joint_losses(law: JointLaw, ones: int | None, colluders: int, frequency: Frequency) -> Losses:
+    """JRR and k-JRR: what the others hold does not matter."""
+    prior, _ = check_question(law, ones, colluders, frequency)
+    whole = law.n <= MOST_PEOPLE
+    cases = tuple(cases_of_joint(law, colluders, prior, whole))
+    if not whole:
+        return Losses(cases, (), "bounded")
+    return Losses(cases, cases, "all" if prior is None else "unknown, by the prior")
+
+
 def cases_of_joint(
-    mechanism: JRR, colluders: int, frequency: float | Beta | None, whole: bool = True
+    law: JointLaw, colluders: int, frequency: float | Beta | None, whole: bool = True
 ) -> Iterator[LossDistribution]:
     """One case for each deck that colluders may leave, and the holder of a blank card.
 
     whole: False bounds each deck by a part of it.
     """
-    law = mechanism.law
     plus, minus, blank = (
         Fraction(max(0, SCALE - lie), SCALE) for lie in (law.lie_plus, law.lie_minus, law.lie_blank)
     )
-    if law.signed < mechanism.n:  # whose report was made without a signed card can be known
+    if law.signed < law.n:  # whose report was made without a signed card can be known
         alone = Evidence(np.ones(1), np.zeros(1), ULP, 0.0)
-        yield _case(mechanism, alone, blank, blank, (Fraction(1),), {"card": "blank"})
+        yield _case(law, alone, blank, blank, (Fraction(1),), {"card": "blank"})
     known = min(colluders, law.signed - 1)
     half = law.signed // 2
     shown = range(max(0, known - half), min(known, half) + 1)
@@ -41,18 +51,18 @@ def cases_of_joint(
             seen = of_one_group(part, plus, minus)
             for chance in chances:
                 about: dict[str, object] = {"others": "bounded"}
-                yield _case(mechanism, seen.believed(part, chance), plus, minus, every, about)
+                yield _case(law, seen.believed(part, chance), plus, minus, every, about)
         return
     for number, cards, both in zip(shown, decks, beliefs, strict=True):
         if frequency is None:
             seen = of_one_group(cards, plus, minus)
         else:
             seen = averaged(cards, (plus, minus), (1 - plus, 1 - minus), frequency)
-        yield _case(mechanism, seen, plus, minus, both, {"plus_cards_shown": number})
+        yield _case(law, seen, plus, minus, both, {"plus_cards_shown": number})
 
 
 def _case(
-    mechanism: JRR,
+    law: JointLaw,
     seen: Evidence,
     plus: Fraction,
     minus: Fraction,
@@ -60,18 +70,18 @@ def _case(
     about: dict[str, object],
 ) -> LossDistribution:
     """The target reports x, x' or (k > 2) something else, which tells nothing."""
-    others = mechanism.k - 1
+    others = law.k - 1
     true = float(plus) * seen.plus + float(minus) * seen.minus
     lie = float(1 - plus) * seen.plus + float(1 - minus) * seen.minus
     each = lie / others
     rest = (others - 1) * each.sum(keepdims=True)
-    pure = max(_loss(belief * plus + (1 - belief) * minus, mechanism.k) for belief in beliefs)
+    pure = max(_loss(belief * plus + (1 - belief) * minus, law.k) for belief in beliefs)
     return LossDistribution(
         np.concatenate((true, each, rest)),
         np.concatenate((each, true, rest)),
         seen.error + 8 * ULP,
         # Lies of exactly k-1 equal parts may have a few words too many.
-        seen.missing + (0.0 if others == 1 else mechanism.k / SCALE),
+        seen.missing + (0.0 if others == 1 else law.k / SCALE),
         pure,
         about,
     )

@@ -1,34 +1,16 @@
 """Others' values that the adversary does not know but has a prior of."""
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.privacy.binomial import FAINT
 from jrr.privacy.informed.evidence import Cards, Evidence, located, of_one_group
+from jrr.privacy.informed.frequency import Beta
 
 _MOST_MIXED = 5_000  # contributors for a Beta prior: half as many laws are averaged
 _NODES = 1e-12  # what nodes and weights of the quadrature may be off by, in sum
-
-
-class Beta(NamedTuple):
-    """A prior of the share of 1s among the others, who are independent given it."""
-
-    a: float
-    b: float
-
-
-def check_frequency(value: object) -> float | Beta | None:
-    """A known share of 1s, a Beta prior of it, or None: all values are known."""
-    allowed = "None, a number in 0..1 or Beta(a, b) with a, b > 0"
-    if value is None:
-        return None
-    if isinstance(value, Beta):
-        sizes = [checks.real("frequency", part, allowed, 0.0, 1e6, open_low=True) for part in value]
-        return Beta(*sizes)
-    return checks.real("frequency", value, allowed, 0.0, 1.0)
 
 
 def averaged(

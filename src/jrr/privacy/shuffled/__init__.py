@@ -18,15 +18,15 @@ from jrr.privacy.shuffled.guarantee import (
     amplified_epsilon,
     shuffled_delta,
     shuffled_epsilon,
-    shuffled_rr,
 )
 from jrr.privacy.shuffled.question import MOST_SCANNED
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 
 __all__ = [
     "MOST_SCANNED",
     "Progress",
+    "ShuffledSurvey",
     "amplified_epsilon",
     "shuffled_delta",
     "shuffled_epsilon",
-    "shuffled_rr",
 ]

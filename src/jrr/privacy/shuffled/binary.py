@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from jrr._base.exact import SCALE
-from jrr.mechanisms.rr import RR
 from jrr.privacy.binomial import FAINT, ULP, Floats, Progress, binomial, trimmed
+from jrr.privacy.loss import IndependentLaw
 
 
 @dataclass(frozen=True)
@@ -35,27 +35,27 @@ class Tails:
         return min(1.0, max(0.0, float(best.max())) + 128 * len(self.at) * FAINT)
 
 
-def _tails(mechanism: RR, law: Floats, ones: int) -> Tails:
-    q = mechanism.lie_words / SCALE
+def _tails(rr: IndependentLaw, law: Floats, ones: int) -> Tails:
+    q = rr.lie / SCALE
     beyond = np.zeros_like(law)
     beyond[:-1] = np.cumsum(law[:0:-1])[::-1]
     return Tails(1 - q, q, law, beyond, ones)
 
 
-def view_of_rr(mechanism: RR, n: int, ones: int) -> Tails:
+def view_of_rr(rr: IndependentLaw, n: int, ones: int) -> Tails:
     """One composition, on its own."""
-    q = Fraction(mechanism.lie_words, SCALE)
+    q = Fraction(rr.lie, SCALE)
     law = np.convolve(binomial(ones, 1 - q).law, binomial(n - 1 - ones, q).law)
-    return _tails(mechanism, trimmed(law), ones)
+    return _tails(rr, trimmed(law), ones)
 
 
-def views_of_rr(mechanism: RR, n: int, progress: Progress | None) -> Iterator[Tails]:
+def views_of_rr(rr: IndependentLaw, n: int, progress: Progress | None) -> Iterator[Tails]:
     """Every composition, the extremes first: after them few are worse.
 
     Laws are only ever convolved, never divided: what a range of compositions has in common is
     computed once, then halves of the range add what they have in common, and so on.
     """
-    q = Fraction(mechanism.lie_words, SCALE)
+    q = Fraction(rr.lie, SCALE)
     adders: dict[tuple[int, bool], Floats] = {}
 
     def added(law: Floats, people: int, hold: bool) -> Floats:
@@ -66,14 +66,14 @@ def views_of_rr(mechanism: RR, n: int, progress: Progress | None) -> Iterator[Ta
     def within(law: Floats, low: int, high: int) -> Iterator[Tails]:
         """Compositions low..high; the law is of `low` holders and of others for `high`."""
         if low == high:
-            yield _tails(mechanism, law, low)
+            yield _tails(rr, law, low)
             return
         middle = (low + high) // 2
         yield from within(added(law, high - middle, False), low, middle)
         yield from within(added(law, middle + 1 - low, True), middle + 1, high)
 
     for ones in {0, n // 2, n - 1}:
-        yield view_of_rr(mechanism, n, ones)
+        yield view_of_rr(rr, n, ones)
     for done, view in enumerate(within(np.ones(1), 0, n - 1)):
         if progress is not None and done % 256 == 0:
             progress(done, n)

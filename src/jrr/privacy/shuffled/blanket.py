@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from jrr._base.exact import SCALE
-from jrr.mechanisms.rr import RR
 from jrr.privacy.binomial import FAINT, ULP, Floats, Part, binomial
+from jrr.privacy.loss import IndependentLaw
 
 _GROUPS = 24  # numbers of uniform reports that are told apart; fewer is a looser bound
 
@@ -21,9 +21,9 @@ class Blanket:
     k (q + (p-q) h_x/m).
     """
 
-    def __init__(self, mechanism: RR, n: int) -> None:
-        self.k = mechanism.k
-        q = Fraction(mechanism.lie_words, (self.k - 1) * SCALE)
+    def __init__(self, rr: IndependentLaw, n: int) -> None:
+        self.k = rr.k
+        q = Fraction(rr.lie, (self.k - 1) * SCALE)
         self.q, self.gain = float(q), float(1 - self.k * q)
         start, law = binomial(n - 1, min(Fraction(1), self.k * q))
         # One uniform report more only hides more: each group counts as its smallest member.

@@ -14,7 +14,7 @@ _CUT = 62.0  # Fourier terms below e^-62 are dropped
 BLOCK = 32  # compositions that share a window
 
 
-class Deck(NamedTuple):
+class DeckCounts(NamedTuple):
     """The cards of the target and of all who do not collude."""
 
     signed: int
@@ -103,7 +103,7 @@ class Segment:
     few of these matter. A blank card is with a holder of 1 or of 0, and is added last.
     """
 
-    def __init__(self, deck: Deck, rates: tuple[Rates, Rates], low: int, high: int) -> None:
+    def __init__(self, deck: DeckCounts, rates: tuple[Rates, Rates], low: int, high: int) -> None:
         """Compositions low..high of the others: low..high+1 holders with the target."""
         self.deck, self.rates, self.low, self.high = deck, rates, low, high
         self.people = deck.signed + deck.blank

@@ -1,69 +1,68 @@
-"""Which question is asked: a mechanism, how many people, what is known -> views to look at."""
+"""Which question is asked: a law, how many people, what is known -> views to look at."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
 
 from jrr._base import checks
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR
-from jrr.privacy.binomial import Progress
+from jrr.privacy import loss
+from jrr.privacy.loss import DealtLaw, IndependentLaw, JointLaw
 from jrr.privacy.shuffled.binary import view_of_rr, views_of_rr
 from jrr.privacy.shuffled.blanket import Blanket
-from jrr.privacy.shuffled.decks import decks_left, views_of_decks
+from jrr.privacy.shuffled.decks import TwoValueDeck, decks_left, views_of_decks
+from jrr.privacy.shuffled.survey import ShuffledSurvey
 
 MOST_SCANNED = 400_000  # compositions; to scan so many takes half a minute to a minute
 _MOST_ALONE = 10**7  # contributors of one composition: beyond, convolutions are slow
 
 
-class View(Protocol):
-    """What the adversary sees in one or several compositions."""
+def shuffled_independent(
+    law: IndependentLaw, n: object, ones: object, colluders: object
+) -> ShuffledSurvey:
+    """Plain randomized response behind a shuffler."""
+    if n is None:
+        raise checks.refusal("n", n, "the number of contributors: RR does not know it")
+    people = checks.integer("n", n, 1)
+    left = people - checks.integer("colluders", colluders, 0, people - 1)
+    pure = loss.independent(*law)
+    if law.k > 2:
+        if ones is not None:
+            raise checks.refusal("ones", ones, "None for k > 2: the bound holds for all")
+        return ShuffledSurvey(lambda _: iter([Blanket(law, left)]), pure)
+    count = check_scan(left, ones)
+    if count is None:
+        return ShuffledSurvey(partial(views_of_rr, law, left), pure)
+    # The other direction is that of the mirrored composition.
+    both = [view_of_rr(law, left, o) for o in {count, left - 1 - count}]
+    return ShuffledSurvey(lambda _: iter(both), pure)
 
-    def delta(self, epsilon: float) -> float:
-        """The largest δ of them, never too small."""
+
+def shuffled_joint(law: JointLaw, n: object, ones: object, colluders: object) -> ShuffledSurvey:
+    """Binary JRR behind a shuffler, one full deck."""
+    return _of_deck(TwoValueDeck.of_joint(law), partial(loss.joint, law), n, ones, colluders)
 
 
-class Survey(NamedTuple):
-    """A checked question."""
-
-    views: Callable[[Progress | None], Iterator[View]]
-    pure: float  # an ε that holds with δ = 0
+def shuffled_dealt(law: DealtLaw, n: object, ones: object, colluders: object) -> ShuffledSurvey:
+    """Binary DRR behind a shuffler, one full deck."""
+    return _of_deck(TwoValueDeck.of_dealt(law), partial(loss.dealt, law), n, ones, colluders)
 
 
-def survey(mechanism: Mechanism, n: object, ones: object, colluders: object) -> Survey:
-    """The question, or a refusal where no answer is known here."""
-    if isinstance(mechanism, RR):
-        if n is None:
-            raise checks.refusal("n", n, "the number of contributors: RR does not know it")
-        people = checks.integer("n", n, 1)
-        left = people - checks.integer("colluders", colluders, 0, people - 1)
-        pure = mechanism.epsilon()
-        if mechanism.k > 2:
-            if ones is not None:
-                raise checks.refusal("ones", ones, "None for k > 2: the bound holds for all")
-            return Survey(lambda _: iter([Blanket(mechanism, left)]), pure)
-        count = check_scan(left, ones)
-        if count is None:
-            return Survey(partial(views_of_rr, mechanism, left), pure)
-        # The other direction is that of the mirrored composition.
-        both = [view_of_rr(mechanism, left, o) for o in {count, left - 1 - count}]
-        return Survey(lambda _: iter(both), pure)
-    if not isinstance(mechanism, JRR | DRR) or mechanism.k > 2:
-        raise checks.refusal(
-            "mechanism", mechanism, "RR, or JRR or DRR with k=2: no law is known here for others"
-        )
-    if n is not None and n != mechanism.n:
-        raise checks.refusal("n", n, f"None or the {mechanism.n} contributors of the deck")
-    known = checks.integer("colluders", colluders, 0, mechanism.n - 1)
-    decks = decks_left(mechanism, known)
-    count = check_scan(mechanism.n - known, ones, len(decks))
+def _of_deck(
+    deck: TwoValueDeck,
+    epsilon: Callable[[str, int], float],
+    n: object,
+    ones: object,
+    colluders: object,
+) -> ShuffledSurvey:
+    if n is not None and n != deck.n:
+        raise checks.refusal("n", n, f"None or the {deck.n} contributors of the deck")
+    known = checks.integer("colluders", colluders, 0, deck.n - 1)
+    left = decks_left(deck, known)
+    count = check_scan(deck.n - known, ones, len(left))
     # All other values and reports are the view `truths`; cards besides, and the target's own card
     # may be known. The counts are less than that. (`cards` with few colluders is no such bound:
     # there the others' reports are not seen.)
-    pure = mechanism.epsilon("dealer") if known else mechanism.epsilon("truths", mechanism.n - 1)
-    return Survey(partial(views_of_decks, mechanism, decks, count), pure)
+    pure = epsilon("dealer", 0) if known else epsilon("truths", deck.n - 1)
+    return ShuffledSurvey(partial(views_of_decks, deck, left, count), pure)
 
 
 def check_delta(value: object) -> float:

@@ -2,7 +2,7 @@
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
-from jrr.research.attacks.laws import card_laws, law_of
+from jrr.research.attacks.laws import law_of
 
 
 def refusal_estimate(
@@ -17,12 +17,12 @@ def refusal_estimate(
     law_of(mechanism, card)  # or a refusal
     staying = {
         law.card: law.share * (1 - refusing if law.card == card else 1.0)
-        for law in card_laws(mechanism)
+        for law in mechanism.card_laws()
     }
     reported = sum(staying.values())
     support = sum(
         staying[law.card] / reported * _support(law.reports[:, value].tolist(), frequency, value)
-        for law in card_laws(mechanism)
+        for law in mechanism.card_laws()
     )
     q, gain = _moments(mechanism, value)
     return (support - q) / gain

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
-from jrr.research.attacks.laws import Matrix, card_laws
+from jrr.mechanisms.cards import Matrix
 
 _CERTAIN = 1e-9  # a chance that is 0 but for the rounding of words
 _MOST = 4096  # sequences of answers that are enumerated
@@ -32,7 +32,7 @@ def card_reuse(mechanism: Mechanism, rounds: int = 2) -> Reuse:
     rounds = checks.integer("rounds", rounds, 1)
     if mechanism.k**rounds > _MOST:
         raise checks.refusal("rounds", rounds, f"so few that k**rounds is at most {_MOST}")
-    laws = card_laws(mechanism)
+    laws = mechanism.card_laws()
     average = sum(law.share * law.reports for law in laws)
     fresh = _joint(np.asarray(average), rounds)
     shared = sum(law.share * _joint(law.reports, rounds) for law in laws)
@@ -70,7 +70,7 @@ def exposed_share(mechanism: Mechanism, value: int = 1) -> float:
     value = checks.integer("value", value, 0, mechanism.k - 1)
     others = [x for x in range(mechanism.k) if x != value]
     share = 0.0
-    for law in card_laws(mechanism):
+    for law in mechanism.card_laws():
         proves = (law.reports[others] <= _CERTAIN).all(axis=0)
         share += law.share * float(law.reports[value, proves].sum())
     return share

@@ -2,8 +2,6 @@
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.dealt import DRR
-from jrr.mechanisms.joint import JRR
 
 
 def sybil_epsilon(mechanism: Mechanism, fakes: float) -> float:
@@ -18,11 +16,7 @@ def sybil_epsilon(mechanism: Mechanism, fakes: float) -> float:
 def dealt_in_blocks(mechanism: Mechanism, block: int) -> Mechanism:
     """The same probabilities with decks of `block` cards instead of one for everybody."""
     block = checks.integer("block", block, 2)
-    if isinstance(mechanism, JRR):
-        return JRR(block, mechanism.p, k=mechanism.k, s=mechanism.s)
-    if isinstance(mechanism, DRR):
-        return DRR(block, mechanism.truth, mechanism.own, mechanism.k)
-    raise checks.refusal("mechanism", mechanism, "JRR or DRR")
+    return mechanism.resized(block)
 
 
 def block_epsilon(mechanism: Mechanism, block: int, colluders: int) -> float:

@@ -8,19 +8,13 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr.errors import ArgumentError
-from jrr.mechanisms import hashing
 from jrr.mechanisms.base import Cards, Mechanism, Reports
-from jrr.mechanisms.hashed import OLH
-from jrr.mechanisms.unary import Unary
-from jrr.reporting.explain import brief
 from jrr.research.audit.subject import Observations, Subject
 
-_ALL_BITS = 12  # unary reports of at most so many bits are seen whole
 _MOST_SEQUENCES = 27  # sequences of answers that rounds are compared by
 
 
@@ -32,11 +26,11 @@ class ReportView(Subject):
             raise checks.refusal("mechanism", mechanism, "a mechanism")
         self.mechanism = mechanism
         self.values = compared_values(mechanism.k)
-        self.name = f"{brief(mechanism)}, one report without a card"
+        self.name = f"{mechanism.brief()}, one report without a card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports."""
-        return seen_report(self.mechanism, self._reports(value, None, trials, rng), self.values)
+        return self.mechanism.observed(self._reports(value, None, trials, rng), self.values)
 
     def _reports(self, value: int, cards: Cards | None, trials: int, rng: RandomSource) -> Reports:
         return self.mechanism.respond(np.full(trials, value, np.int64), cards, rng)
@@ -67,12 +61,12 @@ class CardedReportView(_DeckView):
 
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
-        self.name = f"{brief(mechanism)}, one report with a card"
+        self.name = f"{mechanism.brief()}, one report with a card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports."""
         cards = self.deal(1, trials, rng)[:, 0]
-        return seen_report(self.mechanism, self._reports(value, cards, trials, rng), self.values)
+        return self.mechanism.observed(self._reports(value, cards, trials, rng), self.values)
 
 
 class CardsView(_DeckView):
@@ -82,19 +76,14 @@ class CardsView(_DeckView):
         super().__init__(mechanism)
         most = (mechanism.moments.deck or 0) - 1
         self.colluders = checks.integer("colluders", colluders, 0, most)
-        self.name = f"{brief(mechanism)}, one report and the cards of {colluders} colluders"
+        self.name = f"{mechanism.brief()}, one report and the cards of {colluders} colluders"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports, then the colluders' cards, which have no order."""
         cards = self.deal(1 + self.colluders, trials, rng)
         reports = self._reports(value, cards[:, 0], trials, rng)
-        seen = seen_report(self.mechanism, reports, self.values)
-        held = cards[:, 1:]
-        if isinstance(self.mechanism, Unary):  # how many hold a plus card, bit by bit
-            bits = np.unpackbits(held, axis=2, count=self.mechanism.k, bitorder="little")
-            known = bits.sum(axis=1, dtype=np.int64)
-        else:
-            known = np.sort(held, axis=1).astype(np.int64)
+        seen = self.mechanism.observed(reports, self.values)
+        known = self.mechanism.observed_cards(cards[:, 1:])
         return np.hstack((seen, known))
 
 
@@ -103,12 +92,12 @@ class DealerView(_DeckView):
 
     def __init__(self, mechanism: Mechanism) -> None:
         super().__init__(mechanism)
-        self.name = f"{brief(mechanism)}, one report and its card"
+        self.name = f"{mechanism.brief()}, one report and its card"
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports and cards."""
         cards = self.deal(1, trials, rng)[:, 0]
-        seen = seen_report(self.mechanism, self._reports(value, cards, trials, rng), self.values)
+        seen = self.mechanism.observed(self._reports(value, cards, trials, rng), self.values)
         return np.hstack((seen, cards.reshape(trials, -1).astype(np.int64)))
 
 
@@ -126,7 +115,7 @@ class RoundsView(_DeckView):
         while len(self.answers) ** rounds > _MOST_SEQUENCES:
             self.answers = self.answers[:-1]
         self.values = tuple(product(self.answers, repeat=rounds))
-        self.name = f"{brief(mechanism)}, one person's reports in {rounds} rounds"
+        self.name = f"{mechanism.brief()}, one person's reports in {rounds} rounds"
 
     def times(self, value: Any, other: Any) -> int:
         """In how many rounds two sequences of answers differ."""
@@ -141,7 +130,7 @@ class RoundsView(_DeckView):
         rounds = zip(value, self.cards(trials, rng), strict=True)
         return np.hstack(
             [
-                seen_report(self.mechanism, self._reports(answer, cards, trials, rng), self.answers)
+                self.mechanism.observed(self._reports(answer, cards, trials, rng), self.answers)
                 for answer, cards in rounds
             ]
         )
@@ -150,30 +139,3 @@ class RoundsView(_DeckView):
 def compared_values(k: int) -> tuple[int, ...]:
     """All of a few values; of many the ends and the middle, since mechanisms treat them alike."""
     return tuple(range(k)) if k <= 4 else (0, 1, k // 2, k - 1)
-
-
-def seen_report(
-    mechanism: Mechanism, reports: Reports, values: tuple[int, ...]
-) -> NDArray[np.int64]:
-    """Reports as rows of a few whole numbers, so that the same report is met again.
-
-    Long unary reports: the compared bits, and how many others are set. Local hashing: which of
-    the compared values each report supports. Both are less than the adversary has, never more.
-    """
-    if isinstance(mechanism, Unary):
-        bits = np.unpackbits(reports, axis=1, count=mechanism.k, bitorder="little")
-        if mechanism.k <= _ALL_BITS:
-            return bits.astype(np.int64)
-        compared = bits[:, list(values)].astype(np.int64)
-        others = bits.sum(axis=1, dtype=np.int64) - compared.sum(axis=1)
-        return np.column_stack((compared, others))
-    if isinstance(mechanism, OLH):
-        state = hashing.prefix(np.ascontiguousarray(reports["seed"]))
-        return np.column_stack(
-            [
-                hashing.bucket(hashing.finish(state, np.uint32(value)), mechanism.g)
-                == reports["value"]
-                for value in values
-            ]
-        ).astype(np.int64)
-    return reports.astype(np.int64)[:, None]

@@ -11,7 +11,8 @@ from jrr.errors import JrrError
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.joint import JRR
-from jrr.mechanisms.rr import RR, truth_probability
+from jrr.mechanisms.rr import RR
+from jrr.mechanisms.shifts import truth_probability
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
 from jrr.planning.plans import plan

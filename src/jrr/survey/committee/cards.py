@@ -18,46 +18,41 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr._base import checks
 from jrr.errors import JrrError
-from jrr.mechanisms import DRR, JRR, OLH, Mechanism
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.cards import SortedDeck
 from jrr.survey.committee.dealing import Abort, Dealt
 from jrr.survey.committee.field import PRIME, Vector
 from jrr.survey.committee.merkle import belongs
 
-SIGNS = (1, -1, 0)  # JRR's cards, in the order of their elements
 SEALED = 32 + 8 + 16  # encapsulated key, two elements, tag
 
 
 def deck_of(mechanism: Mechanism) -> list[int]:
     """The public deck, sorted, as field elements."""
-    kind = _dealing(mechanism)
-    if isinstance(kind, DRR):
-        return [1 + v for v, count in enumerate(kind.deck) for _ in range(count)]
-    half = kind.signed // 2
-    return [1] * half + [2] * half + [3] * (kind.n - kind.signed)
+    deck = _committee_deck(mechanism)
+    return [1 + place for place, count in enumerate(deck.counts) for _ in range(count)]
 
 
 def card_of(mechanism: Mechanism, element: int) -> int:
     """The card behind an element; anything else is refused."""
-    kind = _dealing(mechanism)
-    if isinstance(kind, DRR) and 1 <= element <= kind.k and kind.deck[element - 1]:
-        return element - 1
-    if isinstance(kind, JRR) and 1 <= element <= 2 + kind.n % 2:
-        return SIGNS[element - 1]
+    deck = _committee_deck(mechanism)
+    if 1 <= element <= len(deck.counts) and deck.counts[element - 1]:
+        return int(deck.faces[element - 1])
     raise Abort("the shares do not add up to a card")
 
 
 def check_committee_mechanism(mechanism: Mechanism) -> None:
     """Refuse decks that a committee cannot deal."""
-    _dealing(mechanism)
+    _committee_deck(mechanism)
 
 
-def _dealing(mechanism: Mechanism) -> JRR | DRR:
-    inner = mechanism.inner if isinstance(mechanism, OLH) else mechanism
-    if not isinstance(inner, JRR | DRR):
+def _committee_deck(mechanism: Mechanism) -> SortedDeck:
+    deck = mechanism.sorted_deck
+    if deck is None or deck.bits is not None:  # a deck per bit would need a round per bit
         raise checks.refusal("mechanism", mechanism, "JRR, DRR or OLH with a joint coupling")
-    if isinstance(inner, DRR) and inner.k >= PRIME - 1:
-        raise checks.refusal("k", inner.k, f"below {PRIME - 1}")
-    return inner
+    if len(deck.counts) >= PRIME - 1:
+        raise checks.refusal("k", len(deck.counts), f"below {PRIME - 1}")
+    return deck
 
 
 def card_key(secret: bytes, campaign: str) -> X25519PrivateKey:

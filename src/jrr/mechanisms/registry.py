@@ -1,0 +1,81 @@
+"""The mechanisms by name: the one place where a new one is announced.
+
+Modules are named, not imported: whoever reads a document loads only the mechanism it names.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from jrr._base import checks, documents
+from jrr.mechanisms.base import Mechanism
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.families import Family
+
+_MODULES = {  # name -> module whose class of that name it is; plans compare in this order
+    "RR": "jrr.mechanisms.rr",
+    "JRR": "jrr.mechanisms.joint",
+    "DRR": "jrr.mechanisms.dealt",
+    "SUE": "jrr.mechanisms.unary",
+    "OUE": "jrr.mechanisms.unary",
+    "OLH": "jrr.mechanisms.hashed",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all mechanisms."""
+    return tuple(_MODULES)
+
+
+def mechanism_class(name: str) -> type[Mechanism]:
+    """The class of a mechanism."""
+    found: type[Mechanism] = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def register(name: str, module: str) -> None:
+    """Announce a mechanism of another package: the class `name` of this module."""
+    _MODULES[name] = module
+    families.cache_clear()
+
+
+@cache
+def families() -> "Mapping[str, Family]":
+    """Every family by the word that a plan takes."""
+    return {family.key: family for name in _MODULES for family in mechanism_class(name).families()}
+
+
+def from_dict(document: object) -> Mechanism:
+    """The mechanism that `Mechanism.to_dict` wrote.
+
+    Args:
+        document: a mapping with the mechanism's name and exactly its parameters.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ArgumentError: if fields are missing, unknown or out of their range.
+
+    Example:
+        >>> from_dict({"mechanism": "RR", "k": 2, "p": 0.75})
+        RR(k=2, p=0.75)
+    """
+    if not isinstance(document, Mapping) or "mechanism" not in document:
+        raise checks.refusal("document", document, "an object that names a mechanism")
+    kind = mechanism_class(checks.one_of("mechanism", document["mechanism"], names()))
+    arguments = {name: value for name, value in document.items() if name != "mechanism"}
+    if set(arguments) != set(kind.parameters):
+        given = sorted(map(str, arguments))
+        raise checks.refusal("mechanism fields", given, f"exactly {sorted(kind.parameters)}")
+    for name, value in arguments.items():
+        if value is None and name not in kind.optional_parameters:
+            raise checks.refusal(name, None, "given")
+    return kind(**arguments)
+
+
+def from_json(text: str) -> Mechanism:
+    """The mechanism that `Mechanism.to_json` wrote."""
+    return from_dict(documents.read_json("text", text, "a mechanism in JSON"))

@@ -1,0 +1,197 @@
+"""How reports are written: as bytes of one length, as JSON, as columns of a table.
+
+| encoding | bytes | JSON | columns |
+|---|---|---|---|
+| a value (RR, JRR, DRR) | 4, little-endian | whole number | report |
+| a bit per value (SUE, OUE) | ceil(k/8), bit v of byte v div 8 | hexadecimal digits | report |
+| a seed and a value (OLH) | seed 8, value 4, little-endian | [seed digits, value] | seed, report |
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from jrr._base import checks
+
+SEEDED_REPORT = np.dtype([("seed", "<u8"), ("value", "<u4")])
+Rows = NDArray[np.uint8]  # one row of bytes per report
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: whole numbers, or rows of bytes of one width."""
+
+    name: str
+    stored: np.dtype[Any] | None = None  # numbers: the type that is written
+    widest: np.dtype[Any] | None = None  # numbers: the widest type that is read
+    width: int | None = None  # bytes: so many per row
+
+    @classmethod
+    def of_numbers(cls, name: str, stored: DTypeLike, widest: DTypeLike) -> "Column":
+        """A column of whole numbers."""
+        return cls(name, stored=np.dtype(stored), widest=np.dtype(widest))
+
+    @classmethod
+    def of_bytes(cls, name: str, width: int) -> "Column":
+        """A column of rows of bytes."""
+        return cls(name, width=width)
+
+
+class ReportFormat(ABC):
+    """How one kind of report is written; `Mechanism.report_format` names it."""
+
+    width: int  # bytes of a report
+    columns: tuple[Column, ...]
+
+    @abstractmethod
+    def pack(self, reports: NDArray[Any]) -> Rows:
+        """Reports as rows of bytes."""
+
+    @abstractmethod
+    def unpack(self, rows: Rows) -> NDArray[Any]:
+        """Rows of bytes as `Mechanism.tally` takes them, which checks the domain."""
+
+    @abstractmethod
+    def to_json(self, report: Any) -> Any:
+        """One report, as `respond_one` makes it, as a JSON value."""
+
+    @abstractmethod
+    def from_json(self, document: object) -> bytes:
+        """The bytes of one report; anything that `to_json` does not write is refused."""
+
+    @abstractmethod
+    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """The arrays of the columns."""
+
+    @abstractmethod
+    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """What `Mechanism.tally` takes, from the arrays of the columns."""
+
+
+class NumberFormat(ReportFormat):
+    """A whole number in 0..k-1."""
+
+    width = 4
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+        self.columns = (Column.of_numbers("report", np.min_scalar_type(k - 1), np.uint32),)
+
+    def pack(self, reports: NDArray[Any]) -> Rows:
+        """Four bytes each, little-endian."""
+        return _as_rows(reports.astype("<u4"))
+
+    def unpack(self, rows: Rows) -> NDArray[Any]:
+        """Whole numbers."""
+        return np.ascontiguousarray(rows).view("<u4").reshape(-1)
+
+    def to_json(self, report: Any) -> int:
+        """A whole number."""
+        return int(report)
+
+    def from_json(self, document: object) -> bytes:
+        """Four bytes."""
+        return checks.integer("report", document, 0, self.k - 1).to_bytes(4, "little")
+
+    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """The numbers."""
+        return [reports]
+
+    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The numbers."""
+        return arrays[0]
+
+
+class BitsFormat(ReportFormat):
+    """One bit per value, packed: bit v is bit v mod 8, least significant first, of byte v div 8."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+        self.width = -(-k // 8)
+        self.columns = (Column.of_bytes("report", self.width),)
+
+    def pack(self, reports: NDArray[Any]) -> Rows:
+        """They are rows of bytes already."""
+        return reports
+
+    def unpack(self, rows: Rows) -> NDArray[Any]:
+        """Rows of bytes."""
+        return np.ascontiguousarray(rows)
+
+    def to_json(self, report: Any) -> str:
+        """Hexadecimal digits."""
+        digits: str = report.hex()
+        return digits
+
+    def from_json(self, document: object) -> bytes:
+        """The bytes, without bits beyond the last value."""
+        row = checks.from_hex("report", document, self.width)
+        if self.k % 8 and row[-1] >> self.k % 8:
+            raise checks.refusal("report", document, f"0 in the bits after bit {self.k - 1}")
+        return row
+
+    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """The rows of bytes."""
+        return [reports]
+
+    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The rows of bytes."""
+        return arrays[0]
+
+
+class SeededFormat(ReportFormat):
+    """A seed of 64 bits and a whole number in 0..g-1."""
+
+    width = SEEDED_REPORT.itemsize
+    columns = (
+        Column.of_numbers("seed", np.uint64, np.uint64),
+        Column.of_numbers("report", np.uint32, np.uint32),
+    )
+
+    def __init__(self, g: int) -> None:
+        self.g = g
+
+    def pack(self, reports: NDArray[Any]) -> Rows:
+        """Eight bytes of seed, four of value."""
+        return _as_rows(reports.astype(SEEDED_REPORT, copy=False))
+
+    def unpack(self, rows: Rows) -> NDArray[Any]:
+        """A structured array."""
+        return np.ascontiguousarray(rows).view(SEEDED_REPORT).reshape(-1)
+
+    def to_json(self, report: Any) -> list[Any]:
+        """The seed as digits, since JavaScript's numbers have 53 bits, and the value."""
+        seed, value = report
+        return [str(seed), int(value)]
+
+    def from_json(self, document: object) -> bytes:
+        """Twelve bytes."""
+        allowed = "a list of a seed (decimal digits) and a number"
+        if not isinstance(document, list) or len(document) != 2:
+            raise checks.refusal("report", document, allowed)
+        digits, value = document
+        if not isinstance(digits, str) or not digits.isascii() or not digits.isdecimal():
+            raise checks.refusal("report", document, allowed)
+        if len(digits) > 20 or str(int(digits)) != digits or int(digits) >= 1 << 64:
+            raise checks.refusal("report", document, allowed)
+        bucket = checks.integer("report", value, 0, self.g - 1)
+        return int(digits).to_bytes(8, "little") + bucket.to_bytes(4, "little")
+
+    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """Seeds and values."""
+        return [np.ascontiguousarray(reports[name]) for name in ("seed", "value")]
+
+    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """A structured array."""
+        seeds, values = arrays
+        reports = np.empty(len(values), SEEDED_REPORT)
+        reports["seed"], reports["value"] = seeds, values
+        return reports
+
+
+def _as_rows(reports: NDArray[Any]) -> Rows:
+    return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), reports.itemsize)

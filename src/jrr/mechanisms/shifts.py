@@ -1,0 +1,73 @@
+"""Lies as shifts around the circle of values: what RR and JRR share, word by word."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base import checks
+from jrr._base.exact import SCALE
+from jrr._base.randomness import Words
+from jrr.estimation.moments import Moments
+from jrr.mechanisms.cards import Matrix
+
+
+def truth_probability(epsilon: float, k: int) -> float:
+    """P(ε): the largest p whose report has privacy loss ε."""
+    return 1 / (1 + (k - 1) * math.exp(-epsilon))
+
+
+def marginal_moments(
+    k: int,
+    lie: Fraction,
+    lean_holder: float = 0.0,
+    lean_other: float = 0.0,
+    deck: int | None = None,
+    signed: int | None = None,
+) -> Moments:
+    """Moments of a mechanism whose reports are, one by one, those of randomized response.
+
+    From the words that run: for very large k they are not quite the parameters.
+    """
+    p, q = 1 - lie, lie / (k - 1)
+    gain = float(p - q)
+    if not gain > 0:
+        raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
+    return Moments.same_for_all(float(p), float(q), gain, lean_holder, lean_other, deck, signed)
+
+
+def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:
+    """Lie by the j-th other value where the word falls into the j-th of k-1 equal parts."""
+    step = lie_words // (k - 1)
+    part = (word >> 1) // step if step else k
+    return (value + part + 1) % k if part < k - 1 else value
+
+
+def shifts(k: int, lie_words: int, u: Words) -> NDArray[Any]:
+    """By how much each report is moved: 0 for the truth, 1..k-1 for a lie."""
+    if k == 2:
+        return (u < np.uint64(lie_words)).view(np.uint8)
+    step = lie_words // (k - 1)
+    if step == 0:
+        return np.zeros_like(u)
+    part = u // np.uint64(step)
+    return (part + np.uint64(1)) * (part < np.uint64(k - 1))
+
+
+def shift_block(k: int, values: NDArray[Any], moved: NDArray[Any], out: NDArray[Any]) -> None:
+    """Move values around the circle 0..k-1."""
+    if k == 2:
+        np.bitwise_xor(values.astype(np.uint8, copy=False), moved, out=out)
+        return
+    total = values.astype(np.uint64) + moved
+    np.subtract(total, np.uint64(k) * (total >= np.uint64(k)), out=out, casting="unsafe")
+
+
+def shift_law(k: int, lie_words: int) -> Matrix:
+    """Chance of each report, by true value, where so many words make a lie."""
+    lie = min(1.0, lie_words / SCALE)
+    chances = np.full((k, k), lie / (k - 1))
+    np.fill_diagonal(chances, 1 - lie)
+    return chances

@@ -1,0 +1,149 @@
+"""How many people, or which ε, for a wanted margin of error."""
+
+import math
+from collections.abc import Callable
+
+from jrr._base import checks
+from jrr.estimation.estimates import quantile
+from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import AUTO
+from jrr.planning.plans import MechanismWord, Plan, plan
+from jrr.privacy.views import PlanView
+
+
+def required_n(
+    margin: float,
+    epsilon: float,
+    colluders: int = 0,
+    k: int = 2,
+    dealer_epsilon: float | None = None,
+    mechanism: MechanismWord | str = AUTO,
+    frequency: Frequency = None,
+    level: float = 0.95,
+    most: int = 10**12,
+    *,
+    view: PlanView = "cards",
+    delta: float | None = None,
+) -> int:
+    """The fewest contributors (an even number) whose margin of error is at most `margin`.
+
+    Args:
+        margin: half the width of a confidence interval of a frequency.
+        epsilon: what the adversary may learn at most.
+        colluders: how many contributors show the adversary their cards.
+        k: possible answers.
+        dealer_epsilon: the cap on a dealer that colludes with the collector; None: no cap.
+        mechanism: a family, or "auto".
+        frequency: what is known of the answer beforehand.
+        level: of the interval.
+        most: contributors beyond which the search gives up.
+        view: who the adversary is, as for `plan`.
+        delta: with view "everything", as for `plan`.
+
+    Returns:
+        The number of contributors.
+
+    Raises:
+        ArgumentError: if `most` contributors are not enough, or as `plan` does.
+
+    Example:
+        >>> import jrr
+        >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr")
+        8842
+    """
+    margin = check_margin(margin)
+    colluders = checks.integer("colluders", colluders, 0)
+    z = quantile(level)
+
+    def enough(pairs: int) -> bool:
+        chosen = plan(
+            2 * pairs, epsilon, colluders, k, dealer_epsilon, delta, view, mechanism, frequency
+        )
+        return z * chosen.stderr() <= margin
+
+    fewest = max(1, colluders // 2 + 1)
+    high = fewest
+    while not enough(high):
+        high *= 2
+        if 2 * high > most:
+            raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
+    return 2 * _first_true(enough, fewest - 1 if fewest == high else high // 2, high)
+
+
+def required_epsilon(
+    margin: float,
+    n: int,
+    colluders: int = 0,
+    k: int = 2,
+    dealer_above: float | None = None,
+    mechanism: MechanismWord | str = AUTO,
+    frequency: Frequency = None,
+    level: float = 0.95,
+    *,
+    dealer_epsilon: float | None = None,
+    view: PlanView = "cards",
+    delta: float | None = None,
+) -> float:
+    """The smallest ε, to four digits, at which n contributors reach a margin of error.
+
+    Args:
+        margin: half the width of a confidence interval of a frequency.
+        n: contributors per deck.
+        colluders: how many contributors show the adversary their cards.
+        k: possible answers.
+        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be.
+        mechanism: a family, or "auto".
+        frequency: what is known of the answer beforehand.
+        level: of the interval.
+        dealer_epsilon: the cap on the dealer as a number; None, as `dealer_above`: no cap.
+        view: who the adversary is, as for `plan`.
+        delta: with view "everything", as for `plan`.
+
+    Returns:
+        ε, between 1e-6 and 20.
+
+    Raises:
+        ArgumentError: if no such ε is enough, or as `plan` does.
+
+    Example:
+        >>> import jrr
+        >>> round(jrr.required_epsilon(0.02, 8_842, mechanism="rr"), 2)
+        1.0
+    """
+    margin = check_margin(margin)
+    if dealer_above is not None and dealer_epsilon is not None:
+        raise checks.refusal("dealer_above", dealer_above, "None where dealer_epsilon is given")
+    if dealer_above is not None:
+        dealer_above = checks.real("dealer_above", dealer_above, "a number >= 0", 0.0)
+    z = quantile(level)
+
+    def planned(epsilon: float) -> Plan:
+        cap = dealer_epsilon if dealer_above is None else epsilon + dealer_above
+        return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
+
+    def enough(epsilon: float) -> bool:
+        return z * planned(epsilon).stderr() <= margin
+
+    low, high = 1e-6, 20.0
+    if not enough(high):
+        raise checks.refusal("margin", margin, f"reachable by {n} people at epsilon <= {high}")
+    if enough(low):
+        return low
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def check_margin(margin: object) -> float:
+    """Half the width of an interval of a frequency."""
+    allowed = "in (0, 1), a share"
+    return checks.real("margin", margin, allowed, 0.0, 1.0, open_low=True, open_high=True)
+
+
+def _first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first integer in (low, high] that holds; high does."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
