@@ -4,27 +4,38 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 
 # Two processes of tests on two cores: threads of the linear algebra would only be in their way.
-test test-slow: export OPENBLAS_NUM_THREADS = 1
+test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
+
+# Material for MkDocs announces its successor at every build (docs/decisions/0014-documentation-site.md).
+test docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow lint bench serve reproduce docs lock clean help
+.PHONY: demo test test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
 
-demo: .venv/.ready ## run a whole survey on the embedded default
+demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
 
 test: .venv/.ready ## run every test but the slow ones (ARGS="-k name" picks some)
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
+test-fast: .venv/.ready ## run the tests for the inner loop, in under a minute (no servers, no heavy statistics)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not heavy" $(ARGS)
+
 test-slow: .venv/.ready ## run the slow tests
 	$(BIN)/python -m pytest -n 2 -m slow $(ARGS)
 
-lint: .venv/.ready ## check style, types and layering
+coverage: .venv/.ready ## run what `make test` runs, show lines without a test, write pages to build/coverage
+	@mkdir -p build
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term --cov-report=html $(ARGS)
+
+lint: .venv/.ready ## check style, types and layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_structure.py
 
-bench: .venv/.ready ## run the benchmarks
+bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 serve: .venv/.ready ## run a dealer and a collector here, to try things out
@@ -33,13 +44,18 @@ serve: .venv/.ready ## run a dealer and a collector here, to try things out
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr reproduce $(ARGS)
 
-docs: .venv/.ready ## write docs/cli.md and the pictures anew
+docs: .venv/.ready ## write docs/cli.md and the pictures of the pages anew
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/site/draw_rooms.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png
 	$(BIN)/jrr plan -n 10000 -e 0.1 -M 5 --curve docs/everything.png > build/docs/plan.txt
-	$(BIN)/python -c "from jrr.attacks import draw_attacks; draw_attacks('docs/attacks')"
+	$(BIN)/python -c "from jrr.research.attacks import draw_attacks; draw_attacks('docs/attacks')"
 	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
+
+docs-site: .venv/.ready ## build the documentation site in build/site
+	$(BIN)/mkdocs build --strict $(ARGS)
+	@echo "open build/site/index.html"
 
 lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock
 	rm -f uv.lock

@@ -5,19 +5,72 @@ from pathlib import Path
 
 import click
 
+from jrr import errors
 from jrr.cli.app import cli
 
 TARGET = Path(__file__).with_name("cli.md")
 
+INTRO = """\
+# Command line
+
+Made by `make docs`: the overview by hand, the rest from the commands' own `--help`.
+
+Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environment first
+(`. .venv/bin/activate`).
+
+| command | does |
+|---|---|
+| `jrr plan` | chooses a mechanism, compares it with all the others, states what each adversary can learn; \
+`--margin`, `--plot`, `--curve`, `--compare` with shuffling and secure aggregation |
+| `jrr explain` | what to tell contributors, what each adversary can learn, a paragraph for an ethics board |
+| `jrr deal` | the dealer: secret cards into a file, one row per contributor |
+| `jrr perturb` | a column of labels (CSV, Parquet, Arrow) into a file of reports, with cards or without |
+| `jrr shuffle` | files of reports into one in random order, without anything that tells them apart |
+| `jrr estimate` | files of reports into shares with intervals; `--by` group, `--weight`, `--plot` |
+| `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
+| `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network |
+| `jrr serve` | runs a dealer, a collector or a party of a committee; `jrr serve both` (`make serve`) \
+both servers here, to try things out |
+| `jrr invite` | one-time invitations, and who may use them |
+| `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
+| `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |
+| `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
+| `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
+| `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
+SVG and one report |
+| `jrr demo` | a complete survey, side by side |
+| `jrr bench` | what a report costs on this machine, beside bare numpy |
+
+Every command has `--help` and `--json`. An error is one line that names the argument, its value and
+what is allowed. The command line caps the dealer at ε + 2 unless told otherwise.
+
+## Exit codes
+
+A command ends with 0 when it is done. Otherwise the code says what kind of failure it was; in
+Python the same failures are [exceptions](reference/errors.md).
+
+| code | exception | meaning |
+|---|---|---|
+"""
+
 
 def page() -> str:
     """The whole page."""
-    parts = ["# Command line\n\nMade by `make docs` from the commands' own `--help`.\n"]
+    parts = [INTRO + "".join(_exit_codes()) + "\n`jrr audit` ends with 1 if it refutes a claim.\n"]
     top = click.Context(cli, info_name="jrr", terminal_width=100, **cli.context_settings)
     for context in _contexts(top):
         text = context.command.get_help(context)
         parts.append(f"## {context.command_path}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
+
+
+def _exit_codes() -> Iterator[str]:
+    """A row for every exception with an exit code of its own."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    known = {kind.exit_code: kind for kind in kinds if issubclass(kind, errors.JrrError)}
+    for code, kind in sorted(known.items()):
+        meaning = (kind.__doc__ or "").splitlines()[0]
+        yield f"| {code} | `{kind.__name__}` | {meaning} |\n"
 
 
 def _contexts(parent: click.Context) -> Iterator[click.Context]:

@@ -1,4 +1,4 @@
-"""What somebody who means harm, or bad luck, might try."""
+"""Hostile or unusual use: forks, signals, absurd numbers, damaged files, missing extras."""
 
 import io
 import json

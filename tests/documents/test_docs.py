@@ -3,11 +3,13 @@
 import importlib.util
 import re
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from jrr.cli.app import cli
+from jrr.errors import JrrError
 
 ROOT = Path(__file__).parents[2]
 VERDICTS = ("holds with correction", "does not hold", "not yet", "holds")
@@ -65,17 +67,35 @@ def test_cli_page_is_what_the_commands_say() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.page()
 
 
-def test_readme_lists_every_command() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `jrr (\w+)` ", readme, flags=re.MULTILINE))
+def test_cli_page_begins_with_every_command_and_exit_code() -> None:
+    overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
+    listed = set(re.findall(r"^\| `jrr (\w+)` ", overview, flags=re.MULTILINE))
     assert listed == set(cli.commands)
+    codes = dict(re.findall(r"^\| (\d+) \| `(\w+)` ", overview, flags=re.MULTILINE))
+    kinds: list[type[JrrError]] = [JrrError, *JrrError.__subclasses__()]
+    assert codes == {str(kind.exit_code): kind.__name__ for kind in kinds}
 
 
-@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"], ids=str)
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*.md"))], ids=str
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*.md"))], ids=str
+)
+def test_lists_look_the_same_on_the_site_as_on_a_code_host(page: Path) -> None:
+    """The site's Markdown needs an empty line before a list, and four blanks inside it."""
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    item = re.compile(r"([-*]|\d+\.) ")
+    for before, line in pairwise(text.splitlines()):
+        paragraph = bool(before) and before[0] not in " #|" and not item.match(before)
+        assert not (item.match(line) and paragraph), line
+        assert not re.match(r" {2,3}(\||[-*] )", line), line
 
 
 def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""A contributor's client among servers that lie, stall, vanish and lose their replies."""
+"""A contributor's client when servers lie, stall, stop or lose their replies."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""What is left lying about: searched byte by byte, and joined by every order there is."""
+"""What is left on servers and devices: nobody holds what is not theirs, no order links servers."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What commands say to people: in words, before it is too late, and with a way to go on."""
+"""Messages of commands: understandable, shown in time, and with what to do next."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""People of several decks, some of whom never answer: error bars must know."""
+"""People of several decks, some of whom never answer: error bars take that into account."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What words make of a value in the encodings: Python, the vectors and JavaScript agree."""
+"""Reports of the encodings from given words: Python, the stored vectors and JavaScript agree."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The same helper, used differently: the table of alternatives."""
+"""Cards, shuffling and secure aggregation side by side: the table of alternatives."""
 
 import math
 from functools import cache

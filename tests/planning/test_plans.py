@@ -4,7 +4,9 @@ The optimum is compared with a search over everything that privacy allows. The s
 formulas of variance and privacy directly from the theory, not from the library.
 """
 
+import dataclasses
 import itertools
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
+from jrr.estimation.estimates import quantile
 from jrr.planning.plans import FREQUENCIES, stderr
+from jrr.privacy.views import PlanView
 
 N, EPSILON, COLLUDERS = 10_000, 0.1, 5
 Z95 = 1.959963984540054
@@ -740,3 +744,49 @@ def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
     ]
     for tighter, looser in itertools.pairwise(errors):
         assert looser <= tighter * (1 + 1e-6)
+
+
+# Guarantees travel with the mechanism they were found for ----------------------------------------
+
+
+def test_a_certificate_cannot_be_carried_to_another_mechanism() -> None:
+    plan = jrr.plan(300, 0.5, view="everything", delta=1e-6)
+    assert plan.everything(1e-6) <= 0.5
+    other = jrr.DRR(300, truth=0.9, own=0.05)
+    assert other.epsilon("everything", delta=1e-6) > 2.9
+    with pytest.raises(jrr.JrrError, match="mechanism must be the one that the certificate"):
+        dataclasses.replace(plan, mechanism=other)
+    with pytest.raises(jrr.JrrError, match="certificate"):
+        dataclasses.replace(plan, request=dataclasses.replace(plan.request, colluders=9))
+    with pytest.raises(jrr.JrrError, match="certificate"):
+        dataclasses.replace(plan, request=dataclasses.replace(plan.request, epsilon=0.4))
+
+
+def test_a_plan_refuses_a_mechanism_that_breaks_its_request() -> None:
+    plan = jrr.plan(300, 0.5, 3, dealer_epsilon=2.5)
+    for mechanism in (jrr.RR(p=0.9), jrr.DRR(300, truth=0.9, own=0.05), jrr.DRR(300, truth=0.1)):
+        with pytest.raises(jrr.JrrError, match=r"mechanism must keep epsilon=0\.5"):
+            dataclasses.replace(plan, mechanism=mechanism)
+    assert dataclasses.replace(plan, mechanism=jrr.RR(epsilon=0.5)).guarantees["cards"] <= 0.5
+
+
+@pytest.mark.parametrize("view", ["cards", "everything"])
+def test_a_plan_goes_to_json_and_back(view: PlanView) -> None:
+    delta = None if view == "cards" else 1e-6
+    plan = jrr.plan(200, 0.5, 2, dealer_epsilon=3.0, view=view, delta=delta, frequency=(0.1, 0.2))
+    document = json.loads(plan.to_json())
+    assert jrr.Plan.from_dict(document) == plan
+    forged = document | {"mechanism": jrr.DRR(200, truth=0.9, own=0.05).to_dict()}
+    with pytest.raises(jrr.JrrError, match="mechanism must"):
+        jrr.Plan.from_dict(forged)
+
+
+def test_required_n_and_epsilon_in_the_view_everything() -> None:
+    people = jrr.required_n(0.1, 1.0, view="everything", delta=1e-6, mechanism="drr")
+    plan = jrr.plan(people, 1.0, view="everything", delta=1e-6, mechanism="DRR")
+    assert quantile(0.95) * plan.stderr() <= 0.1
+    assert people > jrr.required_n(0.1, 1.0, mechanism="drr")
+    fixed = jrr.required_epsilon(0.1, 400, dealer_epsilon=3.0, mechanism="rr")
+    assert fixed == jrr.required_epsilon(0.1, 400, mechanism="rr")
+    with pytest.raises(jrr.JrrError, match="dealer_above must be None where dealer_epsilon"):
+        jrr.required_epsilon(0.1, 400, dealer_above=1.0, dealer_epsilon=3.0)

@@ -1,4 +1,4 @@
-"""Audits: they accuse planted bugs, and do not accuse what is right."""
+"""Audits find planted bugs, and do not refute correct mechanisms."""
 
 import contextlib
 import io

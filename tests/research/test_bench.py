@@ -1,4 +1,4 @@
-"""`jrr bench`: every mechanism measured, in turn with numpy; nothing about how fast."""
+"""`jrr bench`: every mechanism is measured, in turn with numpy; the test sets no limits on time."""
 
 import json
 

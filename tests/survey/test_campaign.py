@@ -1,4 +1,4 @@
-"""The campaign's document: one way to write it, and no more promised than what holds."""
+"""The campaign's document: one canonical form, and no promise that its mechanism does not keep."""
 
 import dataclasses
 import json

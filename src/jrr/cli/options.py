@@ -9,15 +9,34 @@ import click
 from rich.console import Console
 
 from jrr._base import checks
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, JrrError
 from jrr.mechanisms.request import Frequency
-from jrr.planning.choice import mechanism_words
+from jrr.planning.choice import check_word, mechanism_words
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.views import PlanView
 
 DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class MechanismType(click.ParamType):
+    """A family of mechanisms, in any case; asked for when it is used, since more may register."""
+
+    name = "name"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """The word in lower case, or a refusal that lists all of them."""
+        try:
+            return check_word(value)
+        except JrrError as error:
+            self.fail(str(error), param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """All words, in the help."""
+        return f"[{'|'.join(mechanism_words())}]"
 
 
 class FrequencyType(click.ParamType[Frequency]):
@@ -91,7 +110,7 @@ def survey_options(command: F) -> F:
             ),
             click.option(
                 "--mechanism",
-                type=click.Choice(mechanism_words(), case_sensitive=False),
+                type=MechanismType(),
                 default="auto",
                 show_default=True,
                 help="Which family; auto takes the most accurate.",

@@ -1,4 +1,4 @@
-"""Whoever changes a card is found out, at the parties or by the card's holder."""
+"""A changed card is noticed, by the parties or by its holder."""
 
 import asyncio
 import itertools

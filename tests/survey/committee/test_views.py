@@ -1,4 +1,4 @@
-"""What t parties see together has the same law whatever the cards are: exactly, not by sampling."""
+"""What t parties see together has the same law whatever the cards are: enumerated, not sampled."""
 
 import itertools
 from collections import Counter, defaultdict
