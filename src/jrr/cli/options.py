@@ -20,7 +20,7 @@ DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and n
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class MechanismType(click.ParamType):
+class MechanismType(click.ParamType[str]):
     """A family of mechanisms, in any case; asked for when it is used, since more may register."""
 
     name = "name"

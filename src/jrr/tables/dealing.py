@@ -11,9 +11,9 @@ from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism, Rng
+from jrr.tables.card_file import spent_mark
 from jrr.tables.columns import card_field, cards_to_arrow
 from jrr.tables.formats import BATCH, check_output, format_of, write
-from jrr.tables.hand import spent_mark
 from jrr.tables.header import Header
 from jrr.tables.progress import Progress, silent
 

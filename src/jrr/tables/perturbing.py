@@ -16,9 +16,9 @@ from jrr.mechanisms import OLH, OUE, RR, SUE
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.request import Request, least
 from jrr.tables import seal as sealing
+from jrr.tables.card_file import CardFile, claimed
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import Table, check_output, damage_of, format_of, write
-from jrr.tables.hand import Hand, claimed
 from jrr.tables.header import Header
 from jrr.tables.labels import ColumnContents, Labels
 from jrr.tables.names import CARDED, RESERVED
@@ -42,7 +42,7 @@ class _Work:
     keep: tuple[str, ...]
     labels: Labels
     header: Header
-    hand: Hand | None
+    cards: CardFile | None
     text: bool  # whether the output is CSV
     public_key: str | Path | None  # to seal with
 
@@ -67,10 +67,10 @@ class _Work:
             values, answering = self.labels.encode(batch.column(0))
             if not len(values):
                 continue
-            cards = None if self.hand is None else self.hand.take(len(values))
+            cards = None if self.cards is None else self.cards.take(len(values))
             held = 0 if cards is None else len(cards)
             # Values are in the domain by now: what is refused is a card that no deck has.
-            with nullcontext() if self.hand is None else damage_of(self.hand.path):
+            with nullcontext() if self.cards is None else damage_of(self.cards.path):
                 with_card = mechanism.respond(values[:held], cards, rng)
             without = mechanism.respond(values[held:], None, rng)
             reports = np.concatenate((with_card, without))
@@ -155,12 +155,12 @@ def perturb(
     if seal is not None and keep:
         raise ArgumentError("keep must be empty for sealed reports: it would tell them apart")
     answers, rows = _first_pass(table, column, labels)
-    hand = None
+    card_file = None
     if cards is None:
         header = Header("reports", alone(mechanism, answers.k, epsilon, rows))
     else:
-        hand = Hand(*open_reports(cards, "cards"))
-        header = hand.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
+        card_file = CardFile(*open_reports(cards, "cards"))
+        header = card_file.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
     text = format_of(path) == "csv"
     if seal is not None and text:
         raise checks.refusal("out", str(path), "a Parquet or Arrow file for sealed reports")
@@ -178,7 +178,7 @@ def perturb(
             declined=answers.declined,
             rows=None,
         ),
-        hand=hand,
+        cards=card_file,
         text=text,
         public_key=seal,
     )

@@ -1,4 +1,4 @@
-"""Hand: the cards of a file, checked, taken in order, and used once."""
+"""CardFile: the cards of a file, checked, taken in order, and used once."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from jrr.tables.formats import Table, damage_of
 from jrr.tables.header import Header
 
 
-class Hand:
+class CardFile:
     """The cards of a file, taken in order.
 
     Args:
