@@ -85,8 +85,8 @@ def estimate(
 
         everybody = {"everybody": result.estimate}
         groups = {group.name: group.estimate for group in result.groups}
-        asked = result.header.question or ""
-        draw_estimate(result.header.names, everybody | groups, plot, level, top, asked)
+        question = result.header.question or ""
+        draw_estimate(result.header.names, everybody | groups, plot, level, top, question)
     document = result.to_dict(level, step=postprocess, delta=DELTA)
     if as_json:
         print_json(document)
@@ -111,8 +111,8 @@ class _Report:
         screen, result, header = self.screen, self.result, self.result.header
         n, carded = result.estimate.n, result.n_carded
         about = f"{header.question}: " if header.question else ""
-        kept = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
-        screen.print(f"{about}{n:,} reports{kept}, {header.mechanism.brief()}\n")
+        by_card = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
+        screen.print(f"{about}{n:,} reports{by_card}, {header.mechanism.brief()}\n")
         screen.print(self._shares(result.estimate))
         for name, answer in document.get("answered", {}).items():
             low, high = answer["interval"]
@@ -137,9 +137,9 @@ class _Report:
             self.screen.print(self._shares(group.estimate))
         if groups.hidden:
             words = "1 group has" if groups.hidden == 1 else f"{groups.hidden} groups have"
-            shown = "is not shown" if groups.hidden == 1 else "are not shown"
+            verb = "is not shown" if groups.hidden == 1 else "are not shown"
             self.screen.print(
-                f"{words} fewer than {groups.min_cell} reports and {shown} (--min-cell). "
+                f"{words} fewer than {groups.min_cell} reports and {verb} (--min-cell). "
                 f"{HIDDEN_GROUP_REMARK}"
             )
 

@@ -205,7 +205,7 @@ def quantile(level: float) -> float:
 def _complement(stratum: Stratum) -> Stratum:
     """The same contributors, counted by not holding each value."""
     m = stratum.moments
-    flipped = Moments(1 - m.q, 1 - m.p, m.gain, -m.lean_other, -m.lean_holder, m.deck, m.signed)
+    flipped = replace(m, p=1 - m.q, q=1 - m.p, lean_holder=-m.lean_other, lean_other=-m.lean_holder)
     squares = None if stratum.squares is None else stratum.weight_squares - stratum.squares
     counts = stratum.weight - stratum.counts
     return replace(stratum, moments=flipped, counts=counts, squares=squares)

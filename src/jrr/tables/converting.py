@@ -41,10 +41,16 @@ def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Hea
 
     def batches() -> Iterator[Any]:
         for rows in rows_of(table, header, extra):
-            stored = reports_to_arrow(header.mechanism, rows.reports, format_of(path) == "csv")
+            report_columns = reports_to_arrow(
+                header.mechanism, rows.reports, format_of(path) == "csv"
+            )
             flags = pa.array(np.broadcast_to(rows.carded, len(rows.reports)))
-            kept = [rows.batch.column(name) for name in extra]
-            columns = [*stored, flags, *(texts(column) if text else column for column in kept)]
+            extra_columns = [rows.batch.column(name) for name in extra]
+            columns = [
+                *report_columns,
+                flags,
+                *(texts(column) if text else column for column in extra_columns),
+            ]
             yield pa.record_batch(
                 [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
                 schema=schema,

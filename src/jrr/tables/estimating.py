@@ -186,8 +186,8 @@ def estimate(
 
 
 def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> None:
-    named = {"by": by, "weight": weight}
-    columns = {argument: name for argument, name in named.items() if name is not None}
+    arguments = {"by": by, "weight": weight}
+    columns = {argument: name for argument, name in arguments.items() if name is not None}
     for table, header in files.tables:
         if columns and header.holds == "sealed reports":
             raise ArgumentError(

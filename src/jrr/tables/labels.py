@@ -92,11 +92,11 @@ class Labels:
             codes = pc.fill_null(codes, self.names.index(self.other))
         if self.declined is not None:
             codes = pc.if_else(missing, self.names.index(self.declined), codes)
-        kept = np.ones(len(array), np.bool_)
+        answering = np.ones(len(array), np.bool_)
         if self.skip_missing:
-            kept = ~missing.to_numpy(zero_copy_only=False)
+            answering = ~missing.to_numpy(zero_copy_only=False)
         values = pc.cast(codes, pa.uint32()).to_numpy(zero_copy_only=False)
-        return values[kept].astype(np.uint32, copy=False), kept
+        return values[answering].astype(np.uint32, copy=False), answering
 
     def check(self, contents: "ColumnContents", column: str) -> None:
         """Refuse a column with cells that mean nothing, naming how many.
@@ -111,11 +111,11 @@ class Labels:
                 "(--missing LABEL), or leave those rows out (--skip-missing)"
             )
         if contents.unlisted_rows and self.other is None:
-            shown = ", ".join(repr(text) for text in sorted(contents.unlisted)[:5])
+            examples = ", ".join(repr(text) for text in sorted(contents.unlisted)[:5])
             raise ArgumentError(
                 f"column {column} must hold only the labels {list(self.names)!r:.200}, got others "
-                f"in {contents.unlisted_rows} rows, such as {shown:.200} (--other LABEL puts them "
-                "together)"
+                f"in {contents.unlisted_rows} rows, such as {examples:.200} (--other LABEL puts "
+                "them together)"
             )
 
 

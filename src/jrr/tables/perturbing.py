@@ -68,20 +68,20 @@ class _Work:
             if not len(values):
                 continue
             cards = None if self.cards is None else self.cards.take(len(values))
-            held = 0 if cards is None else len(cards)
+            card_count = 0 if cards is None else len(cards)
             # Values are in the domain by now: what is refused is a card that no deck has.
             with nullcontext() if self.cards is None else damage_of(self.cards.path):
-                with_card = mechanism.respond(values[:held], cards, rng)
-            without = mechanism.respond(values[held:], None, rng)
+                with_card = mechanism.respond(values[:card_count], cards, rng)
+            without = mechanism.respond(values[card_count:], None, rng)
             reports = np.concatenate((with_card, without))
-            carded = np.arange(len(values)) < held
+            carded = np.arange(len(values)) < card_count
             if seal is not None:
                 columns = [seal(reports, carded)]
             else:
                 mask = pa.array(answering)
-                copied = (batch.column(1 + at).filter(mask) for at in range(len(self.keep)))
-                stored = reports_to_arrow(mechanism, reports, self.text)
-                columns = [*stored, pa.array(carded), *copied]
+                public = (batch.column(1 + at).filter(mask) for at in range(len(self.keep)))
+                report_columns = reports_to_arrow(mechanism, reports, self.text)
+                columns = [*report_columns, pa.array(carded), *public]
             yield pa.record_batch(columns, schema=schema)
 
 
@@ -213,8 +213,8 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
     request = Request(max(n, 2), epsilon, 0, k, None, None)
     if kind != "auto":
         return ALONE[kind](k, epsilon)
-    tried = ("rr",) if k == 2 else ("rr", "oue", "olh")
-    candidates = [ALONE[name](k, epsilon) for name in tried if name != "oue" or k <= 1 << 10]
+    names = ("rr",) if k == 2 else ("rr", "oue", "olh")
+    candidates = [ALONE[name](k, epsilon) for name in names if name != "oue" or k <= 1 << 10]
     return least(candidates, request)
 
 

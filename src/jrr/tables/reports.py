@@ -208,8 +208,8 @@ def tally(
     for table, header in files.tables:
         for batch in rows_of(table, header, key=key, starts=starts):
             with damage_of(table.path):
-                counted = header.mechanism.tally(batch.reports, batch.carded)
-            tallies.append(replace(counted, decks=header.decks))
+                batch_tally = header.mechanism.tally(batch.reports, batch.carded)
+            tallies.append(replace(batch_tally, decks=header.decks))
             rows += len(batch.reports)
             progress(rows, files.rows)
             if len(tallies) > _ADDED_AT_ONCE:

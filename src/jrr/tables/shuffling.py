@@ -158,9 +158,9 @@ class _Buckets:
         writers = [pa.ipc.new_stream(str(path), self.schema) for path in paths]
         try:
             for batch in batches:
-                chosen = self.words.words(batch.num_rows) & np.uint64(count - 1)
+                bucket_numbers = self.words.words(batch.num_rows) & np.uint64(count - 1)
                 for number, writer in enumerate(writers):
-                    rows = np.flatnonzero(chosen == number)
+                    rows = np.flatnonzero(bucket_numbers == number)
                     if rows.size:
                         writer.write_batch(batch.take(pa.array(rows)))
         finally:
