@@ -7,7 +7,7 @@ UV := $(BIN)/uv
 test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
 
 # Material for MkDocs announces its successor at every build (docs/decisions/0014-documentation-site.md).
-test docs-site: export NO_MKDOCS_2_WARNING = 1
+docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
 .PHONY: demo test test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help

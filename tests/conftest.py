@@ -11,11 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HEAVY = (
     "tests/cli/test_cli.py",
+    "tests/cli/test_compare.py",
     "tests/cli/test_files.py::test_a_picture_of_the_shares",
     "tests/cli/test_files.py::test_a_survey_in_processes_of_their_own",
     "tests/cli/test_files.py::test_labels_from_a_file_and_other_mechanisms",
     "tests/cli/test_files.py::test_two_runs_at_once_do_not_meet",
     "tests/documents/test_errata.py",
+    "tests/documents/test_examples.py",
     "tests/documents/test_security_page.py",
     "tests/documents/test_site.py",
     "tests/documents/test_tutorial.py",

@@ -3,6 +3,7 @@
 MkDocs calls the functions named `on_…` while it builds (`hooks` in mkdocs.yml).
 """
 
+import ast
 import html
 import posixpath
 import re
@@ -15,7 +16,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ("survey_researcher", "telemetry_engineer", "paper_researcher", "analyst_at_scale")
+EXAMPLES = (
+    "survey_researcher",
+    "telemetry_engineer",
+    "paper_researcher",
+    "analyst_at_scale",
+    "add_a_mechanism",
+)
 
 # Files outside docs/ that are pages of the site: where they are, and what the site calls them.
 PAGES = {
@@ -63,8 +70,16 @@ def formula(latex: str, *, display: bool = False) -> str:
 
 
 def example_page(code: str, source: str) -> str:
-    """A page from a Python file in cells: `# %% [markdown]` holds text, `# %%` holds code."""
+    """A page from a Python file in cells: `# %% [markdown]` holds text, `# %%` holds code.
+
+    A file without cells is shown as a whole, below its docstring.
+    """
     parts = [f"<!-- from {source} -->"]
+    if "# %%" not in code:
+        docstring = (ast.get_docstring(ast.parse(code)) or source).split("\n\n")
+        title = docstring[0].replace("\n", " ").rstrip(".")
+        body = code.split('"""', 2)[2].strip()
+        return "\n\n".join([*parts, f"# {title}", *docstring[1:], f"```python\n{body}\n```"]) + "\n"
     for cell in re.split(r"^# %%", code, flags=re.MULTILINE)[1:]:
         kind, _, body = cell.partition("\n")
         if kind.strip() == "[markdown]":

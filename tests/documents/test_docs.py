@@ -96,6 +96,10 @@ def test_lists_look_the_same_on_the_site_as_on_a_code_host(page: Path) -> None:
         paragraph = bool(before) and before[0] not in " #|" and not item.match(before)
         assert not (item.match(line) and paragraph), line
         assert not re.match(r" {2,3}(\||[-*] )", line), line
+    for block in re.split(r"\n\n+", text):
+        first, *others = block.splitlines() or [""]
+        if first.startswith("    ") and not item.match(first.strip()):
+            assert not any(item.match(line) for line in others), block
 
 
 def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,30 +65,30 @@ def plan(
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey, view=view, delta=delta)
-    if margin is not None and made.delta is not None:
+    chosen_plan = make_plan(**survey, view=view, delta=delta)
+    if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")
-    reach = {} if margin is None else _reach(made, check_margin(margin), survey["mechanism"])
-    found = compare(made.request, delta, quiet=as_json) if others else []
+    reach = {} if margin is None else _reach(chosen_plan, check_margin(margin), survey["mechanism"])
+    rows_of_others = compare(chosen_plan.request, delta, quiet=as_json) if others else []
     if plot:
         from jrr.reporting.plots import draw_plan
 
-        draw_plan(made, plot)
+        draw_plan(chosen_plan, plot)
     if curve:
         from jrr.reporting.plots import draw_losses
 
-        draw_losses(made, curve)
+        draw_losses(chosen_plan, curve)
     if losses:
-        _write_losses(made, losses)
+        _write_losses(chosen_plan, losses)
     if as_json:
-        document = as_document(made, delta) | ({"reach": reach} if reach else {})
+        document = as_document(chosen_plan, delta) | ({"reach": reach} if reach else {})
         if others:
-            document["alternatives"] = as_documents(found, made.request.n)
+            document["alternatives"] = as_documents(rows_of_others, chosen_plan.request.n)
         print_json(document)
         return
     screen = console()
-    _print_comparison(screen, made, delta)
-    _print_statement(screen, made, delta)
+    _print_comparison(screen, chosen_plan, delta)
+    _print_statement(screen, chosen_plan, delta)
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
         screen.print(
@@ -97,15 +97,15 @@ def plan(
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
     if others:
-        print_alternatives(screen, found, made.request.n, delta)
+        print_alternatives(screen, rows_of_others, chosen_plan.request.n, delta)
     for name, file in (("Picture", plot), ("Picture", curve), ("Law of the loss", losses)):
         if file:
             screen.print(f"{name}: {file}")
 
 
-def as_document(made: Plan, delta: float) -> dict[str, Any]:
+def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
     """The plan as plain values."""
-    request = made.request
+    request = chosen_plan.request
     return {
         "n": request.n,
         "epsilon": request.epsilon,
@@ -114,15 +114,15 @@ def as_document(made: Plan, delta: float) -> dict[str, Any]:
         "dealer_epsilon": request.dealer_epsilon,
         "dealer_capped": request.dealer_epsilon is not None,
         "frequency": request.frequency,
-        "mechanism": made.mechanism.to_dict(),
-        "guarantees": dict(made.guarantees),
+        "mechanism": chosen_plan.mechanism.to_dict(),
+        "guarantees": dict(chosen_plan.guarantees),
         "everything": {
-            "epsilon": made.everything(delta),
-            "at_least": made.everything_at_least(delta),
-            "sure_epsilon": made.surely(delta),
+            "epsilon": chosen_plan.everything(delta),
+            "at_least": chosen_plan.everything_at_least(delta),
+            "sure_epsilon": chosen_plan.surely(delta),
             "delta": delta,
         },
-        "stderr": made.stderr(),
+        "stderr": chosen_plan.stderr(),
         "compare": [
             {
                 "name": row.name,
@@ -130,30 +130,30 @@ def as_document(made: Plan, delta: float) -> dict[str, Any]:
                 "stderr": {f"{f:g}": error for f, error in row.stderr.items()},
                 "expected_stderr": row.expected_stderr,
                 "epsilon": dict(row.epsilon),
-                "everything": row.mechanism and _everything(made, row.mechanism, delta),
+                "everything": row.mechanism and _everything(chosen_plan, row.mechanism, delta),
                 "note": row.note,
             }
-            for row in made.compare()
+            for row in chosen_plan.compare()
         ],
     }
 
 
-def _write_losses(made: Plan, path: Path) -> None:
-    if made.losses is None:
+def _write_losses(chosen_plan: Plan, path: Path) -> None:
+    if chosen_plan.losses is None:
         raise checks.refusal("losses", str(path), "for RR, JRR or DRR: no law is known of others")
-    document = {"mechanism": made.mechanism.to_dict(), **made.losses.to_dict()}
+    document = {"mechanism": chosen_plan.mechanism.to_dict(), **chosen_plan.losses.to_dict()}
     write_whole(path, json.dumps(document) + "\n")
 
 
-def _everything(made: Plan, mechanism: Mechanism, delta: float) -> float:
-    if mechanism == made.mechanism:
-        return made.everything(delta)
-    return epsilon_of_everything(mechanism, made.request.colluders, delta)
+def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
+    if mechanism == chosen_plan.mechanism:
+        return chosen_plan.everything(delta)
+    return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
 
 
-def _reach(made: Plan, margin: float, mechanism: str) -> dict[str, Any]:
+def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
     """How many people at this ε, or which ε with this many people; None where none is enough."""
-    r, cap = made.request, made.request.dealer_epsilon
+    r, cap = chosen_plan.request, chosen_plan.request.dealer_epsilon
     above = None if cap is None else cap - r.epsilon
     people = _or_none(
         lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency)
@@ -171,9 +171,9 @@ def _or_none(search: Callable[[], float]) -> float | None:
         return None
 
 
-def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
-    request = made.request
-    compared = made.compare()
+def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
+    request = chosen_plan.request
+    compared = chosen_plan.compare()
     rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
     frequencies = list(rows[0][0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
@@ -186,18 +186,18 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     error.add_column("expected", justify="right")
     for view in SHOWN:
         privacy.add_column(view, justify="right")
-    first = next((row for row, mechanism in rows if mechanism == made.mechanism), None)
+    first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
     for row, mechanism in rows:
         chosen = row is first
         name = f"{row.name} (chosen)" if chosen else row.name
         style = "bold" if chosen else None
         errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
         error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
-        known = {**row.epsilon, "everything": _everything(made, mechanism, delta)}
+        known = {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
         privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
-        f"and {request.colluders} colluders (view: {made.view})\n"
+        f"and {request.colluders} colluders (view: {chosen_plan.view})\n"
     )
     screen.print(error)
     screen.print(privacy)
@@ -206,11 +206,12 @@ def _print_comparison(screen: Console, made: Plan, delta: float) -> None:
     for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
-    if made.losses is not None and made.losses.compositions != "all":
-        reached = show_at_least(made.everything_at_least(delta))
+    if chosen_plan.losses is not None and chosen_plan.losses.compositions != "all":
+        reached = show_at_least(chosen_plan.everything_at_least(delta))
+        most = show_epsilon(chosen_plan.everything(delta))
         screen.print(
-            f"Chosen, everything: at most {show_epsilon(made.everything(delta))} whatever the "
-            f"others answer; some answers do reach {reached}."
+            f"Chosen, everything: at most {most} whatever the others answer; some answers do "
+            f"reach {reached}."
         )
 
 
@@ -220,16 +221,16 @@ def _table(title: str) -> Table:
     return table
 
 
-def _print_statement(screen: Console, made: Plan, delta: float) -> None:
-    request = made.request
+def _print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
+    request = chosen_plan.request
     screen.print()
-    screen.print(f"Chosen: {made.mechanism.brief()}")
-    for adversary in adversaries(made, delta):
+    screen.print(f"Chosen: {chosen_plan.mechanism.brief()}")
+    for adversary in adversaries(chosen_plan, delta):
         screen.print(f"• {adversary.sentence}")
-    if made.mechanism.deals and request.dealer_epsilon is None:
+    if chosen_plan.mechanism.deals and request.dealer_epsilon is None:
         screen.print(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "
-            f"learns: ε {show_epsilon(made.guarantees['dealer'])}.",
+            f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
-    screen.print(f"Expected standard error: {100 * made.stderr():.3g} percentage points.")
+    screen.print(f"Expected standard error: {100 * chosen_plan.stderr():.3g} percentage points.")

@@ -237,13 +237,42 @@ class Mechanism(ABC):
 
     @abstractmethod
     def deal(self, rng: Rng = None) -> Cards | None:
-        """One secret card per contributor of a deck, in uniformly random order."""
+        """One secret card per contributor of a deck, in uniformly random order.
+
+        Args:
+            rng: where randomness comes from; None: the system's cryptographic randomness.
+
+        Returns:
+            An array with one card per contributor, or None where no cards are dealt.
+
+        Example:
+            >>> import jrr
+            >>> sorted(jrr.JRR(5, p=0.6, s=0.4).deal().tolist())
+            [-1, -1, 0, 1, 1]
+        """
 
     # -- contributor -----------------------------------------------------------------------
 
     @abstractmethod
     def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> Any:
-        """One report without arrays of people, for a contributor's own device."""
+        """One report without arrays of people, for a contributor's own device.
+
+        Args:
+            value: the true value, 0..k-1.
+            card: the card that was dealt; None: answer without one.
+            rng: where randomness comes from; None: the system's cryptographic randomness.
+
+        Returns:
+            The report: a whole number, bytes (unary encodings) or a seed and a number (OLH).
+
+        Raises:
+            ArgumentError: for a value or a card that does not exist.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=1.0).respond_one(1)
+            1
+        """
 
     @abstractmethod
     def respond(
@@ -251,7 +280,23 @@ class Mechanism(ABC):
     ) -> Reports:
         """Perturbed reports of true values.
 
-        Without cards by the mechanism's own marginal: then say tally(reports, carded=False).
+        Args:
+            values: the true values, whole numbers 0..k-1, one per contributor.
+            cards: one card per contributor, as `deal` makes them; None: everybody answers without
+                a card, by the mechanism's own marginal. Then say tally(reports, carded=False).
+            rng: where randomness comes from; None: the system's cryptographic randomness.
+
+        Returns:
+            The reports as an array, one entry or row per contributor.
+
+        Raises:
+            ArgumentError: for values or cards that do not exist, or of another length.
+
+        Example:
+            >>> import jrr
+            >>> m = jrr.DRR(4, truth=0.5)
+            >>> m.respond([0, 1, 1, 0], m.deal(jrr.SeededRandom(1)), jrr.SeededRandom(2)).shape
+            (4,)
         """
 
     def report_to_json(self, report: Any) -> Any:
@@ -303,12 +348,26 @@ class Mechanism(ABC):
         *,
         weights: ArrayLike | None = None,
     ) -> Tally | WeightedTally:
-        """Count reports; `carded` says whose were made with a card.
+        """Count reports.
 
-        None means everybody, for a mechanism that deals cards: say False, or an array of flags,
-        for those who answered without one, or their noise is understated. deck: a name for the
-        deck the cards came from, where there are several. weights: survey weights, one per
-        report.
+        Args:
+            reports: as `respond` makes them.
+            carded: whose reports were made with a card: True, False or one flag per report. None
+                means everybody, for a mechanism that deals cards; say False for those who
+                answered without one, or their noise is understated.
+            deck: a name for the deck that the cards came from, where there are several.
+            weights: survey weights, one per report.
+
+        Returns:
+            A Tally, or with weights a WeightedTally; both add up.
+
+        Raises:
+            ArgumentError: for reports that the mechanism cannot have made, or none at all.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).tally([0, 1, 1, 1]).cardless
+            (1, 3)
         """
         checked = self._check_reports(reports)
         if len(checked) == 0:
@@ -368,9 +427,22 @@ class Mechanism(ABC):
     ) -> Estimate:
         """Unbiased counts with error bars.
 
-        `decks` is how many decks the carded contributors were dealt from. By default as many as
-        the tally names, or the fewest that could hold them: say more where people of more decks
-        dropped out, or the error bars are too short.
+        Args:
+            reports: reports, or a tally of them.
+            decks: how many decks the contributors with a card were dealt from. By default as many
+                as the tally names, or the fewest that could hold them: say more where people of
+                more decks dropped out, or the error bars are too short.
+
+        Returns:
+            The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
+
+        Raises:
+            ArgumentError: for a tally of another mechanism, or more reports than cards.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).estimate([0] * 50 + [1] * 50).frequencies.tolist()
+            [0.5, 0.5]
         """
         tally: Tally | WeightedTally
         tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
@@ -430,8 +502,21 @@ class Mechanism(ABC):
     def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
         """Variance of the estimated count of each value, given the true counts of reporters.
 
-        Fewer reporters than cards are drop-outs, independent of their cards. With several
-        decks, contributors are taken to be assigned to decks at random.
+        Args:
+            counts: how many of those who reported hold each value. Fewer than there are cards
+                are drop-outs, independent of their cards.
+            decks: from how many decks they were dealt; they are taken to be assigned at random.
+
+        Returns:
+            One variance per value.
+
+        Raises:
+            ArgumentError: for more reporters than cards, or counts that are none.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).variance([90, 10]).round(6).tolist()
+            [75.0, 75.0]
         """
         true = checks.amounts("counts", counts, self.k)
         decks = checks.integer("decks", decks, 1)

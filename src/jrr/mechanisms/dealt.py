@@ -42,7 +42,20 @@ from jrr.privacy.views import View
 
 @dataclass(frozen=True, init=False)
 class DRR(Categorical):
-    """Dealt randomized response for decks of n contributors over k values."""
+    """Dealt randomized response for decks of n contributors over k values.
+
+    Args:
+        n: contributors per deck.
+        truth: the probability of reporting the true value.
+        own: the probability of reporting a value that the contributor draws; it caps what a
+            dealer can learn. What is left, 1 - truth - own, is the probability of the card.
+        k: possible values.
+        deck: cards of each value; even unless given, the first n mod k values get one more.
+
+    Example:
+        >>> DRR(10, truth=0.5, own=0.25, k=3).deck
+        (4, 3, 3)
+    """
 
     n: int  # contributors per deck
     truth: float  # probability of reporting the true value

@@ -32,12 +32,12 @@ def check_coupling(coupling: object, n: object, colluders: object) -> tuple[str,
 
 
 def check_wish(
-    wish: float | None, lean: float, made: Mechanism, dealer_epsilon: float | None
+    wish: float | None, lean: float, mechanism: Mechanism, dealer_epsilon: float | None
 ) -> None:
     """Refuse a lean that was asked for and cannot be had."""
     if wish is not None and lean < wish:
         raise checks.refusal("s", wish, f"at most {lean!r} at this epsilon")
-    if dealer_epsilon is not None and made.epsilon("dealer") > dealer_epsilon:
+    if dealer_epsilon is not None and mechanism.epsilon("dealer") > dealer_epsilon:
         raise checks.refusal("s", wish, f"small enough for dealer_epsilon={dealer_epsilon!r}")
 
 
@@ -70,12 +70,12 @@ def calibrated(
         return 0.0 if left is None else most - left
 
     def least_noise(lean_at: Callable[[float], float]) -> list[_M]:
-        found = _smallest(
+        amount = _smallest(
             lambda amount: make(amount, lean_at(amount)).epsilon("cards", colluders) - budget,
             *noise,
             1e-14,
         )
-        return [] if found is None else [make(found, lean_at(found))]
+        return [] if amount is None else [make(amount, lean_at(amount))]
 
     if lean is None:
         candidates = least_noise(lambda amount: 0.0) + least_noise(largest)

@@ -43,9 +43,22 @@ _BLOCK = 1 << 14  # reports whose support is counted at a time
 
 @dataclass(frozen=True, init=False)
 class OLH(Mechanism):
-    """Optimised local hashing over k values; g = round(e^ε) + 1 buckets unless given.
+    """Optimised local hashing over k values.
 
-    Give `epsilon` (with a coupling: in the view `cards`, with so many colluders) or `p`.
+    Args:
+        k: possible values.
+        epsilon: the privacy loss; with a coupling in the view `cards`, with so many colluders.
+        g: buckets of the hash; round(e^ε) + 1 unless given.
+        coupling: "none" or "joint": whether cards are dealt.
+        n: contributors per deck, where there are cards.
+        colluders: how many show their cards to the adversary that epsilon is kept against.
+        s: how far a card leans; chosen for accuracy unless given.
+        p: the probability of a truthful hash, together with g instead of epsilon.
+        dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
+
+    Example:
+        >>> OLH(1_000, epsilon=1.0).g
+        4
     """
 
     k: int  # size of the domain
@@ -350,7 +363,7 @@ def _calibrate(
     def p_at(noise: float) -> float:
         return 1 / g + (best - 1 / g) * (1 - noise)
 
-    made = calibrated(
+    inner = calibrated(
         lambda noise, lean: JRR(size, p_at(noise), k=g, s=lean),
         lambda noise: min(p_at(noise), 1 - p_at(noise)),
         (0.0, 1 - 2.0**-20),
@@ -360,5 +373,5 @@ def _calibrate(
         colluders,
         s,
     )
-    check_wish(s, made.s, made, dealer_epsilon)
-    return made
+    check_wish(s, inner.s, inner, dealer_epsilon)
+    return inner

@@ -50,7 +50,19 @@ _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
 
 @dataclass(frozen=True, init=False)
 class JRR(Categorical):
-    """Joint randomized response for decks of n contributors; give either `rho` or `s`."""
+    """Joint randomized response for decks of n contributors.
+
+    Args:
+        n: contributors per deck, at least 2; an odd deck has one blank card.
+        p: the probability of a truthful report.
+        rho: the paper's ρ, at most 0: how strongly cards pull two contributors apart.
+        k: possible values.
+        s: how far a card leans its holder, 0..min(p, 1-p), instead of rho.
+
+    Example:
+        >>> round(JRR(10_000, p=0.52, rho=-0.9).s, 4)
+        0.474
+    """
 
     n: int  # contributors per deck
     p: float  # probability of a truthful report

@@ -31,8 +31,8 @@ def names() -> tuple[str, ...]:
 
 def mechanism_class(name: str) -> type[Mechanism]:
     """The class of a mechanism."""
-    found: type[Mechanism] = getattr(import_module(_MODULES[name]), name)
-    return found
+    kind: type[Mechanism] = getattr(import_module(_MODULES[name]), name)
+    return kind
 
 
 def register(name: str, module: str) -> None:

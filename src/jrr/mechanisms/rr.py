@@ -53,7 +53,14 @@ def _lie_words(p: float, k: int) -> int:
 class RR(Categorical):
     """Plain randomized response over k values: the baseline, and the fall-back without a card.
 
-    Give either `epsilon` or `p`.
+    Args:
+        k: possible values.
+        epsilon: the privacy loss; p is then the largest that keeps it.
+        p: the probability of a truthful report, instead of epsilon.
+
+    Example:
+        >>> RR(epsilon=1.0).epsilon() <= 1.0
+        True
     """
 
     k: int  # size of the domain

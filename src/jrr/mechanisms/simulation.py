@@ -25,10 +25,26 @@ def simulate(
     *,
     cardless: ArrayLike | None = None,
 ) -> Floats:
-    """Estimated counts of `runs` independent surveys, one row each.
+    """Estimated counts of `runs` independent surveys, exact in distribution.
 
-    counts: how many of those with a card (for RR, of all) report each value; fewer than the
-    deck has cards are drop-outs. cardless: how many report each value without a card.
+    Args:
+        mechanism: what the surveys are run with.
+        counts: how many of those with a card (for RR, of all) hold each value; fewer than the
+            deck has cards are drop-outs.
+        runs: how many surveys.
+        rng: where randomness comes from; None: keyed by the system's cryptographic randomness.
+        cardless: how many hold each value and answer without a card.
+
+    Returns:
+        An array of estimated counts, one row per survey and one column per value.
+
+    Raises:
+        ArgumentError: for counts that are none, or more people than cards.
+
+    Example:
+        >>> import jrr
+        >>> jrr.simulate(jrr.RR(p=1.0), [3, 7], runs=2).tolist()
+        [[3.0, 7.0], [3.0, 7.0]]
     """
     if not isinstance(mechanism, Mechanism):
         raise checks.refusal("mechanism", mechanism, "a mechanism")

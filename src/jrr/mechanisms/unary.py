@@ -50,7 +50,19 @@ _PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorde
 class Unary(Mechanism):
     """What SUE and OUE share; they differ in how p follows from q.
 
-    Give `epsilon` (with a coupling: in the view `cards`, with so many colluders) or `q`.
+    Args:
+        k: possible values; a report has a bit for each.
+        epsilon: the privacy loss; with a coupling in the view `cards`, with so many colluders.
+        coupling: "none", "joint" or "dealt": whether cards are dealt, and how they lean bits.
+        n: contributors per deck, where there are cards.
+        colluders: how many show their cards to the adversary that epsilon is kept against.
+        s: how far a card leans a bit; chosen for accuracy unless given.
+        q: the probability that a bit 0 is reported as 1, instead of epsilon.
+        dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
+
+    Example:
+        >>> OUE(64, epsilon=1.0).p
+        0.5
     """
 
     k: int  # size of the domain
@@ -87,8 +99,8 @@ class Unary(Mechanism):
             budget = checks.positive("epsilon", epsilon)
             if dealer_epsilon is not None:
                 checks.positive("dealer_epsilon", dealer_epsilon)
-            made = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
-            q, s = made.q, made.s
+            encoding = self._calibrate(k, budget, coupling, n, colluders, s, dealer_epsilon)
+            q, s = encoding.q, encoding.s
         q = checks.real("q", q, "in (0, 1/2)", 0.0, 0.5, open_low=True, open_high=True)
         most = self._most_lean(q)
         lean = checks.real("s", s or 0.0, f"in 0..{most!r}", 0.0, most * (1 + 1e-12))
@@ -115,7 +127,7 @@ class Unary(Mechanism):
     ) -> "Unary":
         if s is not None:
             checks.real("s", s, "in 0..1/2", 0.0, 0.5)
-        made: Unary = calibrated(
+        encoding: Unary = calibrated(
             lambda q, lean: cls(k, q=q, s=lean, coupling=coupling, n=n),
             cls._most_lean,
             (2.0**-50, 0.5 - 2.0**-50),
@@ -125,8 +137,8 @@ class Unary(Mechanism):
             colluders,
             0.0 if coupling == "none" else s,
         )
-        check_wish(s, made.s, made, dealer_epsilon)
-        return made
+        check_wish(s, encoding.s, encoding, dealer_epsilon)
+        return encoding
 
     @classmethod
     def tuned(

@@ -107,7 +107,7 @@ class _Question:
     delta: float
     scan: bool
     progress: Progress | None
-    found: dict[Mechanism, float]  # ε behind a shuffler, which two rows of a mechanism share
+    epsilons: dict[Mechanism, float]  # ε behind a shuffler, which two rows of a mechanism share
 
     def unshuffled(
         self, name: str, mechanism: Mechanism, by_frequency: list[Mechanism] | None = None
@@ -131,15 +131,15 @@ class _Question:
 
     def shuffled_by_closed_form(self) -> Alternative:
         n, request = self.request.n, self.request
-        made = shuffled_rr(n, request.epsilon, self.delta, bound="closed form")
-        reached = amplified_epsilon(made.epsilon(), n, self.delta)
-        return self._shuffled_row("shuffled RR, by a closed form", made, reached, "all")
+        rr = shuffled_rr(n, request.epsilon, self.delta, bound="closed form")
+        reached = amplified_epsilon(rr.epsilon(), n, self.delta)
+        return self._shuffled_row("shuffled RR, by a closed form", rr, reached, "all")
 
     def shuffled_exactly(self) -> Alternative:
         request = self.request
-        made = self._shuffled_rr(request.epsilon)
+        rr = self._shuffled_rr(request.epsilon)
         name = "shuffled RR, by the law of the count"
-        return self._shuffled_row(name, made, request.epsilon, self._compositions(made))
+        return self._shuffled_row(name, rr, request.epsilon, self._compositions(rr))
 
     def shuffled(self, name: str, mechanism: Mechanism) -> Alternative:
         """Cards and a shuffler: the estimate is the same, the collector sees less."""
@@ -185,16 +185,16 @@ class _Question:
     def _variance(self, mechanisms: list[Mechanism]) -> dict[float, float]:
         """At each frequency, of its mechanism."""
         n = self.request.n
-        found = {}
+        variances = {}
         for frequency, mechanism in zip(FREQUENCIES, mechanisms, strict=True):
             ones = round(frequency * n)
-            found[frequency] = float(mechanism.variance((n - ones, ones))[1])
-        return found
+            variances[frequency] = float(mechanism.variance((n - ones, ones))[1])
+        return variances
 
     def _shuffled_epsilon(self, mechanism: Mechanism) -> float:
-        if mechanism not in self.found:
-            self.found[mechanism] = self._new_shuffled_epsilon(mechanism)
-        return self.found[mechanism]
+        if mechanism not in self.epsilons:
+            self.epsilons[mechanism] = self._new_shuffled_epsilon(mechanism)
+        return self.epsilons[mechanism]
 
     def _new_shuffled_epsilon(self, mechanism: Mechanism) -> float:
         n = self.request.n
@@ -206,8 +206,8 @@ class _Question:
         n = self.request.n
         if self.scan or n <= MOST_COMPARED:
             return shuffled_rr(n, epsilon, self.delta, progress=self.progress)
-        made = (shuffled_rr(n, epsilon, self.delta, ones=ones) for ones in self._listed())
-        return min(made, key=lambda rr: rr.epsilon())
+        rr = (shuffled_rr(n, epsilon, self.delta, ones=ones) for ones in self._listed())
+        return min(rr, key=lambda rr: rr.epsilon())
 
     def _scans(self, mechanism: Mechanism) -> bool:
         return self.scan or (not mechanism.deals and self.request.n <= MOST_COMPARED)

@@ -42,16 +42,16 @@ def shuffled_rr(
     while True:
 
         def keeps(local: float) -> bool:
-            made = RR(2, local)
-            return all(view_of_rr(made.law, n, held).delta(epsilon) <= nearly for held in few)
+            rr = RR(2, local)
+            return all(view_of_rr(rr.law, n, held).delta(epsilon) <= nearly for held in few)
 
-        made = RR(2, _largest(epsilon, keeps))
-        if alone is not None or epsilon >= made.epsilon():
-            return made
-        views = views_of_rr(made.law, n, progress)
+        rr = RR(2, _largest(epsilon, keeps))
+        if alone is not None or epsilon >= rr.epsilon():
+            return rr
+        views = views_of_rr(rr.law, n, progress)
         reached, worst = max((view.delta(epsilon), view.ones) for view in views)
         if reached <= delta:
-            return made
+            return rr
         few.add(worst)
 
 

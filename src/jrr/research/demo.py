@@ -58,11 +58,13 @@ def run(
     plans = {family: planned(family) for family in FAMILIES}
     chosen = planned(mechanism).mechanism
     outcomes = {}
-    for family, made in plans.items():
+    for family, family_plan in plans.items():
         progress(f"dealing {family} cards")
-        cards = made.mechanism.deal(rng)
+        cards = family_plan.mechanism.deal(rng)
         progress(f"asking {n:,} people by {family}")
-        reports = made.mechanism.respond(values, cards, rng)
-        outcomes[family] = DemoRun(made, made.mechanism.estimate(reports))
-    picked = next(family for family, made in plans.items() if made.mechanism == chosen)
+        reports = family_plan.mechanism.respond(values, cards, rng)
+        outcomes[family] = DemoRun(family_plan, family_plan.mechanism.estimate(reports))
+    picked = next(
+        family for family, family_plan in plans.items() if family_plan.mechanism == chosen
+    )
     return DemoSurvey(n, float(values.mean()), picked, outcomes)

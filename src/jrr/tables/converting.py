@@ -33,24 +33,21 @@ def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Hea
     """
     path = check_output(out, force, reports)
     table, header = open_reports(reports, "reports")
-    text = format_of(path) == "csv" or table.format == "csv"
+    to_csv = format_of(path) == "csv"
+    text = to_csv or table.format == "csv"
     extra = [name for name in table.columns if name not in RESERVED]
     fields = [pa.field(name, pa.string() if text else table.types[name]) for name in extra]
-    own = report_fields(header.mechanism, format_of(path) == "csv")
+    own = report_fields(header.mechanism, to_csv)
     schema = pa.schema([*own, pa.field(CARDED, pa.bool_(), False), *fields])
 
     def batches() -> Iterator[Any]:
         for rows in rows_of(table, header, extra):
-            report_columns = reports_to_arrow(
-                header.mechanism, rows.reports, format_of(path) == "csv"
-            )
+            report_columns = reports_to_arrow(header.mechanism, rows.reports, to_csv)
             flags = pa.array(np.broadcast_to(rows.carded, len(rows.reports)))
             extra_columns = [rows.batch.column(name) for name in extra]
-            columns = [
-                *report_columns,
-                flags,
-                *(texts(column) if text else column for column in extra_columns),
-            ]
+            if text:
+                extra_columns = [texts(column) for column in extra_columns]
+            columns = [*report_columns, flags, *extra_columns]
             yield pa.record_batch(
                 [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
                 schema=schema,

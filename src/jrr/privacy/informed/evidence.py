@@ -75,8 +75,8 @@ def parts(decks: list[Cards], most: int, least: int) -> Iterator[tuple[Cards, li
     """
     plus, minus = min(c.plus for c in decks), min(c.turned().plus for c in decks)
     if plus and minus and plus + minus >= decks[0].total / 2:
-        found = [cards.chance for cards in decks]
-        yield Cards(plus + minus, plus).part(most), sorted({min(found), max(found)})
+        chances = [cards.chance for cards in decks]
+        yield Cards(plus + minus, plus).part(most), sorted({min(chances), max(chances)})
         return
     for cards in decks:
         yield cards.part(least), [cards.chance]

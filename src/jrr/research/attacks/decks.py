@@ -21,5 +21,5 @@ def dealt_in_blocks(mechanism: Mechanism, block: int) -> Mechanism:
 
 def block_epsilon(mechanism: Mechanism, block: int, colluders: int) -> float:
     """ε in the view `cards` if all colluders sit in the target's own block."""
-    made = dealt_in_blocks(mechanism, block)
-    return made.epsilon("cards", min(colluders, block - 1))
+    smaller = dealt_in_blocks(mechanism, block)
+    return smaller.epsilon("cards", min(colluders, block - 1))

@@ -178,7 +178,7 @@ def _counts(setting: Setting) -> list[int]:
 
 def _variance(setting: Setting, kind: str, cap: float) -> float:
     known = setting.frequency if kind == "jrr" else None
-    made = plan(
+    chosen_plan = plan(
         setting.n, setting.epsilon, setting.colluders, 2, cap, mechanism=kind, frequency=known
     )
-    return float(made.mechanism.variance(_counts(setting))[1])
+    return float(chosen_plan.mechanism.variance(_counts(setting))[1])

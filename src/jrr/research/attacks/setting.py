@@ -33,5 +33,7 @@ class Setting:
 
     def _planned(self, kind: str, cap: float | None) -> Mechanism:
         known = self.frequency if kind == "jrr" else None  # the only one that must know it
-        made = plan(self.n, self.epsilon, self.colluders, 2, cap, mechanism=kind, frequency=known)
-        return made.mechanism
+        chosen_plan = plan(
+            self.n, self.epsilon, self.colluders, 2, cap, mechanism=kind, frequency=known
+        )
+        return chosen_plan.mechanism

@@ -24,11 +24,11 @@ class Chunk(NamedTuple):
 
 def chunks(subject: Subject, value: Any, trials: int, seed: int | None, part: str) -> list[Chunk]:
     """The trials of one value, cut the same way for any number of processes."""
-    found = []
+    work = []
     for number, start in enumerate(range(0, trials, subject.chunk)):
         size = min(subject.chunk, trials - start)
-        found.append(Chunk(value, size, _seed_of(seed, part, value, number)))
-    return found
+        work.append(Chunk(value, size, _seed_of(seed, part, value, number)))
+    return work
 
 
 def count_chunk(subject: Subject, chunk: Chunk) -> Counts:

@@ -14,13 +14,13 @@ def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
     """One row per audit: from the lower bound to the measured ratio, beside the claim."""
     figure = new_figure(8.0, 1.8 + 0.6 * len(audits))
     axes = figure.subplots()
-    for row, found in enumerate(audits):
-        colour = COLOURS["drr"] if found.violates else COLOURS["jrr"]
-        right = min(found.measured, 2 * max(found.claimed, found.lower_bound))  # may be infinite
-        axes.plot([found.lower_bound, right], [row, row], color=colour, linewidth=4)
-        axes.plot(found.claimed, row, "k|", markersize=16)
+    for row, result in enumerate(audits):
+        colour = COLOURS["drr"] if result.violates else COLOURS["jrr"]
+        right = min(result.measured, 2 * max(result.claimed, result.lower_bound))  # may be infinite
+        axes.plot([result.lower_bound, right], [row, row], color=colour, linewidth=4)
+        axes.plot(result.claimed, row, "k|", markersize=16)
         axes.annotate(
-            fill(f"{found.subject}: {found.verdict}", _WIDTH),
+            fill(f"{result.subject}: {result.verdict}", _WIDTH),
             (0, row),
             xytext=(2, 10),
             textcoords="offset points",

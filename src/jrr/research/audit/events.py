@@ -33,8 +33,8 @@ def best_event(
 ) -> Event:
     """The most promising event of any two values, in either direction."""
     pairs = permutations(subject.values, 2)
-    found = (_best_of_pair(subject, pair, ranking, judging) for pair in pairs)
-    return max(found, key=lambda event: event.promise)
+    candidates = (_best_of_pair(subject, pair, ranking, judging) for pair in pairs)
+    return max(candidates, key=lambda event: event.promise)
 
 
 def hits(event: Event, counts: Counts) -> int:

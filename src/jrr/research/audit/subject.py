@@ -46,7 +46,7 @@ class Function(Subject):
 
 def checked_values(values: Sequence[Any]) -> tuple[Any, ...]:
     """At least two different values."""
-    found = tuple(values)
-    if len(found) < 2 or len(set(found)) != len(found):
+    distinct = tuple(values)
+    if len(distinct) < 2 or len(set(distinct)) != len(distinct):
         raise checks.refusal("values", values, "at least two different values")
-    return found
+    return distinct

@@ -93,29 +93,31 @@ def audit(
     of `workers` (processes; by default one per processor where that saves time; a script then
     needs the usual `if __name__ == "__main__"`).
     """
-    found = subject if isinstance(subject, Subject) else Function(subject)
+    tested = subject if isinstance(subject, Subject) else Function(subject)
     claimed = checks.real("claimed", claimed, "a number >= 0", 0.0)
-    trials = checks.integer("trials", trials, _LEAST * len(found.values))
+    trials = checks.integer("trials", trials, _LEAST * len(tested.values))
     error = checks.real("error", error, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
     if seed is not None:
         checks.integer("seed", seed, 0)
     if workers is not None:
         checks.integer("workers", workers, 1)
-    each = round(trials * CHOOSING / 2) // len(found.values)
-    half = trials // 2 - each * len(found.values)
-    with Team(found, workers, _counter(progress, 2 * each * len(found.values) + 2 * half)) as team:
+    each = round(trials * CHOOSING / 2) // len(tested.values)
+    half = trials // 2 - each * len(tested.values)
+    with Team(
+        tested, workers, _counter(progress, 2 * each * len(tested.values) + 2 * half)
+    ) as team:
 
         def counted(part: str, values: Iterable[Any], number: int) -> dict[Any, Counts]:
             work: list[Chunk] = []
             for value in values:
-                work += chunks(found, value, number, seed, part)
+                work += chunks(tested, value, number, seed, part)
             return team.count(work)
 
-        ranking, judging = (counted(part, found.values, each) for part in ("rank", "judge"))
-        event = best_event(found, ranking, judging)
+        ranking, judging = (counted(part, tested.values, each) for part in ("rank", "judge"))
+        event = best_event(tested, ranking, judging)
         counts = counted("measure", (event.value, event.other), half)
     seen = Hits(hits(event, counts[event.value]), half, hits(event, counts[event.other]), half)
-    return _found(found, claimed, event, seen, trials, error)
+    return _found(tested, claimed, event, seen, trials, error)
 
 
 def _found(

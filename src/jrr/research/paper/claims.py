@@ -104,13 +104,13 @@ def _real_data(percentiles: Sequence[Row], data_sets: Sequence[Question]) -> Ite
         verdict(shown < 1),
         f"at ε = 0.001, which the figures omit, JRR loses on {worse} of {len(data_sets)}",
     )
-    found = {
+    errors_by_line = {
         row["mechanism"]: row["are"]
         for row in percentiles
         if (row["data"], row["epsilon"], row["percentile"]) == ("Kosarak", 0.1, 80)
     }
-    if found:
-        both = [found[PAPER_LINE], found[RR_LINE]]
+    if errors_by_line:
+        both = [errors_by_line[PAPER_LINE], errors_by_line[RR_LINE]]
         yield Claim(
             "Section 5.2",
             "Kosarak, ε = 0.1: 80th percentile of ARE is 0.7 (JRR), 1.45 (RR)",
@@ -181,8 +181,8 @@ def _size() -> Iterator[Claim]:
         f"{1 / _share(200_000, 0.1, 0.01):.1f} times, at 0.5 less than one",
     )
     case = Case(2_000_000, 2_000_000, 1.0)
-    made = dict(case.mechanisms())
-    gap = theory(made[RR_LINE], case) - theory(made[PAPER_LINE], case)
+    mechanisms = dict(case.mechanisms())
+    gap = theory(mechanisms[RR_LINE], case) - theory(mechanisms[PAPER_LINE], case)
     yield Claim(
         "Section 5.3.2",
         "ε = 1, n = 2·10⁶, n1/n = 1: the MSE is 7.2·10⁵ lower",

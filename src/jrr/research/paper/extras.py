@@ -27,13 +27,13 @@ def by_frequency(context: Context) -> Iterator[Row]:
                     ("JRR, frequency unknown", "jrr", None),
                     ("DRR", "drr", None),
                 ):
-                    made = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=known)
+                    best_plan = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=known)
                     yield {
                         "epsilon": epsilon,
                         "dealer_epsilon": "" if cap is None else cap,
                         "frequency": f,
                         "mechanism": name,
-                        "stderr": made.stderr(f),
+                        "stderr": best_plan.stderr(f),
                     }
         context.step(1)
 
@@ -44,12 +44,12 @@ def by_trust(context: Context) -> Iterator[Row]:
         for above in (*np.linspace(0, 6, 25), math.inf):
             cap = None if math.isinf(above) else epsilon + float(above)
             for kind in ("rr", "jrr", "drr"):
-                made = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=FREQUENCY)
+                best_plan = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=FREQUENCY)
                 yield {
                     "epsilon": epsilon,
                     "dealer_epsilon": "inf" if cap is None else cap,
                     "mechanism": kind.upper(),
-                    "stderr": made.stderr(FREQUENCY),
+                    "stderr": best_plan.stderr(FREQUENCY),
                 }
         context.step(1)
 
@@ -79,12 +79,12 @@ def by_domain(context: Context) -> Iterator[Row]:
     for epsilon in (0.1, 1.0):
         for k in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
             for kind in kinds:
-                made = plan(20_000, epsilon, COLLUDERS, k, mechanism=kind, frequency=1 / k)
+                best_plan = plan(20_000, epsilon, COLLUDERS, k, mechanism=kind, frequency=1 / k)
                 yield {
                     "epsilon": epsilon,
                     "k": k,
                     "mechanism": kind,
-                    "stderr": made.stderr(1 / k),
+                    "stderr": best_plan.stderr(1 / k),
                 }
             context.step(1)
 
