@@ -15,8 +15,9 @@ import jrr
 from benchmarks.child import ROOT
 from benchmarks.timing import alternate, ratio
 from jrr import tables
-from jrr.tables.columns import CARDED, report_fields
+from jrr.tables.columns import report_fields
 from jrr.tables.formats import BATCH, write
+from jrr.tables.names import CARDED
 
 ROWS = 100_000_000
 MOST_BYTES = 1_000_000_000
@@ -48,7 +49,14 @@ def _reports(path: Path) -> Path:
         return path
     path.parent.mkdir(exist_ok=True)
     m = jrr.DRR(n=ROWS, truth=0.4, own=0.05)
-    header = tables.Header("reports", m, ("benchmark",), 5, "answer", ("no", "yes"))
+    header = tables.Header(
+        "reports",
+        m,
+        decks=("benchmark",),
+        colluders=5,
+        question="answer",
+        labels=("no", "yes"),
+    )
     schema = pa.schema([*report_fields(m, text=False), pa.field(CARDED, pa.bool_(), False)])
     generator = np.random.default_rng(1)
 

@@ -57,7 +57,15 @@ class Corner(Categorical):
     def moments(self) -> Moments:
         """First and second moments: a card moves a holder of v by s, and anybody else by -s."""
         s = 1 - self.p
-        return Moments.same_for_all(self.p, 1 - self.p, 2 * self.p - 1, s, -s, self.n, self._signed)
+        return Moments.same_for_all(
+            p=self.p,
+            q=1 - self.p,
+            gain=2 * self.p - 1,
+            lean_holder=s,
+            lean_other=-s,
+            deck=self.n,
+            signed=self._signed,
+        )
 
     # 2. Cards.
 

@@ -63,7 +63,7 @@ print(f"{PEOPLE:,} reports in {size / 1e6:.2f} MB")
 # ## Shares by region
 #
 # The file knows its mechanism and its labels, so `estimate` needs neither. Groups of fewer than
-# 20 reports would be put together (`min_cell`).
+# 20 reports would not be shown, only counted (`min_cell`).
 
 # %%
 result = tables.estimate(folder / "reports.parquet", by="region")
@@ -82,7 +82,7 @@ for group in result.groups:
 # that into account.
 
 # %%
-for first, second, gap in result.differences():
+for first, second, gap in result.groups.differences():
     low, high = gap.interval(0.95)
     clear = "a difference" if low[yes] > 0 or high[yes] < 0 else "could be nothing"
     print(f"{first} - {second}: {100 * low[yes]:+.2f} to {100 * high[yes]:+.2f} points, {clear}")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from jrr._base.randomness import SecureRandom, SeededRandom
 from jrr.errors import JrrError
 from jrr.estimation import postprocess
-from jrr.estimation.estimates import Difference, Estimate, difference
+from jrr.estimation.differences import Difference, difference
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict, from_json

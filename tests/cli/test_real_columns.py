@@ -26,7 +26,7 @@ import jrr
 from jrr.cli.app import run
 from jrr.mechanisms import from_dict
 from jrr.mechanisms.base import Mechanism
-from jrr.tables.perturb import alone
+from jrr.tables.perturbing import alone
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, spread_test
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared"))

@@ -21,7 +21,7 @@ from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.estimation.tally import Tally
-from jrr.mechanisms import Mechanism, wire
+from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
@@ -163,10 +163,10 @@ def _watched(steps: Conversation, sent: list[dict[str, Any]]) -> Conversation:
 
 def tally_of(mechanism: Mechanism, sent: Sequence[Mapping[str, Any]]) -> Tally:
     """Count what was sent, without the servers."""
-    rows = b"".join(wire.bytes_from_json(mechanism, entry["report"]) for entry in sent)
-    packed = np.frombuffer(rows, np.uint8).reshape(len(sent), wire.width(mechanism))
+    rows = b"".join(mechanism.report_bytes(entry["report"]) for entry in sent)
+    packed = np.frombuffer(rows, np.uint8).reshape(len(sent), mechanism.report_format.width)
     carded = np.array([entry["carded"] for entry in sent], np.bool_)
-    return mechanism.tally(wire.unpack(mechanism, packed), carded)
+    return mechanism.tally(mechanism.report_format.unpack(packed), carded)
 
 
 def enrol_all(campaign: Campaign, secrets: Sequence[bytes]) -> None:

@@ -406,6 +406,9 @@ def test_the_estimate_of_a_single_report_and_of_none(pair: Pair) -> None:
         with pytest.raises(JrrError, match="409"):
             operator.estimate()
         answer_all(campaign, people[:1])
+        with pytest.raises(JrrError, match="fewer than 5 reports are not shown before the end"):
+            operator.estimate()
+        operator.close()
         assert operator.estimate()["estimate"]["n"] == 1
         assert json.dumps(operator.estimate(), allow_nan=False)
 

@@ -155,8 +155,10 @@ def tally_of(m: Mechanism, reports: int, n: int, v: int = 1, cardless: bool = Fa
     counts[v], counts[v - 1] = reports, n - reports
     nothing = (0,) * m.k
     if cardless or isinstance(m, jrr.RR):
-        return jrr.Tally(m.to_dict(), nothing, tuple(counts), 0, n)
-    return jrr.Tally(m.to_dict(), tuple(counts), nothing, n, 0)
+        return jrr.Tally(
+            m.to_dict(), carded=nothing, cardless=tuple(counts), n_carded=0, n_cardless=n
+        )
+    return jrr.Tally(m.to_dict(), carded=tuple(counts), cardless=nothing, n_carded=n, n_cardless=0)
 
 
 def coverage(
@@ -198,7 +200,13 @@ class TestUnbiased:
     def test_counts_of_carded_and_cardless_add(self, m: Mechanism) -> None:
         """9,000 at 10% and 1,000 latecomers at 30% are 12%; these are the expected reports."""
         carded = (900 * 0.75 + 8100 * 0.25, 300 * 0.75 + 700 * 0.25)
-        tally = jrr.Tally(m.to_dict(), (6300, 2700), (600, 400), 9000, 1000)
+        tally = jrr.Tally(
+            m.to_dict(),
+            carded=(6300, 2700),
+            cardless=(600, 400),
+            n_carded=9000,
+            n_cardless=1000,
+        )
         assert carded == (tally.carded[1], tally.cardless[1])
         estimate = m.estimate(tally)
         assert estimate.n == 10_000
@@ -272,7 +280,9 @@ class TestEstimate:
     def test_uneven_deck(self) -> None:
         """n̂_v = (I_v - dealt·n·deck_v/N - own·n/k)/truth."""
         m = jrr.DRR(n=10, truth=0.25, own=0.15, k=3, deck=[7, 3, 0])
-        tally = jrr.Tally(m.to_dict(), (4, 3, 1), (0, 0, 0), 8, 0)
+        tally = jrr.Tally(
+            m.to_dict(), carded=(4, 3, 1), cardless=(0, 0, 0), n_carded=8, n_cardless=0
+        )
         expected = [
             (reports - 0.6 * 8 * cards / 10 - 0.15 * 8 / 3) / 0.25
             for reports, cards in zip((4, 3, 1), (7, 3, 0), strict=True)

@@ -49,7 +49,14 @@ def test_decks_are_counted_by_name() -> None:
     assert wide.counts == pytest.approx(narrow.counts)
     assert (wide.stderr > narrow.stderr).all()
     with pytest.raises(jrr.JrrError, match="decks must be a list of names"):
-        jrr.Tally(mechanism.to_dict(), (1, 1), (0, 0), 2, 0, "ab")  # type: ignore[arg-type]
+        jrr.Tally(
+            mechanism.to_dict(),
+            carded=(1, 1),
+            cardless=(0, 0),
+            n_carded=2,
+            n_cardless=0,
+            decks="ab",  # type: ignore[arg-type]
+        )
 
 
 @pytest.mark.statistical

@@ -209,8 +209,14 @@ class TestAsValue:
         """Such as one that was altered on the way."""
         nothing = (0,) * len(counts)
         with pytest.raises(jrr.JrrError):
-            RR3.estimate(jrr.Tally(RR3.to_dict(), nothing, counts, 0, n))
+            RR3.estimate(
+                jrr.Tally(RR3.to_dict(), carded=nothing, cardless=counts, n_carded=0, n_cardless=n)
+            )
 
     def test_a_carded_tally_of_rr_gives_no_estimate(self) -> None:
         with pytest.raises(jrr.JrrError):
-            RR3.estimate(jrr.Tally(RR3.to_dict(), (1, 1, 1), (0, 0, 0), 3, 0))
+            RR3.estimate(
+                jrr.Tally(
+                    RR3.to_dict(), carded=(1, 1, 1), cardless=(0, 0, 0), n_carded=3, n_cardless=0
+                )
+            )

@@ -10,11 +10,11 @@ import pytest
 
 import jrr
 from jrr.cli.app import run
-from jrr.research.paper import artifact, figures
+from jrr.research.paper import artifact, figures, metrics
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
-from jrr.research.paper.figures import Context
-from jrr.research.paper.reproduce import FIGURES, Figure, pick, reproduce
+from jrr.research.paper.figure import Context, Figure
+from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
 from jrr.research.paper.two_phase import by_budget, by_people
 
@@ -23,7 +23,9 @@ needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no raw data in {SH
 
 
 def context(runs: int = 50, seed: int = 3) -> Context:
-    return Context(runs, np.random.default_rng(seed), DATA_SETS, lambda done: None)
+    return Context(
+        runs=runs, rng=np.random.default_rng(seed), data_sets=DATA_SETS, step=lambda done: None
+    )
 
 
 def test_all_figures_and_tables_of_the_paper_are_there() -> None:
@@ -117,10 +119,10 @@ def test_underperforming_range_by_brute_force() -> None:
         for ones in range(n + 1)
         if mechanism.variance((n - ones, ones))[1] > rr.variance((n - ones, ones))[1]
     ]
-    width = figures.underperforming_range(n, mechanism, rr)
+    width = metrics.underperforming_range(n, mechanism, rr)
     assert (len(worse) - 1) / n <= width < (len(worse) + 1) / n
     half = mechanism.variance((n / 2, n / 2))[1] / rr.variance((n / 2, n / 2))[1] - 1
-    assert figures.relative_increase(n, mechanism, rr) == pytest.approx(half)
+    assert metrics.relative_increase(n, mechanism, rr) == pytest.approx(half)
 
 
 def test_nobody_holding_a_value_has_no_relative_error() -> None:

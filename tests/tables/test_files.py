@@ -24,10 +24,11 @@ import jrr
 from jrr import tables
 from jrr.mechanisms.base import Mechanism
 from jrr.tables import formats, seal
-from jrr.tables.columns import CARDED, SEALED, cards_from_arrow, report_fields, reports_to_arrow
-from jrr.tables.estimate import MISSING, SMALL
+from jrr.tables.columns import cards_from_arrow, report_fields, reports_to_arrow
+from jrr.tables.estimating import MISSING
 from jrr.tables.formats import Table
 from jrr.tables.header import Header
+from jrr.tables.names import CARDED, SEALED
 from jrr.tables.reports import open_reports, rows_of
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, chi_square, skewed
 
@@ -423,7 +424,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         monkeypatch.setattr(
             pa.csv, "ReadOptions", lambda **more: options(**(more | {"block_size": 256}))
         )
-        for module in ("deal", "shuffle", "formats"):
+        for module in ("dealing", "shuffling", "formats"):
             monkeypatch.setattr(import_module(f"jrr.tables.{module}"), "BATCH", rows)
 
     return patch
@@ -775,7 +776,7 @@ def test_a_sealed_report_of_another_length_is_refused(
     """Whoever has the public key may seal anything."""
     out = sealed_file(tmp_path, keys[1])
     header = tables.read_header(out)
-    text = seal._suite().encrypt(bytes(length), seal._public(keys[1]), seal._info(header))
+    text = seal._suite().encrypt(bytes(length), seal._public(keys[1]), header.binding())
     texts = Table(out)._file.read_all().column(0).to_pylist()
     rewrite(out, tmp_path / "bad.arrow", pa.array([*texts, text], pa.binary()))
     with pytest.raises(jrr.JrrError):
@@ -817,7 +818,14 @@ def grouped(folder: Path, suffix: str, cards: bool = True) -> tuple[Path, dict[s
     values = rng.integers(0, 3, 300)
     reports, carded = in_memory(m, values, 3, (CARDS_SEED, SEED))
     weights = rng.gamma(2.0, size=300)
-    header = Header("reports", m, ("a", "b", "c") if cards else (), 2, "answer", ("x", "y", "z"))
+    header = Header(
+        "reports",
+        m,
+        decks=("a", "b", "c") if cards else (),
+        colluders=2,
+        question="answer",
+        labels=("x", "y", "z"),
+    )
     extra = {"region": regions.tolist(), "weight": weights}
     out = write_reports(folder / f"grouped{suffix}", header, reports, carded, extra)
     names = np.array([name or MISSING for name in regions])
@@ -848,28 +856,26 @@ def test_each_group_is_estimated_from_its_own_rows(
         return estimate
 
     found = tables.estimate(out, by="region", weight="weight" if weighted else None, min_cell=20)
-    small = np.isin(known["regions"], ["east", "west"])
     expected = {
         MISSING: directly(known["regions"] == MISSING),
         "north": directly(known["regions"] == "north"),
         "south": directly(known["regions"] == "south"),
     }
     assert [group.name for group in found.groups] == list(expected)  # 17 are too few to show
-    assert (found.hidden, found.hidden_reports) == (2, 17)
+    assert found.groups.hidden == 2
     for group in found.groups:
         same(group.estimate, expected[group.name])
     same(found.estimate, directly(np.ones(300, bool)))
 
-    pooled = tables.estimate(out, by="region", weight="weight" if weighted else None, min_cell=10)
-    assert [group.name for group in pooled.groups] == [*expected, SMALL]
-    same(pooled.groups[-1].estimate, directly(small))
-    assert (pooled.hidden, pooled.hidden_reports) == (2, 17)
-    counts = sum(group.estimate.counts for group in pooled.groups)
-    assert counts == pytest.approx(pooled.estimate.counts)
-    assert sum(group.estimate.n for group in pooled.groups) == pooled.estimate.n == 300
+    every = tables.estimate(out, by="region", weight="weight" if weighted else None, min_cell=1)
+    assert [group.name for group in every.groups] == [MISSING, "east", "north", "south", "west"]
+    assert every.groups.hidden == 0
+    counts = np.sum([group.estimate.counts for group in every.groups], axis=0)
+    assert counts == pytest.approx(every.estimate.counts)
+    assert sum(group.estimate.n for group in every.groups) == every.estimate.n == 300
 
     pairs = list(itertools.combinations(found.groups, 2))
-    differences = found.differences()
+    differences = found.groups.differences()
     assert [(a, b) for a, b, _ in differences] == [(a.name, b.name) for a, b in pairs]
     for (first, second), (_, _, difference) in zip(pairs, differences, strict=True):
         direct = jrr.difference(expected[first.name], expected[second.name], same_deck=cards)
@@ -907,12 +913,13 @@ def test_the_smallest_cell_is_kept_to_the_row(tmp_path: Path) -> None:
         (8, [MISSING, "east", "north", "south", "west"]),
         (9, [MISSING, "east", "north", "south"]),
         (23, [MISSING, "north", "south"]),
-        (24, ["north", "south", SMALL]),
+        (24, ["north", "south"]),
         (41, ["north", "south"]),
         (301, []),
     ):
         found = tables.estimate(out, by="region", min_cell=min_cell)
         assert [group.name for group in found.groups] == names
+        assert found.groups.hidden == 5 - len(names)
         assert found.estimate.n == 300
 
 
@@ -980,13 +987,13 @@ def test_differences_of_groups_hold_their_level(
     truth = 0.1 - 0.3
     understated = 2 * NormalDist().cdf((1 - OFF) * NormalDist().inv_cdf(0.975)) - 1
     covered = {0.95: 0, understated: 0}
-    header = Header("reports", m, ("a",))
+    header = Header("reports", m, decks=("a",))
     everybody = np.ones(300, bool)
     for at in range(surveys):
         reports = m.respond(values, m.deal(rng), rng)
         path = tmp_path / f"{at}.arrow"
         write_reports(path, header, reports, everybody, {"g": groups.tolist()})
-        [(_, _, difference)] = tables.estimate(path, by="g").differences()
+        [(_, _, difference)] = tables.estimate(path, by="g").groups.differences()
         path.unlink()
         for level in covered:
             low, high = difference.interval(level)
@@ -1049,7 +1056,8 @@ def test_a_group_that_weighs_nothing_does_not_hide_the_others(tmp_path: Path) ->
     data = {"g": groups, "w": weights}
     out = write_reports(tmp_path / "r.arrow", Header("reports", m), reports, reports > 1, data)
     found = tables.estimate(out, by="g", weight="w")
-    assert {"a", "b"} <= {group.name for group in found.groups}
+    assert [group.name for group in found.groups] == ["a", "b"]
+    assert found.groups.hidden == 1
     assert found.estimate.weight == pytest.approx(90)
 
 

@@ -173,6 +173,13 @@ def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
+def names(argument: str, value: object) -> tuple[str, ...]:
+    """A list of texts; one text alone is refused, though Python would take it apart."""
+    if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
+        raise refusal(argument, value, "a list of names")
+    return tuple(value)
+
+
 def from_hex(argument: str, document: object, width: int) -> bytes:
     """The bytes behind hexadecimal digits: lower-case, as there is one way to write them."""
     allowed = f"{2 * width} lower-case hexadecimal digits"

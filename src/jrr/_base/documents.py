@@ -1,6 +1,7 @@
-"""JSON texts, read strictly: one value, no key twice, not nested beyond reason."""
+"""JSON documents, read strictly: no key twice, no unknown field, no missing one."""
 
 import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from jrr.errors import ArgumentError
@@ -14,6 +15,37 @@ def read_json(argument: str, text: str, expected: str) -> Any:
         raise ArgumentError(f"{argument} must be {expected}, got too many brackets") from None
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{argument} must be {expected}, got {error}") from None
+
+
+def read_version(
+    document: object, *, kind: str, version: int, names: Collection[str]
+) -> dict[str, Any]:
+    """The fields of a document that says its kind and version in a field of that name.
+
+    Args:
+        document: a dictionary such as {"tally": 1, "n": 3}.
+        kind: what it should be, and the name of the field with the version: "tally".
+        version: the one that is understood.
+        names: the other fields, all of which must be there.
+
+    Returns:
+        The other fields.
+
+    Raises:
+        ArgumentError: for another kind, another version, or other fields.
+
+    Example:
+        >>> read_version({"tally": 1, "n": 3}, kind="tally", version=1, names={"n"})
+        {'n': 3}
+    """
+    if not isinstance(document, Mapping):
+        raise ArgumentError(f"{kind} must be an object, got {document!r:.80}")
+    if document.get(kind) != version or type(document.get(kind)) is not int:
+        raise ArgumentError(f"{kind} version must be {version}, got {document.get(kind)!r:.80}")
+    if set(document) != {*names, kind}:
+        shown, wanted = sorted(map(str, document)), sorted(names)
+        raise ArgumentError(f"{kind} fields must be {wanted} and {kind}, got {shown!r:.200}")
+    return {name: document[name] for name in document if name != kind}
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

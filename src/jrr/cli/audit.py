@@ -1,6 +1,5 @@
 """`jrr audit`: tries to refute a privacy claim, of a mechanism here or of any program."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +9,12 @@ from click.core import ParameterSource
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
     from jrr.research.audit import Subject
 
 VIOLATED = 1  # exit code
-VIEWS = ("report", "cards", "dealer", "rounds")
-_SMALL = {"n": 20, "colluders": 3}  # where a trial deals a whole deck
-_MOST_CARDS = 1_000  # in such a deck
+VIEWS = ("report", "cards", "dealer", "rounds")  # as in jrr.research.audit, loaded when used
 
 
 @click.command("audit")
@@ -68,7 +64,7 @@ def command(
     jrr audit -e 1 --mechanism drr --view cards -n 20 -M 3
     jrr audit --command "python my_mechanism.py" --values 0,1 --claimed 1
     """  # noqa: D301 - click reads the \b
-    from jrr.research.audit import Command, audit
+    from jrr.research.audit import Command, audit, choice
 
     subject: Subject
     if program is not None:
@@ -76,60 +72,26 @@ def command(
             raise ArgumentError("claimed must be given with --command, got none")
         subject = Command(program, values.split(","))
     else:
-        deals = with_cards or view != "report"
-        mechanism = _mechanism(context, survey, deals)
-        subject = _subject(mechanism, view, with_cards, survey["colluders"], rounds)
+        if choice.deals_decks(view, with_cards=with_cards):
+            for name, small in choice.SMALL_SURVEY.items():
+                if context.get_parameter_source(name) is ParameterSource.DEFAULT:
+                    survey[name] = small
+            choice.check_deck(survey["n"])
+        mechanism, colluders = make_plan(**survey).mechanism, survey["colluders"]
+        subject = choice.subject_of(
+            mechanism, view, colluders=colluders, rounds=rounds, with_cards=with_cards
+        )
         if claimed is None:
-            claimed = _claim(mechanism, view, survey["colluders"])
-            if math.isinf(claimed):
-                raise ArgumentError(
-                    f"view {view} must have a bound to refute, and {mechanism.brief()} has none: "
-                    "leave --no-dealer-cap out, or give --claimed"
-                )
+            claimed = choice.claim_of(mechanism, view, colluders)
     with bar("auditing", as_json) as progress:
-        found = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
+        finding = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
     if plot is not None:
         from jrr.research.audit.draw import draw_audits
 
-        draw_audits([found], plot)
+        draw_audits([finding], plot)
     if as_json:
-        print_json(found.to_dict())
+        print_json(finding.to_dict())
     else:
-        console().print(found.sentence)
-    if found.violates:
+        console().print(finding.sentence)
+    if finding.violates:
         context.exit(VIOLATED)
-
-
-def _mechanism(context: click.Context, survey: dict[str, Any], deals: bool) -> Mechanism:
-    """The plan's mechanism; where every trial deals a deck, a small deck unless asked."""
-    if deals:
-        for name, small in _SMALL.items():
-            if context.get_parameter_source(name) is ParameterSource.DEFAULT:
-                survey[name] = small
-        if survey["n"] > _MOST_CARDS:
-            raise ArgumentError(
-                f"n must be at most {_MOST_CARDS} where every trial deals a deck, got "
-                f"n={survey['n']}"
-            )
-    return make_plan(**survey).mechanism
-
-
-def _subject(
-    mechanism: Mechanism, view: str, with_cards: bool, colluders: int, rounds: int
-) -> "Subject":
-    from jrr.research.audit import CardedReportView, CardsView, DealerView, ReportView, RoundsView
-
-    if view == "cards":
-        return CardsView(mechanism, colluders)
-    if view == "dealer":
-        return DealerView(mechanism)
-    if view == "rounds":
-        return RoundsView(mechanism, rounds)
-    return CardedReportView(mechanism) if with_cards else ReportView(mechanism)
-
-
-def _claim(mechanism: Mechanism, view: str, colluders: int) -> float:
-    """The ε that the mechanism states; for rounds that of one report, once per round."""
-    if view in ("report", "rounds"):
-        return mechanism.epsilon("report")
-    return mechanism.epsilon(view, colluders if view == "cards" else 0)

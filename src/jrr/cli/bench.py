@@ -19,15 +19,15 @@ def command(reports: int, rounds: int, as_json: bool) -> None:
     as many ordinary coins and counts them. `make bench` measures more, against other libraries.
     """
     with bar("measuring", quiet=as_json) as progress:
-        found = costs(reports, rounds, progress)
+        measurements = costs(reports, rounds, progress)
     if as_json:
-        print_json({"costs": [cost._asdict() for cost in found]})
+        print_json({"costs": [cost._asdict() for cost in measurements]})
         return
     table = Table(title="Respond and count", title_justify="left", title_style="")
     table.add_column("")
     for heading in ("reports", "ns per report", "of numpy's"):
         table.add_column(heading, justify="right")
-    for cost in found:
+    for cost in measurements:
         ratio = f"{cost.ratio:.3g} times"
         table.add_row(cost.name, f"{cost.reports:,}", f"{cost.nanoseconds:.3g}", ratio)
     console().print(table)

@@ -20,6 +20,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import ArgumentError
+from jrr.estimation.groups import MIN_CELL
 from jrr.reporting.explain import OUTSIDE, show_epsilon
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def campaign() -> None:
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north,south.")
 @view_option
 @delta_option
-@click.option("--min-cell", type=int, default=20, show_default=True, help="Smallest group shown.")
+@click.option(
+    "--min-cell", type=int, default=MIN_CELL, show_default=True, help="Smallest group shown."
+)
 @click.option(
     "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
 )

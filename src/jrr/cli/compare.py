@@ -1,4 +1,4 @@
-"""`jrr plan --compare`: other ways to ask the same question, from `jrr.comparison`."""
+"""`jrr plan --compare`: other ways to ask the same question, in tables and words."""
 
 import math
 from typing import Any
@@ -18,34 +18,18 @@ def compare(request: Request, delta: float, quiet: bool) -> list[Alternative]:
         return alternatives(
             request.n,
             request.epsilon,
-            delta,
-            request.colluders,
-            request.dealer_epsilon,
-            request.k,
-            "all" if request.n <= MOST_COMPARED else "listed",
-            progress,
+            delta=delta,
+            colluders=request.colluders,
+            dealer_epsilon=request.dealer_epsilon,
+            k=request.k,
+            compositions="all" if request.n <= MOST_COMPARED else "listed",
+            progress=progress,
         )
 
 
 def as_documents(rows: list[Alternative], n: int) -> list[dict[str, Any]]:
     """The alternatives as plain values."""
-    return [
-        {
-            "name": row.name,
-            "mechanism": row.mechanism and row.mechanism.to_dict(),
-            "variance": {f"{f:g}": value for f, value in row.variance.items()},
-            "stderr": {f"{f:g}": math.sqrt(value) / n for f, value in row.variance.items()},
-            "epsilon": row.epsilon,
-            "delta": row.delta,
-            "guarantee": row.guarantee,
-            "trust": row.trust,
-            "if_they_collude": row.if_they_collude,
-            "shuffled_epsilon": row.shuffled_epsilon,
-            "shuffled_rr_variance": row.shuffled_rr_variance,
-            "compositions": row.compositions,
-        }
-        for row in rows
-    ]
+    return [row.to_dict(n) for row in rows]
 
 
 def print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: float) -> None:
@@ -102,7 +86,7 @@ def _points(variance: float, n: int) -> str:
 
 
 def _by_promise(rows: list[Alternative]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        found.setdefault((row.guarantee, row.trust), []).append(row.name)
-    return found
+        names.setdefault((row.guarantee, row.trust), []).append(row.name)
+    return names

@@ -1,5 +1,6 @@
 """`jrr estimate`: shares with error bars from files of reports."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +11,17 @@ from rich.table import Table
 from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
-from jrr.estimation import postprocess
 from jrr.estimation.estimates import Estimate
-from jrr.mechanisms.rr import RR
+from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
+from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
-from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
 from jrr.reporting.explain import OUTSIDE, show_epsilon
 
 if TYPE_CHECKING:
-    from jrr.tables import Header, Result
+    from jrr.tables import Result
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 PAIRS = 45  # differences shown on a screen: those of ten groups
-STEPS = {
-    "clip": postprocess.clip,
-    "normalise": postprocess.normalise,
-    "simplex": postprocess.project_simplex,
-    "norm-cut": postprocess.norm_cut,
-}
 
 
 @click.command()
@@ -36,7 +30,11 @@ STEPS = {
 @click.option("--weight", help="A column of survey weights.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
-    "--min-cell", type=int, default=20, show_default=True, help="Smallest group that is shown."
+    "--min-cell",
+    type=int,
+    default=MIN_CELL,
+    show_default=True,
+    help="Smallest group that is shown.",
 )
 @click.option("--decks", type=int, help="Decks dealt, where whole decks dropped out.")
 @click.option("--key", type=FILE, help="The private key, for sealed reports.")
@@ -87,181 +85,128 @@ def estimate(
 
         everybody = {"everybody": result.estimate}
         groups = {group.name: group.estimate for group in result.groups}
-        asked = result.header.question or ""
-        draw_estimate(result.header.names, everybody | groups, plot, level, top, asked)
-    document = as_document(result, level, postprocess)
-    m, shuffled = result.header.mechanism, result.header.shuffled
-    if shuffled and len(reports) == 1 and isinstance(m, RR):
-        # Of several files each hides its own reports only.
-        behind = _behind_shuffler(m, result.estimate.n)
-        document["behind_shuffler"] = {"epsilon": behind, "delta": DELTA}
+        question = result.header.question or ""
+        draw_estimate(result.header.names, everybody | groups, plot, level, top, question)
+    document = result.to_dict(level, step=postprocess, delta=DELTA)
     if as_json:
         print_json(document)
         return
     screen = console()
-    _print(screen, result, document, level, top)
+    _Report(screen=screen, result=result, level=level, top=top).print(document)
     if plot is not None:
         screen.print(f"Picture: {plot}")
 
 
-def as_document(result: "Result", level: float, step: str | None) -> dict[str, Any]:
-    """The result as plain values."""
-    header, names = result.header, result.header.names
-    m = header.mechanism
-    document: dict[str, Any] = {
-        "question": header.question,
-        "labels": list(names),
-        "mechanism": m.to_dict(),
-        "shuffled": header.shuffled,
-        "guarantees": {
-            view: m.epsilon(view, header.colluders if m.moments.deck else 0)
-            for view in ("report", "truths", "cards", "dealer")
-        },
-        "colluders": header.colluders,
-        "reports": result.estimate.n,
-        "carded": result.n_carded,
-        "estimate": result.estimate.to_dict(level),
-    }
-    if header.declined is not None:
-        document["answered"] = among_answered(result.estimate, header, level)
-    if step is not None:
-        document["postprocessed"] = {step: STEPS[step](result.estimate.frequencies).tolist()}
-    if result.groups or result.hidden:
-        document["groups"] = [
-            {"name": group.name} | group.estimate.to_dict(level) for group in result.groups
-        ]
-        document["groups_too_small"] = result.hidden
-        document["differences"] = [
-            {"first": first, "second": second} | found.to_dict(level)
-            for first, second, found in (result.differences() if len(result.groups) <= 50 else [])
-        ]
-    return document
+@dataclass(frozen=True, kw_only=True)
+class _Report:
+    """The result in tables and sentences."""
 
+    screen: Console
+    result: "Result"
+    level: float
+    top: int  # answers shown
 
-def _behind_shuffler(mechanism: RR, n: int) -> float:
-    """By the law of the counts, or for very many reports by the closed form, which is larger."""
-    if n <= MOST_SCANNED:
-        return shuffled_epsilon(mechanism, DELTA, n)
-    return amplified_epsilon(mechanism.epsilon(), n, DELTA)
-
-
-def among_answered(estimate: Estimate, header: "Header", level: float) -> dict[str, Any]:
-    """Shares among those who did not decline: a ratio of two estimates.
-
-    Its interval holds wherever those of both shares hold, so each gets half of the error.
-    """
-    assert header.declined is not None  # the caller asks only then
-    at = header.names.index(header.declined)
-    low, high = estimate.interval((1 + level) / 2)
-    declined = estimate.frequencies[at]
-    if not high[at] < 1:
-        return {}
-    most, least = 1 - low[at], 1 - high[at]  # who answered
-    return {
-        name: {
-            "share": float(estimate.frequencies[v] / (1 - declined)),
-            "interval": [
-                float(low[v] / (most if low[v] > 0 else least)),
-                float(high[v] / (least if high[v] > 0 else most)),
-            ],
-        }
-        for v, name in enumerate(header.names)
-        if v != at
-    }
-
-
-def _print(
-    screen: Console, result: "Result", document: dict[str, Any], level: float, top: int
-) -> None:
-    header = result.header
-    n, carded = result.estimate.n, result.n_carded
-    about = f"{header.question}: " if header.question else ""
-    kept = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
-    screen.print(f"{about}{n:,} reports{kept}, {header.mechanism.brief()}\n")
-    screen.print(_shares(result.estimate, header.names, level, top))
-    if "answered" in document:
-        for name, share in document["answered"].items():
-            low, high = share["interval"]
+    def print(self, document: dict[str, Any]) -> None:
+        """Everybody, groups, differences, and what each report loses."""
+        screen, result, header = self.screen, self.result, self.result.header
+        n, carded = result.estimate.n, result.n_carded
+        about = f"{header.question}: " if header.question else ""
+        by_card = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
+        screen.print(f"{about}{n:,} reports{by_card}, {header.mechanism.brief()}\n")
+        screen.print(self._shares(result.estimate))
+        for name, answer in document.get("answered", {}).items():
+            low, high = answer["interval"]
             screen.print(
-                f"Among those who answered, {name}: {100 * share['share']:.2f}% "
-                f"({100 * low:.2f}% to {100 * high:.2f}%, at least {100 * level:g}%)"
+                f"Among those who answered, {name}: {100 * answer['share']:.2f}% "
+                f"({100 * low:.2f}% to {100 * high:.2f}%, at least {100 * self.level:g}%)"
             )
-    estimates = (result.estimate, *(group.estimate for group in result.groups))
-    if any(((one.frequencies < 0) | (one.frequencies > 1)).any() for one in estimates):
-        screen.print(OUTSIDE)
-    for step, shares in document.get("postprocessed", {}).items():
-        for name, share in list(zip(header.names, shares, strict=True))[:top]:
-            screen.print(f"After {step}, {name}: {100 * share:.2f}%")
-    for group in result.groups:
-        screen.print(f"\n{group.name}: {group.estimate.n:,} reports")
-        screen.print(_shares(group.estimate, header.names, level, top))
-    if result.hidden:
-        screen.print(
-            f"{result.hidden} {'group' if result.hidden == 1 else 'groups'} with "
-            f"{result.hidden_reports:,} reports in all, too small to be shown alone (--min-cell)."
-        )
-    _print_differences(screen, result, level)
-    epsilon = document["guarantees"]
-    if carded:
-        screen.print(
-            f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
-            f"report, {show_epsilon(epsilon['cards'])} to the collector and {header.colluders} "
-            f"colluders with their cards, {show_epsilon(epsilon['dealer'])} to dealer and "
-            "collector together."
-        )
-    else:
-        screen.print(
-            f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees the "
-            "report."
-        )
-    if "behind_shuffler" in document:
-        behind = document["behind_shuffler"]
-        screen.print(
-            f"To whoever sees nothing but all of these reports, shuffled by somebody honest: ε "
-            f"{show_epsilon(behind['epsilon'])} at δ = {behind['delta']:g}."
-        )
+        estimates = (result.estimate, *(group.estimate for group in result.groups))
+        if any(((one.frequencies < 0) | (one.frequencies > 1)).any() for one in estimates):
+            screen.print(OUTSIDE)
+        for step, shares in document.get("postprocessed", {}).items():
+            for name, share in list(zip(header.names, shares, strict=True))[: self.top]:
+                screen.print(f"After {step}, {name}: {100 * share:.2f}%")
+        self._print_groups()
+        self._print_differences()
+        self._print_losses(document)
 
+    def _print_groups(self) -> None:
+        groups = self.result.groups
+        for group in groups:
+            self.screen.print(f"\n{group.name}: {group.estimate.n:,} reports")
+            self.screen.print(self._shares(group.estimate))
+        if groups.hidden:
+            words = "1 group has" if groups.hidden == 1 else f"{groups.hidden} groups have"
+            verb = "is not shown" if groups.hidden == 1 else "are not shown"
+            self.screen.print(
+                f"{words} fewer than {groups.min_cell} reports and {verb} (--min-cell). "
+                f"{HIDDEN_GROUP_REMARK}"
+            )
 
-def _shares(estimate: Estimate, names: tuple[str, ...], level: float, top: int) -> Table:
-    table = Table()
-    for heading in ("answer", "share", "standard error", f"{100 * level:g}% interval", "count"):
-        table.add_column(heading, justify="left" if heading == "answer" else "right")
-    low, high = estimate.interval(level)
-    shares, errors = estimate.frequencies, estimate.stderr
-    order = range(len(names))
-    if len(names) > top:
-        order = sorted(order, key=lambda v: -shares[v])[:top]  # type: ignore[assignment]
-    for v in order:
-        table.add_row(
-            names[v],
-            f"{100 * shares[v]:.2f}%",
-            f"±{100 * errors[v]:.2f}",
-            f"{100 * low[v]:.2f}% to {100 * high[v]:.2f}%",
-            f"{estimate.counts[v]:,.0f}",
-        )
-    if len(names) > top:
-        table.caption = f"the {top} largest of {len(names)} answers"
-    return table
+    def _print_differences(self) -> None:
+        names, groups = self.result.header.names, self.result.groups
+        if len(groups) < 2:
+            return
+        pairs = len(groups) * (len(groups) - 1) // 2
+        answers = [len(names) - 1] if len(names) == 2 else range(len(names))
+        if pairs * len(answers) > PAIRS:
+            self.screen.print("Differences between groups: too many for a screen, see --json.")
+            return
+        title = "Differences between groups, in percentage points"
+        table = Table(title=title, title_justify="left")
+        for heading in ("groups", "answer", "difference", f"{100 * self.level:g}% interval"):
+            justify = "left" if heading in ("groups", "answer") else "right"
+            table.add_column(heading, justify=justify)  # type: ignore[arg-type]  # both are
+        for first, second, difference in groups.differences():
+            low, high = difference.interval(self.level)
+            for v in answers:
+                table.add_row(
+                    f"{first} - {second}",
+                    names[v],
+                    f"{100 * difference.frequencies[v]:+.2f}",
+                    f"{100 * low[v]:+.2f} to {100 * high[v]:+.2f}",
+                )
+        self.screen.print(table)
 
+    def _print_losses(self, document: dict[str, Any]) -> None:
+        epsilon = document["guarantees"]
+        if self.result.n_carded:
+            self.screen.print(
+                f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
+                f"report, {show_epsilon(epsilon['cards'])} to the collector and "
+                f"{document['colluders']} colluders with their cards, "
+                f"{show_epsilon(epsilon['dealer'])} to dealer and collector together."
+            )
+        else:
+            self.screen.print(
+                f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees the "
+                "report."
+            )
+        if "behind_shuffler" in document:
+            behind = document["behind_shuffler"]
+            self.screen.print(
+                "To whoever sees nothing but all of these reports, shuffled by somebody honest: ε "
+                f"{show_epsilon(behind['epsilon'])} at δ = {behind['delta']:g}."
+            )
 
-def _print_differences(screen: Console, result: "Result", level: float) -> None:
-    if len(result.groups) < 2:
-        return
-    names, pairs = result.header.names, len(result.groups) * (len(result.groups) - 1) // 2
-    answers = [len(names) - 1] if len(names) == 2 else range(len(names))
-    if pairs * len(answers) > PAIRS:
-        screen.print("Differences between groups: too many for a screen, see --json.")
-        return
-    table = Table(title="Differences between groups, in percentage points", title_justify="left")
-    for heading in ("groups", "answer", "difference", f"{100 * level:g}% interval"):
-        table.add_column(heading, justify="left" if heading in ("groups", "answer") else "right")
-    for first, second, found in result.differences():
-        low, high = found.interval(level)
-        for v in answers:
+    def _shares(self, estimate: Estimate) -> Table:
+        names, top = self.result.header.names, self.top
+        table = Table()
+        interval = f"{100 * self.level:g}% interval"
+        for heading in ("answer", "share", "standard error", interval, "count"):
+            table.add_column(heading, justify="left" if heading == "answer" else "right")
+        low, high = estimate.interval(self.level)
+        shares, errors = estimate.frequencies, estimate.stderr
+        order = list(range(len(names)))
+        if len(names) > top:
+            order = sorted(order, key=lambda v: -shares[v])[:top]
+            table.caption = f"the {top} largest of {len(names)} answers"
+        for v in order:
             table.add_row(
-                f"{first} - {second}",
                 names[v],
-                f"{100 * found.frequencies[v]:+.2f}",
-                f"{100 * low[v]:+.2f} to {100 * high[v]:+.2f}",
+                f"{100 * shares[v]:.2f}%",
+                f"±{100 * errors[v]:.2f}",
+                f"{100 * low[v]:.2f}% to {100 * high[v]:.2f}%",
+                f"{estimate.counts[v]:,.0f}",
             )
-    screen.print(table)
+        return table

@@ -32,24 +32,24 @@ def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey
     \b
     jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey, view=view, delta=delta)
-    rows = adversaries(made, delta)
+    plan = make_plan(**survey, view=view, delta=delta)
+    rows = adversaries(plan, delta)
     if as_json:
         print_json(
             {
-                "mechanism": made.mechanism.to_dict(),
-                "dealer_capped": made.request.dealer_epsilon is not None,
-                "contributor": contributor_text(made, delta),
+                "mechanism": plan.mechanism.to_dict(),
+                "dealer_capped": plan.request.dealer_epsilon is not None,
+                "contributor": contributor_text(plan, delta),
                 "adversaries": [vars(row) for row in rows],
-                "consent": consent(made, question, delta),
+                "consent": consent(plan, question, delta),
             }
         )
         return
     screen = console()
     screen.print("What a contributor should be told", style="bold")
-    screen.print(contributor_text(made, delta))
+    screen.print(contributor_text(plan, delta))
     screen.print("\nWhat each adversary can learn", style="bold")
     for row in rows:
         screen.print(f"• {row.view}: {row.sentence}")
     screen.print("\nFor an ethics board", style="bold")
-    screen.print(consent(made, question, delta))
+    screen.print(consent(plan, question, delta))

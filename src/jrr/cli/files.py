@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from jrr._base import checks
 from jrr._base.randomness import SeededRandom
 from jrr.cli.options import (
     console,
@@ -55,20 +54,20 @@ def deal(
     \b
     jrr deal -n 10000 -e 1 -o cards.parquet
     """  # noqa: D301 - click reads the \b
-    made = make_plan(**survey, view=view, delta=delta)
-    if not made.mechanism.deals:
+    plan = make_plan(**survey, view=view, delta=delta)
+    if not plan.mechanism.deals:
         raise ArgumentError(
-            f"mechanism must deal cards, but the best plan here is {made.mechanism.brief()}: "
+            f"mechanism must deal cards, but the best plan here is {plan.mechanism.brief()}: "
             "perturb without cards"
         )
     from jrr import tables
 
     with bar("dealing", as_json) as progress:
         header = tables.deal(
-            made.mechanism,
+            plan.mechanism,
             out,
             decks=decks,
-            colluders=made.request.colluders,
+            colluders=plan.request.colluders,
             rng=_seeded(seed),
             force=force,
             progress=progress,
@@ -77,16 +76,16 @@ def deal(
         "cards": str(out),
         "mechanism": header.mechanism.to_dict(),
         "decks": list(header.decks),
-        "guarantees": dict(made.guarantees),
-        "dealer_capped": made.request.dealer_epsilon is not None,
+        "guarantees": dict(plan.guarantees),
+        "dealer_capped": plan.request.dealer_epsilon is not None,
     }
     if as_json:
         print_json(document)
         return
     console().print(
-        f"{decks * made.request.n:,} cards in {out}: {made.mechanism.brief()}\n"
-        f"ε {show_epsilon(made.guarantees['cards'])} against the collector and "
-        f"{made.request.colluders} colluders, {show_epsilon(made.guarantees['dealer'])} against "
+        f"{decks * plan.request.n:,} cards in {out}: {plan.mechanism.brief()}\n"
+        f"ε {show_epsilon(plan.guarantees['cards'])} against the collector and "
+        f"{plan.request.colluders} colluders, {show_epsilon(plan.guarantees['dealer'])} against "
         "dealer and collector together. Keep the file from the collector."
     )
 
@@ -141,17 +140,22 @@ def perturb(
     jrr perturb data.csv --column smokes --epsilon 1 --cards cards.parquet --keep region
     """  # noqa: D301 - click reads the \b
     from jrr import tables
+    from jrr.tables.perturbing import default_output
 
-    listed = _listed(labels, labels_file)
+    if labels is not None and labels_file is not None:
+        raise ArgumentError("--labels and --labels-file must not be given together")
     answers = None
-    if listed is not None:
-        answers = tables.Labels(listed, other, missing, skip_missing)
+    if labels is not None or labels_file is not None:
+        names = tuple(label.strip() for label in (labels or "").split(","))
+        if labels_file is not None:
+            names = tables.Labels.read_names(labels_file)
+        answers = tables.Labels(names, other=other, declined=missing, skip_missing=skip_missing)
     elif other or missing or skip_missing:
         raise ArgumentError(
             "labels must be given together with --other, --missing and --skip-missing "
             "(--labels or --labels-file)"
         )
-    target = out or data.with_name(data.name.split(".")[0] + ".reports.parquet")
+    target = out or default_output(data)
     with bar("perturbing", as_json) as progress:
         header = tables.perturb(
             data,
@@ -161,11 +165,7 @@ def perturb(
             progress=progress,
             **options,
         )
-    m = header.mechanism
-    guarantees = {
-        view: m.epsilon(view, header.colluders if m.moments.deck else 0)
-        for view in ("report", "truths", "cards", "dealer")
-    }
+    m, guarantees = header.mechanism, header.guarantees
     if as_json:
         print_json(
             {
@@ -229,29 +229,11 @@ def keys(name: Path, force: bool, as_json: bool) -> None:
     """Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports."""
     from jrr.tables import seal
 
-    if not name.name or name.is_dir():
-        raise checks.refusal("name", str(name), "a file's name without its ending, no directory")
     private, public = seal.make_keys(name, force)
     if as_json:
         print_json({"private": str(private), "public": str(public)})
         return
     console().print(f"{public}: give it to contributors. {private}: keep it secret.")
-
-
-def _listed(labels: str | None, file: Path | None) -> tuple[str, ...] | None:
-    if labels is not None and file is not None:
-        raise ArgumentError("--labels and --labels-file must not be given together")
-    if labels is not None:
-        return tuple(label.strip() for label in labels.split(","))
-    if file is not None:
-        try:
-            lines = file.read_text("utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            raise ArgumentError(f"labels_file must be a text in UTF-8, got {file}") from None
-        except OSError as error:
-            raise checks.refusal("labels_file", str(file), f"readable ({error.strerror})") from None
-        return tuple(line.strip() for line in lines if line.strip())
-    return None
 
 
 def _seeded(seed: int | None) -> SeededRandom | None:

@@ -143,6 +143,7 @@ def dealer_cap(epsilon: float, dealer_epsilon: float | None, no_dealer_cap: bool
 
 
 def make_plan(
+    *,
     n: int,
     epsilon: float,
     colluders: int,
@@ -157,7 +158,17 @@ def make_plan(
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
     cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
-    return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
+    return plan(
+        n,
+        epsilon,
+        colluders,
+        k=k,
+        dealer_epsilon=cap,
+        delta=delta,
+        view=view,
+        mechanism=mechanism,
+        frequency=frequency,
+    )
 
 
 def print_json(document: Any) -> None:

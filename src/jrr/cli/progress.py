@@ -24,9 +24,9 @@ def steps(quiet: bool = False, title: str = "") -> Iterator[Callable[[str, int, 
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    shown = Console(stderr=True, highlight=False, markup=False)
+    screen = Console(stderr=True, highlight=False, markup=False)
     with Progress(
-        *columns, console=shown, transient=True, disable=quiet or not sys.stderr.isatty()
+        *columns, console=screen, transient=True, disable=quiet or not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task(title, total=None)
         yield lambda step, done, total: progress.update(

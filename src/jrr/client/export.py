@@ -43,7 +43,7 @@ def export_reports(
     if out.suffix == ".parquet":
         write_whole_bytes(out, data)
         return {"reports": str(out)}
-    from jrr.tables.convert import convert  # needs pyarrow
+    from jrr.tables.converting import convert  # needs pyarrow
 
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "reports.parquet"

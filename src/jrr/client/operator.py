@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from jrr._base import checks
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
+from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import DEALER, accepted, new_invitation
@@ -243,7 +244,7 @@ class Operator:
             return CampaignSummary(servers=servers)
         reports: int = servers[COLLECTOR]["by_round"][round_number]
         closed = servers[COLLECTOR]["state"] == CLOSED
-        if reports < (1 if closed else self.campaign.min_cell):
+        if reports < fewest_to_show(self.campaign.min_cell, final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
         return CampaignSummary(servers=servers, estimate=self.estimate(round_number, level, by))
 

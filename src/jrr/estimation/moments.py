@@ -1,4 +1,4 @@
-"""The first two moments of every mechanism, in one formula (docs/theory.md, Theorem 4).
+"""Moments: mean and variance of every mechanism's counts, in one formula (theory.md, Theorem 4).
 
 I_v is the number of reports that support value v: one with probability p_v from a holder of
 v, q_v from anybody else. Cards tie the reports together: contributor i leans by d_i, and two
@@ -21,21 +21,39 @@ from jrr.errors import ArgumentError
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Moments:
-    """Support probabilities and leans: one entry per value, or one entry for all of them."""
+    """Support probabilities and leans: one entry per value, or one entry for all of them.
 
-    p: Floats  # Pr[report supports v | holder of v]
-    q: Floats  # Pr[report supports v | anybody else]
-    gain: Floats  # p - q, given apart because a difference of near numbers loses digits
-    lean_holder: Floats  # d of a holder of v
-    lean_other: Floats  # d of anybody else
-    deck: int | None = None  # contributors per deck; None where no cards are dealt
-    signed: int | None = None  # cards of the deck that are not blank
+    Attributes:
+        p: Pr[report supports v | holder of v].
+        q: Pr[report supports v | anybody else].
+        gain: p - q, given apart because a difference of near numbers loses digits.
+        lean_holder: d of a holder of v.
+        lean_other: d of anybody else.
+        deck: contributors per deck; None where no cards are dealt.
+        signed: cards of the deck that are not blank.
+
+    Example:
+        >>> fair = Moments.same_for_all(p=0.75, q=0.25, gain=0.5)  # plain RR
+        >>> fair.estimate(np.array([60.0, 40.0]), 100).tolist()
+        [70.0, 30.0]
+        >>> fair.variance(np.array([70.0, 30.0]), 100, decks=1).tolist()
+        [75.0, 75.0]
+    """
+
+    p: Floats
+    q: Floats
+    gain: Floats
+    lean_holder: Floats
+    lean_other: Floats
+    deck: int | None = None
+    signed: int | None = None
 
     @classmethod
     def same_for_all(
         cls,
+        *,
         p: float,
         q: float,
         gain: float,
@@ -45,8 +63,15 @@ class Moments:
         signed: int | None = None,
     ) -> "Moments":
         """Moments of a mechanism that treats all values alike."""
-        p1, q1, gain1, holder, other = np.array([[p], [q], [gain], [lean_holder], [lean_other]])
-        return cls(p1, q1, gain1, holder, other, deck, signed)
+        numbers = {
+            "p": p,
+            "q": q,
+            "gain": gain,
+            "lean_holder": lean_holder,
+            "lean_other": lean_other,
+        }
+        arrays = {name: np.array([number], np.float64) for name, number in numbers.items()}
+        return cls(**arrays, deck=deck, signed=signed)
 
     def pair_weight(self, decks: int) -> float:
         """Minus the correlation of two random contributors' cards, with `decks` decks.
@@ -72,7 +97,7 @@ class Moments:
     def without_cards(self) -> "Moments":
         """The same marginals for contributors who hold no card."""
         nothing = np.zeros_like(self.p)
-        return Moments(self.p, self.q, self.gain, nothing, nothing)
+        return Moments(p=self.p, q=self.q, gain=self.gain, lean_holder=nothing, lean_other=nothing)
 
     def estimate(self, support: Floats, n: float) -> Floats:
         """The unbiased estimate of the true counts."""

@@ -1,9 +1,10 @@
-"""Named steps after an unbiased estimate; none is ever applied silently.
+"""Steps after an unbiased estimate, each with a name; none is ever applied silently.
 
 Each takes frequencies and gives frequencies. The result is easier to read and usually closer
 to the truth, but no longer unbiased: keep standard errors and intervals of the original.
 """
 
+from collections.abc import Callable, Mapping
 from statistics import NormalDist
 
 import numpy as np
@@ -15,7 +16,21 @@ Floats = NDArray[np.float64]
 
 
 def clip(frequencies: ArrayLike) -> Floats:
-    """Bring every frequency into 0..1, each on its own; the sum may move away from 1."""
+    """Bring every frequency into 0..1, each on its own; the sum may move away from 1.
+
+    Args:
+        frequencies: shares, one per value, as an Estimate has them.
+
+    Returns:
+        The clipped shares.
+
+    Raises:
+        ArgumentError: where frequencies is no vector of finite numbers.
+
+    Example:
+        >>> clip([-0.1, 0.4, 0.7]).tolist()
+        [0.0, 0.4, 0.7]
+    """
     clipped: Floats = np.clip(_vector(frequencies), 0.0, 1.0)
     return clipped
 
@@ -24,6 +39,19 @@ def project_simplex(frequencies: ArrayLike) -> Floats:
     """The nearest point (least squares) with non-negative entries that add up to 1.
 
     Known as norm-sub: subtract one number from all and cut at 0.
+
+    Args:
+        frequencies: shares, one per value, as an Estimate has them.
+
+    Returns:
+        Shares that add up to 1.
+
+    Raises:
+        ArgumentError: where frequencies is no vector of finite numbers.
+
+    Example:
+        >>> project_simplex([-0.1, 0.4, 0.7]).round(6).tolist()
+        [0.0, 0.35, 0.65]
     """
     vector = _vector(frequencies)
     vector = vector - vector.max()  # changes nothing, and keeps the digits of large numbers
@@ -35,7 +63,21 @@ def project_simplex(frequencies: ArrayLike) -> Floats:
 
 
 def normalise(frequencies: ArrayLike) -> Floats:
-    """Cut at 0 and divide by the sum, so that the rest adds up to 1 (norm-mul)."""
+    """Cut at 0 and divide by the sum, so that the rest adds up to 1 (norm-mul).
+
+    Args:
+        frequencies: shares, one per value, as an Estimate has them.
+
+    Returns:
+        Shares that add up to 1.
+
+    Raises:
+        ArgumentError: where frequencies is no vector of finite numbers, or none is above 0.
+
+    Example:
+        >>> normalise([-0.1, 0.3, 0.9]).tolist()
+        [0.0, 0.25, 0.75]
+    """
     positive = np.maximum(_vector(frequencies), 0.0)
     total = float(positive.sum())
     if total == 0:
@@ -48,6 +90,19 @@ def norm_cut(frequencies: ArrayLike) -> Floats:
     """Cut at 0, then drop the smallest ones while the sum of the others is still 1 or more.
 
     Keeps the large estimates as they are (their sum may stay below 1 where too little is left).
+
+    Args:
+        frequencies: shares, one per value, as an Estimate has them.
+
+    Returns:
+        The shares that are kept, and 0 for the others.
+
+    Raises:
+        ArgumentError: where frequencies is no vector of finite numbers.
+
+    Example:
+        >>> norm_cut([0.1, 0.4, 0.7]).tolist()
+        [0.0, 0.4, 0.7]
     """
     vector = np.maximum(_vector(frequencies), 0.0)
     rising = np.argsort(vector, kind="stable")
@@ -61,6 +116,22 @@ def base_cut(frequencies: ArrayLike, stderr: ArrayLike, level: float = 0.05) -> 
 
     An estimate stays if it exceeds the quantile 1 - level/k of its own noise: where all true
     frequencies are 0, at most a share `level` of surveys keeps any (Bonferroni).
+
+    Args:
+        frequencies: shares, one per value, as an Estimate has them.
+        stderr: their standard errors, one number for all or one per value.
+        level: how often any value is kept where all true shares are 0, in (0, 1).
+
+    Returns:
+        The shares that are kept, and 0 for the others.
+
+    Raises:
+        ArgumentError: where frequencies or stderr are no finite numbers, or level is not in
+            (0, 1).
+
+    Example:
+        >>> base_cut([0.01, 0.3, 0.7], stderr=0.05).tolist()
+        [0.0, 0.3, 0.7]
     """
     vector = _vector(frequencies)
     allowed = f"finite and non-negative, one number or {len(vector)}"
@@ -73,6 +144,14 @@ def base_cut(frequencies: ArrayLike, stderr: ArrayLike, level: float = 0.05) -> 
     z = NormalDist().inv_cdf(1 - checks.level(level) / len(vector))
     kept: Floats = np.where(vector > z * errors, vector, 0.0)
     return kept
+
+
+STEPS: Mapping[str, Callable[[ArrayLike], Floats]] = {  # by the names that commands take
+    "clip": clip,
+    "normalise": normalise,
+    "simplex": project_simplex,
+    "norm-cut": norm_cut,
+}
 
 
 def _vector(frequencies: ArrayLike) -> Floats:

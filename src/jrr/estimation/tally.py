@@ -1,11 +1,12 @@
-"""Counts of reports: mergeable, serialisable, carded and card-less kept apart."""
+"""Tally: how many reports support each value, with and without a card; it adds and travels."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jrr._base import checks
+from jrr._base.documents import read_json, read_version
 from jrr.errors import ArgumentError
 
 VERSION = 1
@@ -17,25 +18,47 @@ class Tally:
 
     Tallies add. Parts of one deck bear one name (by default none); tallies of decks that were
     dealt separately must bear different ones, because noise cancels only within a deck.
+
+    Attributes:
+        mechanism: `to_dict()` of the mechanism that made the reports.
+        carded: how many reports made with a card support each value.
+        cardless: how many reports made without one support each value.
+        n_carded: contributors with a card.
+        n_cardless: contributors without one.
+        decks: names of the decks that the cards came from; none where nobody had a card.
+
+    Raises:
+        ArgumentError: where counts are negative, larger than the number of contributors, or of
+            different lengths.
+
+    Example:
+        >>> import jrr
+        >>> m = jrr.RR(k=2, p=0.75)
+        >>> monday, tuesday = m.tally([0, 1, 1]), m.tally([1, 0, 0])
+        >>> (monday + tuesday).cardless
+        (3, 3)
+        >>> jrr.Tally.from_json(monday.to_json()) == monday
+        True
     """
 
-    mechanism: Mapping[str, Any]  # Mechanism.to_dict() of the mechanism that made the reports
-    carded: tuple[int, ...]  # support counts of reports made with a card
-    cardless: tuple[int, ...]  # support counts of reports made without one
-    n_carded: int  # contributors with a card
-    n_cardless: int  # contributors without one
-    decks: tuple[str, ...] = ("",)  # names of the decks that cards came from, if there are any
+    mechanism: Mapping[str, Any]
+    _: KW_ONLY
+    carded: tuple[int, ...]
+    cardless: tuple[int, ...]
+    n_carded: int
+    n_cardless: int
+    decks: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
             n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0, 1 << 62)
             object.__setattr__(self, f"n_{name}", n)
-            object.__setattr__(self, name, _counts(name, getattr(self, name), n))
-        names: object = self.decks
-        if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-            raise checks.refusal("decks", names, "a list of names")
+            object.__setattr__(self, name, _check_counts(name, getattr(self, name), n))
+        if not isinstance(self.mechanism, Mapping):
+            raise checks.refusal("mechanism", self.mechanism, "a mechanism's to_dict()")
+        decks = checks.names("decks", self.decks)
         # Whoever holds no card comes from no deck.
-        object.__setattr__(self, "decks", tuple(sorted(set(names))) if self.n_carded else ())
+        object.__setattr__(self, "decks", tuple(sorted(set(decks))) if self.n_carded else ())
         if len(self.carded) != len(self.cardless):
             raise ArgumentError(
                 "carded and cardless must have one count per value each, "
@@ -57,11 +80,11 @@ class Tally:
             )
         return Tally(
             self.mechanism,
-            tuple(a + b for a, b in zip(self.carded, other.carded, strict=True)),
-            tuple(a + b for a, b in zip(self.cardless, other.cardless, strict=True)),
-            self.n_carded + other.n_carded,
-            self.n_cardless + other.n_cardless,
-            self.decks + other.decks,
+            carded=tuple(a + b for a, b in zip(self.carded, other.carded, strict=True)),
+            cardless=tuple(a + b for a, b in zip(self.cardless, other.cardless, strict=True)),
+            n_carded=self.n_carded + other.n_carded,
+            n_cardless=self.n_cardless + other.n_cardless,
+            decks=self.decks + other.decks,
         )
 
     def __radd__(self, other: object) -> "Tally":
@@ -70,51 +93,44 @@ class Tally:
     def __hash__(self) -> int:
         return hash((self.carded, self.cardless, self.n_carded, self.n_cardless))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        return {
+            "tally": VERSION,
+            "mechanism": dict(self.mechanism),
+            "carded": list(self.carded),
+            "cardless": list(self.cardless),
+            "n_carded": self.n_carded,
+            "n_cardless": self.n_cardless,
+            "decks": list(self.decks),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Tally":
+        """The tally that `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else: another version, other fields, impossible counts.
+        """
+        names = set(cls.__dataclass_fields__)
+        fields = read_version(document, kind="tally", version=VERSION, names=names)
+        return cls(**fields)
+
     def to_json(self) -> str:
         """One line of JSON that `from_json` reads back."""
-        return json.dumps(
-            {
-                "tally": VERSION,
-                "mechanism": dict(self.mechanism),
-                "carded": list(self.carded),
-                "cardless": list(self.cardless),
-                "n_carded": self.n_carded,
-                "n_cardless": self.n_cardless,
-                "decks": list(self.decks),
-            },
-            sort_keys=True,
-        )
+        return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> "Tally":
-        """The tally that `to_json` wrote; anything else is refused."""
-        try:
-            document = json.loads(text, object_pairs_hook=_once)
-        except RecursionError:
-            raise ArgumentError("text must be a tally in JSON, got too many brackets") from None
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"text must be a tally in JSON, got {error}") from None
-        version = document.get("tally") if isinstance(document, dict) else None
-        if version != VERSION or type(version) is not int:
-            found = document.get("tally") if isinstance(document, dict) else document
-            raise checks.refusal("tally version", found, f"{VERSION}")
-        fields = {"mechanism", "carded", "cardless", "n_carded", "n_cardless", "decks"}
-        if set(document) != fields | {"tally"}:
-            raise checks.refusal("tally fields", sorted(document), f"{sorted(fields)} and tally")
-        if not isinstance(document["mechanism"], dict):
-            raise checks.refusal("mechanism", document["mechanism"], "an object")
-        return cls(**{name: document[name] for name in fields})
+        """The tally that `to_json` wrote.
+
+        Raises:
+            ArgumentError: for any other text.
+        """
+        return cls.from_dict(read_json("text", text, "a tally in JSON"))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are all different."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key that occurs twice")
-    return found
-
-
-def _counts(argument: str, counts: object, n: int) -> tuple[int, ...]:
+def _check_counts(argument: str, counts: object, n: int) -> tuple[int, ...]:
     if not isinstance(counts, tuple | list):
         raise checks.refusal(argument, counts, "a list of counts, one per value")
     return tuple(checks.integer(f"{argument} counts", count, 0, n) for count in counts)

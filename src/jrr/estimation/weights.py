@@ -1,34 +1,75 @@
-"""Weighted counts of reports, for survey weights: mergeable as tallies are."""
+"""WeightedTally: reports counted by survey weights; it adds and travels as a Tally does."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from jrr._base import checks
+from jrr._base.documents import read_json, read_version
 from jrr.errors import ArgumentError
-from jrr.estimation.moments import Floats
+
+VERSION = 1
+_ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
+_Floats = NDArray[np.float64]
 
 
-class Weighed(NamedTuple):
-    """One group's reports: what weighs in for each value, and in all."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightSums:
+    """Some contributors' reports: what weighs in for each value, and in all.
 
-    n: int  # contributors
-    support: Floats  # Σ w of the reports that support each value
-    support_squares: Floats  # Σ w²
-    weight: float  # Σ w of all reports
+    Attributes:
+        n: contributors.
+        support: for each value, the weights of the reports that support it, added up.
+        support_squares: the same for the squares of the weights.
+        weight: the weights of all reports, added up.
+        weight_squares: the same for their squares.
+    """
+
+    n: int
+    support: _Floats
+    support_squares: _Floats
+    weight: float
     weight_squares: float
 
-    def __add__(self, other: object) -> "Weighed":
-        if not isinstance(other, Weighed):
+    def __add__(self, other: object) -> "WeightSums":
+        if not isinstance(other, WeightSums):
             return NotImplemented
-        return Weighed(
-            self.n + other.n,
-            self.support + other.support,
-            self.support_squares + other.support_squares,
-            self.weight + other.weight,
-            self.weight_squares + other.weight_squares,
-        )
+        names = [field.name for field in fields(self)]
+        return WeightSums(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        lists = {
+            "support": self.support.tolist(),
+            "support_squares": self.support_squares.tolist(),
+        }
+        return asdict(self) | lists
+
+    @classmethod
+    def from_dict(cls, document: object) -> "WeightSums":
+        """The sums that `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else, or for sums that no weights have.
+        """
+        names = set(cls.__dataclass_fields__)
+        if not isinstance(document, Mapping) or set(document) != names:
+            raise checks.refusal("weight sums", document, f"an object of {sorted(names)}")
+        sums: dict[str, Any] = {"n": checks.integer("n", document["n"], 0, 1 << 62)}
+        for total, part in (("weight", "support"), ("weight_squares", "support_squares")):
+            sums[total] = checks.real(total, document[total], "a number >= 0", 0.0)
+            values = document[part]
+            if not isinstance(values, list):
+                raise checks.refusal(part, values, "a list of numbers, one per value")
+            most = sums[total] * _ROUNDING
+            allowed = f"numbers in 0..{total}"
+            numbers = [checks.real(part, value, allowed, 0.0, most) for value in values]
+            sums[part] = np.array(numbers, np.float64)
+        return cls(**sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +77,39 @@ class WeightedTally:
     """As a Tally, each report counted by its contributor's weight.
 
     Weights must be known beforehand and public: they may depend on neither answer nor card.
+
+    Attributes:
+        mechanism: `to_dict()` of the mechanism that made the reports.
+        carded: the sums of reports made with a card.
+        cardless: the sums of reports made without one.
+        decks: names of the decks that the cards came from; none where nobody had a card.
+
+    Example:
+        >>> import jrr
+        >>> tally = jrr.RR(k=2, p=0.75).tally([0, 1, 1], weights=[1.0, 0.5, 2.0])
+        >>> tally.cardless.support.tolist(), tally.weight
+        ([1.0, 2.5], 3.5)
+        >>> WeightedTally.from_json(tally.to_json()).to_dict() == tally.to_dict()
+        True
     """
 
     mechanism: Mapping[str, Any]
-    carded: Weighed
-    cardless: Weighed
+    _: KW_ONLY
+    carded: WeightSums
+    cardless: WeightSums
     decks: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
-        names = tuple(sorted(set(self.decks))) if self.carded.n else ()
-        object.__setattr__(self, "decks", names)
+        decks = checks.names("decks", self.decks)
+        object.__setattr__(self, "decks", tuple(sorted(set(decks))) if self.carded.n else ())
+        if not isinstance(self.mechanism, Mapping):
+            raise checks.refusal("mechanism", self.mechanism, "a mechanism's to_dict()")
+        lengths = {len(sums.support) for sums in (self.carded, self.cardless)}
+        lengths |= {len(sums.support_squares) for sums in (self.carded, self.cardless)}
+        if len(lengths) > 1:
+            raise ArgumentError(
+                f"carded and cardless must have one sum per value each, got {sorted(lengths)}"
+            )
 
     @property
     def n(self) -> int:
@@ -57,6 +121,16 @@ class WeightedTally:
         """Reports made with a card."""
         return self.carded.n
 
+    @property
+    def n_cardless(self) -> int:
+        """Reports made without one."""
+        return self.cardless.n
+
+    @property
+    def weight(self) -> float:
+        """The weights of all reports, added up."""
+        return self.carded.weight + self.cardless.weight
+
     def __add__(self, other: object) -> "WeightedTally":
         if not isinstance(other, WeightedTally):
             return NotImplemented
@@ -67,16 +141,52 @@ class WeightedTally:
             )
         return WeightedTally(
             self.mechanism,
-            self.carded + other.carded,
-            self.cardless + other.cardless,
-            self.decks + other.decks,
+            carded=self.carded + other.carded,
+            cardless=self.cardless + other.cardless,
+            decks=self.decks + other.decks,
         )
 
     def __radd__(self, other: object) -> "WeightedTally":
         return self if other == 0 else NotImplemented  # so that sum() works
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        return {
+            "weighted_tally": VERSION,
+            "mechanism": dict(self.mechanism),
+            "carded": self.carded.to_dict(),
+            "cardless": self.cardless.to_dict(),
+            "decks": list(self.decks),
+        }
 
-def check_weights(weights: object, length: int) -> Floats:
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "WeightedTally":
+        """The tally that `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else: another version, other fields, impossible sums.
+        """
+        names = set(cls.__dataclass_fields__)
+        parts = read_version(document, kind="weighted_tally", version=VERSION, names=names)
+        for name in ("carded", "cardless"):
+            parts[name] = WeightSums.from_dict(parts[name])
+        return cls(**parts)
+
+    def to_json(self) -> str:
+        """One line of JSON that `from_json` reads back."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "WeightedTally":
+        """The tally that `to_json` wrote.
+
+        Raises:
+            ArgumentError: for any other text.
+        """
+        return cls.from_dict(read_json("text", text, "a weighted tally in JSON"))
+
+
+def check_weights(weights: object, length: int) -> _Floats:
     """One finite weight >= 0 for each report, not all of them 0."""
     try:
         array = np.asarray(weights, np.float64)

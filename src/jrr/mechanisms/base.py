@@ -17,10 +17,10 @@ from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Part
+from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
-from jrr.estimation.weights import Weighed, WeightedTally, check_weights
+from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
@@ -388,9 +388,16 @@ class Mechanism(ABC):
         if weights is not None:
             w = check_weights(weights, len(checked))
             carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
-            return WeightedTally(self.to_dict(), carding, others, (deck,))
+            return WeightedTally(self.to_dict(), carded=carding, cardless=others, decks=(deck,))
         with_card, without = self._supports(checked, flags, held)
-        return Tally(self.to_dict(), with_card, without, held, len(checked) - held, (deck,))
+        return Tally(
+            self.to_dict(),
+            carded=with_card,
+            cardless=without,
+            n_carded=held,
+            n_cardless=len(checked) - held,
+            decks=(deck,),
+        )
 
     def _supports(
         self, reports: Reports, flags: NDArray[np.bool_], held: int
@@ -404,14 +411,14 @@ class Mechanism(ABC):
         many = tuple(a - b for a, b in zip(self._support(reports), few, strict=True))
         return (few, many) if fewer == held else (many, few)
 
-    def _weigh(self, reports: Reports, weights: Floats) -> Weighed:
+    def _weigh(self, reports: Reports, weights: Floats) -> WeightSums:
         squares = weights**2
-        return Weighed(
-            len(reports),
-            self._weighted_support(reports, weights),
-            self._weighted_support(reports, squares),
-            float(weights.sum()),
-            float(squares.sum()),
+        return WeightSums(
+            n=len(reports),
+            support=self._weighted_support(reports, weights),
+            support_squares=self._weighted_support(reports, squares),
+            weight=float(weights.sum()),
+            weight_squares=float(squares.sum()),
         )
 
     @abstractmethod
@@ -457,10 +464,10 @@ class Mechanism(ABC):
                 )
         decks = checks.integer("decks", decks, fewest)
         if isinstance(tally, WeightedTally):
-            if not tally.carded.weight + tally.cardless.weight > 0:
+            if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
             groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
-            return Estimate([_weighted_part(*group) for group in groups])
+            return Estimate([_weighted_stratum(*group) for group in groups])
         self._check_tally(tally)
         counts = (
             (moments, tally.n_carded, tally.carded, decks),
@@ -468,7 +475,12 @@ class Mechanism(ABC):
         )
         return Estimate(
             [
-                Part(m, n, m.estimate(np.asarray(support, np.float64), n), used)
+                Stratum(
+                    moments=m,
+                    n=n,
+                    counts=m.estimate(np.asarray(support, np.float64), n),
+                    decks=used,
+                )
                 for m, n, support, used in counts
             ]
         )
@@ -516,15 +528,15 @@ class Mechanism(ABC):
         return self.moments.variance(true, n, decks)
 
 
-def _weighted_part(moments: Moments, group: Weighed, decks: int) -> Part:
-    return Part(
-        moments,
-        group.n,
-        moments.estimate(group.support, group.weight),
-        decks,
-        group.weight,
-        group.weight_squares,
-        moments.estimate(group.support_squares, group.weight_squares),
+def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum:
+    return Stratum(
+        moments=moments,
+        n=sums.n,
+        counts=moments.estimate(sums.support, sums.weight),
+        decks=decks,
+        weight=sums.weight,
+        weight_squares=sums.weight_squares,
+        squares=moments.estimate(sums.support_squares, sums.weight_squares),
     )
 
 

@@ -110,7 +110,15 @@ class DRR(Categorical):
         share = np.asarray(self.deck, np.float64) / self.n
         q = self.dealt * share + self.own / self.k
         lean = self.dealt * np.sqrt(share * (1 - share))
-        return Moments(self.truth + q, q, np.full(self.k, self.truth), lean, lean, self.n, self.n)
+        return Moments(
+            p=self.truth + q,
+            q=q,
+            gain=np.full(self.k, self.truth),
+            lean_holder=lean,
+            lean_other=lean,
+            deck=self.n,
+            signed=self.n,
+        )
 
     @classmethod
     def families(cls) -> tuple[Family, ...]:

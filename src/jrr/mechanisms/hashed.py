@@ -335,7 +335,14 @@ def _support_moments(inner: RR | JRR) -> Moments:
     g, m = inner.k, inner.moments
     lean = float(m.lean_holder[0])
     # A non-holder's hash is any bucket: its expected lean s/g - (1-1/g)·s/(g-1) is 0.
-    return Moments.same_for_all(inner.p, 1 / g, inner.p - 1 / g, lean, 0.0, m.deck, m.signed)
+    return Moments.same_for_all(
+        p=inner.p,
+        q=1 / g,
+        gain=inner.p - 1 / g,
+        lean_holder=lean,
+        deck=m.deck,
+        signed=m.signed,
+    )
 
 
 def _calibrate(

@@ -35,7 +35,15 @@ def marginal_moments(
     gain = float(p - q)
     if not gain > 0:
         raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
-    return Moments.same_for_all(float(p), float(q), gain, lean_holder, lean_other, deck, signed)
+    return Moments.same_for_all(
+        p=float(p),
+        q=float(q),
+        gain=gain,
+        lean_holder=lean_holder,
+        lean_other=lean_other,
+        deck=deck,
+        signed=signed,
+    )
 
 
 def shift_from_word(k: int, value: int, lie_words: int, word: int) -> int:

@@ -183,7 +183,15 @@ class Unary(Mechanism):
         """First and second moments of the reports."""
         other = self.s if self.coupling == "dealt" else -self.s
         signed = None if self.n is None else self.n - self.n % 2
-        return Moments.same_for_all(self.p, self.q, self.p - self.q, self.s, other, self.n, signed)
+        return Moments.same_for_all(
+            p=self.p,
+            q=self.q,
+            gain=self.p - self.q,
+            lean_holder=self.s,
+            lean_other=other,
+            deck=self.n,
+            signed=signed,
+        )
 
     @classmethod
     def families(cls) -> tuple[Family, ...]:

@@ -8,6 +8,7 @@ Binary answers, one full deck, everybody reports (docs/which-mechanism.md).
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
@@ -40,6 +41,23 @@ class Alternative:
     shuffled_epsilon: float | None = None  # ε at δ of the counts alone, behind a shuffler
     shuffled_rr_variance: float | None = None  # of RR that keeps the same ε behind a shuffler
     compositions: str = ""  # what the others may hold, where that was computed
+
+    def to_dict(self, n: int) -> dict[str, Any]:
+        """A result document: plain values, with standard errors of the share among n people."""
+        return {
+            "name": self.name,
+            "mechanism": self.mechanism and self.mechanism.to_dict(),
+            "variance": {f"{f:g}": value for f, value in self.variance.items()},
+            "stderr": {f"{f:g}": math.sqrt(value) / n for f, value in self.variance.items()},
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "guarantee": self.guarantee,
+            "trust": self.trust,
+            "if_they_collude": self.if_they_collude,
+            "shuffled_epsilon": self.shuffled_epsilon,
+            "shuffled_rr_variance": self.shuffled_rr_variance,
+            "compositions": self.compositions,
+        }
 
 
 def alternatives(

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
+from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
@@ -71,7 +72,7 @@ class Campaign:
     closes: str | None = None
     invitations: bool = True  # False: anybody may answer, as often as they like
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # public, by choice
-    min_cell: int = 20
+    min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     rounds: int = 1
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given

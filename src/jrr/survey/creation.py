@@ -8,6 +8,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
@@ -60,7 +61,7 @@ class CampaignRequest:
     closes: str | None = None
     invitations: bool = True
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    min_cell: int = 20
+    min_cell: int = MIN_CELL
     consent: str | None = None  # None: what jrr explain tells contributors
     consent_version: str = "1"
 

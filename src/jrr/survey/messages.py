@@ -6,7 +6,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, JrrError
-from jrr.mechanisms import Mechanism, wire
+from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
 from jrr.survey.identity import collector_role, hashed
@@ -74,7 +74,7 @@ def report_request(
             "pseudonym": pseudonym.hex(),
             "round": round_number,
             "carded": carded,
-            "report": wire.to_json(mechanism, report),
+            "report": mechanism.report_to_json(report),
             "covariates": dict(covariates),
         }
     )
@@ -87,7 +87,7 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
     if not isinstance(carded, bool) or (carded and not campaign.deals):
         raise DamagedError("carded must be true or false, and false where no cards are dealt")
     try:
-        report = wire.bytes_from_json(mechanism, document["report"])
+        report = mechanism.report_bytes(document["report"])
         number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
     except JrrError:  # not repeated: it is somebody's report
         raise DamagedError(

@@ -7,6 +7,16 @@ memory work, and leaves either a whole file or none.
     perturb   a column of labels (and cards) -> a file of reports
     shuffle   files of reports -> one file without order or identifiers
     estimate  files of reports -> shares with error bars, by group, weighted
+    convert   a file of reports -> the same in another format
+
+What goes wrong is of two kinds (jrr.errors):
+
+    DamagedError    the bytes of a file are at fault: it is cut off, not in the format of its
+                    name, has no header of jrr or one that cannot be used, or holds rows that no
+                    jrr could have written. A whole copy of the file would help.
+    ArgumentError   the files are whole and do not fit what was asked: another kind of file, a
+                    column that does not exist, labels that are not listed, cards that are spent
+                    or too few, files that do not belong together, an output that exists.
 """
 
 from jrr.errors import MissingExtraError
@@ -18,17 +28,20 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtraError("report files need pyarrow: pip install 'jrr[tables]'") from None
 
-from jrr.tables.convert import convert
-from jrr.tables.deal import deal
-from jrr.tables.estimate import Group, Result, estimate
+from jrr.estimation.groups import GroupDifference, GroupEstimate, GroupEstimates
+from jrr.tables.converting import convert
+from jrr.tables.dealing import deal
+from jrr.tables.estimating import Result, estimate
 from jrr.tables.header import Header
 from jrr.tables.labels import Labels
-from jrr.tables.perturb import perturb
+from jrr.tables.perturbing import perturb
 from jrr.tables.reports import read_header, tally
-from jrr.tables.shuffle import shuffle
+from jrr.tables.shuffling import shuffle
 
 __all__ = [
-    "Group",
+    "GroupDifference",
+    "GroupEstimate",
+    "GroupEstimates",
     "Header",
     "Labels",
     "Result",

@@ -1,4 +1,4 @@
-"""Reports and cards as Arrow columns and back, one codec per encoding.
+"""Reports and cards as Arrow columns and back.
 
 A categorical report is a whole number, a unary one a row of bytes (hexadecimal in CSV), an OLH
 one a seed and a number. Cards are as `Mechanism.deal` makes them.
@@ -13,13 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import Column
-
-CARDED = "carded"
-SEALED = "sealed"
-RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's
+from jrr.tables.names import CARDED
 
 
 def report_fields(mechanism: Mechanism, text: bool) -> list[Any]:
@@ -62,41 +59,16 @@ def carded_from_arrow(array: Any) -> bool | NDArray[np.bool_]:
         texts = array.to_numpy(zero_copy_only=False)
         strange = set(texts) - {"true", "false"}
         if strange:
-            raise JrrError(f"column carded must hold true and false, got {min(strange)!r}")
+            raise DamagedError(f"column carded must hold true and false, got {min(strange)!r}")
         array = pa.array(texts == "true")
     if not pa.types.is_boolean(array.type):
-        raise JrrError(f"column carded must be boolean, got {array.type}")
+        raise DamagedError(f"column carded must be boolean, got {array.type}")
     held = array.true_count
     if held in (0, len(array)):
         return bool(held)
     packed = np.frombuffer(array.buffers()[1], np.uint8)  # ten times as fast as to_numpy
     first, end = array.offset, array.offset + len(array)
     return np.unpackbits(packed, count=end, bitorder="little")[first:].view(np.bool_)
-
-
-def weights_from_arrow(batch: Any, name: str) -> NDArray[np.float64]:
-    """Numbers; `Mechanism.tally` checks that they are weights."""
-    array = batch.column(name)
-    _no_nulls(array, name)
-    try:
-        numbers = pc.cast(array, pa.float64())
-    except pa.ArrowException as error:
-        raise JrrError(f"column {name} must hold numbers: {error}") from None
-    weights: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
-    return weights
-
-
-def texts(array: Any) -> Any:
-    """A column as texts, nulls kept."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_floating(array.type):  # a column with gaps may say them as "not a number"
-        array = pc.cast(array, pa.float64())
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)
-    try:
-        return pc.cast(array, pa.string())
-    except pa.ArrowException as error:
-        raise JrrError(f"a column of labels must hold texts or numbers: {error}") from None
 
 
 def _card_column(mechanism: Mechanism) -> Column:
@@ -144,14 +116,14 @@ def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
     if pa.types.is_string(array.type):
         lengths = pc.unique(pc.binary_length(array)).to_pylist()
         if lengths not in ([], [2 * width]):
-            raise JrrError(f"column {name} must hold {2 * width} hexadecimal digits per row")
+            raise DamagedError(f"column {name} must hold {2 * width} hexadecimal digits per row")
         try:
             whole = binascii.unhexlify("".join(array.to_pylist()))
         except ValueError:  # a letter that is not one of them
-            raise JrrError(f"column {name} must hold hexadecimal digits") from None
+            raise DamagedError(f"column {name} must hold hexadecimal digits") from None
         return np.frombuffer(whole, np.uint8).reshape(-1, width)
     if array.type != pa.binary(width):
-        raise JrrError(f"column {name} must hold {width} bytes per row, got {array.type}")
+        raise DamagedError(f"column {name} must hold {width} bytes per row, got {array.type}")
     flat = np.frombuffer(array.buffers()[1], np.uint8)
     return flat[: (array.offset + len(array)) * width].reshape(-1, width)[array.offset :]
 
@@ -163,18 +135,20 @@ def _numbers(array: Any, name: str, most: Any) -> NDArray[Any]:
         try:
             array = pc.cast(array, most)
         except pa.ArrowException as error:
-            raise JrrError(f"column {name} must hold whole numbers: {error}") from None
+            raise DamagedError(f"column {name} must hold whole numbers: {error}") from None
     if not pa.types.is_integer(array.type):
-        raise JrrError(f"column {name} must hold whole numbers, got {array.type}")
+        raise DamagedError(f"column {name} must hold whole numbers, got {array.type}")
     if array.type.bit_width > most.bit_width:  # nothing may be cut off unseen
         try:
             array = pc.cast(array, most)
         except pa.ArrowException as error:
-            raise JrrError(f"column {name} must hold whole numbers: {error}") from None
+            raise DamagedError(f"column {name} must hold whole numbers: {error}") from None
     numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return numbers
 
 
 def _no_nulls(array: Any, name: str) -> None:
     if array.null_count:
-        raise JrrError(f"column {name} must have no gaps, got {array.null_count} missing values")
+        raise DamagedError(
+            f"column {name} must have no gaps, got {array.null_count} missing values"
+        )

@@ -1,12 +1,11 @@
-"""Batches from and to CSV, Parquet and Arrow files; whole files or none."""
+"""Rows from and to CSV, Parquet and Arrow files, in batches; a file is whole or not there."""
 
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,8 +13,7 @@ import pyarrow.parquet as pq
 
 from jrr._base import checks
 from jrr._base.files import replace_whole, write_whole
-from jrr.errors import JrrError
-from jrr.tables.header import Header
+from jrr.errors import ArgumentError, DamagedError, JrrError
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata
@@ -28,6 +26,20 @@ _SUFFIXES = {
     ".feather": "arrow",
 }
 Batches = Iterator[Any]  # of pyarrow.RecordBatch
+
+
+class FileHeader(Protocol):
+    """What is asked of a header when a file is written (jrr.tables.header)."""
+
+    @property
+    def holds(self) -> str:
+        """What the rows are; "cards" are a secret."""
+
+    def with_rows(self, rows: int) -> "FileHeader":
+        """The same header, which says how many rows there are."""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
 
 
 def format_of(path: Path, argument: str = "path") -> str:
@@ -75,17 +87,25 @@ class Table:
             try:
                 return beside.read_text("utf-8") if beside.is_file() else None
             except UnicodeDecodeError:
-                raise JrrError(f"{beside} must be JSON in UTF-8") from None
+                raise DamagedError(f"{beside} must be JSON in UTF-8") from None
         text = self._metadata.get(META)
         return None if text is None else text.decode("utf-8", "replace")
 
     def require(self, argument: str, column: str) -> str:
-        """A column that exists, once."""
+        """A column that exists, once.
+
+        Args:
+            argument: what the column was named by, for the refusal: "by".
+            column: its name.
+
+        Raises:
+            ArgumentError: where there is none of that name, or there are two.
+        """
         if self.columns.count(column) != 1:
             where = f"a column of {self.path.name}, which has {self.columns}"
             if column in self.columns:
                 where = f"a column that {self.path.name} has only once"
-            raise JrrError(f"{argument} must be {where}; got {argument}={column!r}")
+            raise ArgumentError(f"{argument} must be {where}; got {argument}={column!r}")
         return column
 
     def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
@@ -131,15 +151,34 @@ def _readable(path: Path) -> Iterator[None]:
     except JrrError:
         raise
     except (pa.ArrowException, ValueError, EOFError) as error:
-        raise JrrError(f"{path} cannot be read, it may be cut off or damaged: {error}") from None
+        raise _unreadable(path, error) from None
     except OSError as error:
         if error.errno is not None:  # the disk, not the bytes
             raise
-        raise JrrError(f"{path} cannot be read, it may be cut off or damaged: {error}") from None
+        raise _unreadable(path, error) from None
+
+
+@contextmanager
+def damage_of(path: Path) -> Iterator[None]:
+    """Whatever is refused inside is not an argument's fault but damage of this file."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except JrrError as error:
+        raise DamagedError(f"{path}: {error}") from None
+
+
+def _unreadable(path: Path, error: Exception) -> DamagedError:
+    return DamagedError(f"{path} cannot be read, it may be cut off or damaged: {error}")
 
 
 def check_output(path: str | Path, force: bool, *inputs: str | Path) -> Path:
-    """Where to write; an existing file is kept unless `force` says otherwise."""
+    """Where to write; an existing file is kept unless `force` says otherwise.
+
+    Raises:
+        ArgumentError: where the name has no known ending, or is taken, or is one of the inputs.
+    """
     out = Path(path)
     format_of(out, "out")
     for source in inputs:
@@ -155,7 +194,7 @@ def check_output(path: str | Path, force: bool, *inputs: str | Path) -> Path:
     return out
 
 
-def write(path: Path, schema: Any, header: Header, batches: Iterable[Any]) -> int:
+def write(path: Path, schema: Any, header: FileHeader, batches: Iterable[Any]) -> int:
     """Write all batches under another name and rename it; the number of rows."""
     rows = 0
 
@@ -174,14 +213,14 @@ def write(path: Path, schema: Any, header: Header, batches: Iterable[Any]) -> in
             os.close(descriptor)
         if format_of(path) == "csv":
             # CSV has no other place that says how many rows were meant.
-            write_whole(sidecar(path), replace(header, rows=rows).to_json() + "\n")
+            write_whole(sidecar(path), header.with_rows(rows).to_json() + "\n")
 
     replace_whole(path, pour)
     return rows
 
 
 @contextmanager
-def _writer(partial: Path, form: str, schema: Any, header: Header) -> Iterator[Any]:
+def _writer(partial: Path, form: str, schema: Any, header: FileHeader) -> Iterator[Any]:
     schema = schema.with_metadata({META: header.to_json().encode()})
     with contextlib.ExitStack() as stack:
         if form == "parquet":

@@ -1,31 +1,57 @@
-"""What a file of cards or reports says about itself, so that reading it needs no flags."""
+"""Header: what a file of cards or reports says about itself, so that reading it needs no flags."""
 
+import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms import Mechanism, from_dict
 
 VERSION = 1
 KINDS = ("cards", "reports", "sealed reports")
+VIEWS = ("report", "truths", "cards", "dealer")  # views of which a file states ε
 
 
 @dataclass(frozen=True)
 class Header:
-    """Stored in the schema of Parquet and Arrow files, and in a JSON file beside a CSV file."""
+    """Stored in the schema of Parquet and Arrow files, and in a JSON file beside a CSV file.
 
-    holds: str  # one of KINDS
+    Attributes:
+        holds: "cards", "reports" or "sealed reports".
+        mechanism: the one that dealt the cards or made the reports.
+        decks: names of the decks that the cards came from.
+        colluders: how many were planned for, for showing the guarantee.
+        question: the column that was asked about.
+        labels: what the values 0..k-1 mean; empty where they are the numbers themselves.
+        other: the label that stands for all labels not listed.
+        declined: the label of those who prefer not to say.
+        shuffled: whether the rows are in random order.
+        rows: how many there are, where the format has no place of its own for that.
+
+    Raises:
+        ArgumentError: where labels do not fit the mechanism.
+
+    Example:
+        >>> import jrr
+        >>> header = Header("reports", jrr.RR(k=2, p=0.75), labels=("no", "yes"))
+        >>> Header.from_json(header.to_json(), "smokes.csv.json") == header
+        True
+    """
+
+    holds: str
     mechanism: Mechanism
-    decks: tuple[str, ...] = ()  # names of the decks that the cards came from
-    colluders: int = 0  # how many were planned for, for showing the guarantee
-    question: str = ""  # the column that was asked about
-    labels: tuple[str, ...] = ()  # what the values 0..k-1 mean; none: the numbers themselves
-    other: str | None = None  # the label that stands for all labels not listed
-    declined: str | None = None  # the label of those who prefer not to say
+    _: KW_ONLY
+    decks: tuple[str, ...] = ()
+    colluders: int = 0
+    question: str = ""
+    labels: tuple[str, ...] = ()
+    other: str | None = None
+    declined: str | None = None
     shuffled: bool = False
-    rows: int | None = field(default=None, compare=False)  # written where the format has no count
+    rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         checks.one_of("holds", self.holds, KINDS)
@@ -40,44 +66,72 @@ class Header:
         """A label for every value."""
         return self.labels or tuple(str(value) for value in range(self.mechanism.k))
 
+    @property
+    def guarantees(self) -> dict[str, float]:
+        """View -> ε of one report, with the colluders that were planned for."""
+        m = self.mechanism
+        colluders = self.colluders if m.deals else 0
+        return {view: m.epsilon(view, colluders) for view in VIEWS}
+
+    def with_rows(self, rows: int) -> "Header":
+        """The same header, which says how many rows there are."""
+        return replace(self, rows=rows)
+
+    def binding(self) -> bytes:
+        """What a sealed report is bound to: everything but what shuffling and merging change."""
+        bound = replace(self, holds="sealed reports", decks=(), shuffled=False, rows=None)
+        return b"jrr sealed report 1:" + hashlib.sha256(bound.to_json().encode()).digest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        return {
+            "jrr": VERSION,
+            "holds": self.holds,
+            "mechanism": self.mechanism.to_dict(),
+            "decks": list(self.decks),
+            "colluders": self.colluders,
+            "question": self.question,
+            "labels": list(self.labels),
+            "other": self.other,
+            "declined": self.declined,
+            "shuffled": self.shuffled,
+            "rows": self.rows,
+        }
+
     def to_json(self) -> str:
         """One line of JSON that `from_json` reads back."""
-        return json.dumps(
-            {
-                "jrr": VERSION,
-                "holds": self.holds,
-                "mechanism": self.mechanism.to_dict(),
-                "decks": list(self.decks),
-                "colluders": self.colluders,
-                "question": self.question,
-                "labels": list(self.labels),
-                "other": self.other,
-                "declined": self.declined,
-                "shuffled": self.shuffled,
-                "rows": self.rows,
-            },
-            sort_keys=True,
-            ensure_ascii=False,
-        )
+        return json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, where: str) -> "Header":
-        """The header that `to_json` wrote; anything else is refused, naming the file."""
+        """The header that `to_json` wrote.
+
+        Args:
+            text: the JSON.
+            where: the file it stands in, for the refusal.
+
+        Raises:
+            DamagedError: for anything else, or a header that a newer jrr wrote.
+        """
         try:
-            document = json.loads(text)
-            if not isinstance(document, dict):
-                raise JrrError("it is not a JSON object")
-            return cls._from_document(document)
+            return cls.from_dict(json.loads(text))
         except RecursionError:
-            raise JrrError(f"{where}: the header must be flat JSON") from None
-        except ValueError as error:  # JrrError and malformed JSON
-            raise JrrError(f"{where}: the header cannot be used: {error}") from None
+            raise DamagedError(f"{where}: the header must be flat JSON") from None
+        except ValueError as error:  # a refusal, or malformed JSON
+            raise DamagedError(f"{where}: the header cannot be used: {error}") from None
 
     @classmethod
-    def _from_document(cls, document: dict[str, Any]) -> "Header":
+    def from_dict(cls, document: Mapping[str, Any]) -> "Header":
+        """The header that `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else, or a header that a newer jrr wrote.
+        """
+        if not isinstance(document, Mapping):
+            raise ArgumentError("it is not a JSON object")
         version = checks.integer("jrr", document.get("jrr"), 1)
         if version > VERSION:
-            raise JrrError(
+            raise ArgumentError(
                 f"it was written by a newer jrr (schema version {version}, this one reads "
                 f"{VERSION}): update jrr"
             )
@@ -88,18 +142,28 @@ class Header:
         return cls(
             checks.one_of("holds", document["holds"], KINDS),
             from_dict(document["mechanism"]),
-            _words("decks", document["decks"]),
-            checks.integer("colluders", document["colluders"], 0),
-            _word("question", document["question"]),
-            _words("labels", document["labels"]),
-            None if document["other"] is None else _word("other", document["other"]),
-            None if document["declined"] is None else _word("declined", document["declined"]),
-            _flag("shuffled", document["shuffled"]),
-            None if rows is None else checks.integer("rows", rows, 0),
+            decks=_words("decks", document["decks"]),
+            colluders=checks.integer("colluders", document["colluders"], 0),
+            question=_word("question", document["question"]),
+            labels=_words("labels", document["labels"]),
+            other=None if document["other"] is None else _word("other", document["other"]),
+            declined=(
+                None if document["declined"] is None else _word("declined", document["declined"])
+            ),
+            shuffled=_flag("shuffled", document["shuffled"]),
+            rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 
     def merged(self, other: "Header", where: str) -> "Header":
-        """The header of both files together; they must hold the same kind of reports."""
+        """The header of both files together.
+
+        Args:
+            other: the header of the other file.
+            where: that file, for the refusal.
+
+        Raises:
+            ArgumentError: where the two do not hold the same kind of reports.
+        """
         mine = replace(self, decks=(), shuffled=False)
         theirs = replace(other, decks=(), shuffled=False)
         if mine != theirs:
@@ -108,7 +172,7 @@ class Header:
                 for name in self.__dataclass_fields__
                 if getattr(mine, name) != getattr(theirs, name) and name != "rows"
             )
-            raise JrrError(
+            raise ArgumentError(
                 f"{where} must hold the same kind of reports as the files before it, got another "
                 f"{different}: {getattr(theirs, different)!r:.200}"
             )

@@ -1,8 +1,9 @@
-"""From texts to the values 0..k-1: labels, an "other" bucket, and "prefer not to say"."""
+"""Labels: from texts to the values 0..k-1, with "other" and "prefer not to say"."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,36 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.errors import JrrError
-from jrr.tables.columns import texts
+from jrr.errors import ArgumentError
+from jrr.tables.public_columns import texts
 
-MOST_FOUND = 1000  # labels that are taken from the data without being asked for
+MOST_TAKEN = 1000  # labels that are taken from the data where none are listed
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The possible answers in order; they are public, so they should not come from the data."""
+    """The possible answers in order; they are public, so they should not come from the data.
+
+    Attributes:
+        names: the answers; `other` and `declined` are added where they are not among them.
+        other: the label that stands for every text that is not listed.
+        declined: the label that stands for an empty cell: "prefer not to say".
+        skip_missing: leave empty cells out; then it shows who left them empty.
+
+    Raises:
+        ArgumentError: where labels are empty, fewer than 2 or not all different, or empty cells
+            are both declined and skipped.
+
+    Example:
+        >>> Labels(("never", "often"), declined="no answer").names
+        ('never', 'often', 'no answer')
+    """
 
     names: tuple[str, ...]
-    other: str | None = None  # stands for every text that is not listed
-    declined: str | None = None  # stands for an empty cell: "prefer not to say"
-    skip_missing: bool = False  # leave empty cells out: then it shows who left them empty
+    _: KW_ONLY
+    other: str | None = None
+    declined: str | None = None
+    skip_missing: bool = False
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -44,7 +61,23 @@ class Labels:
         if len(names) < 2:
             raise checks.refusal("labels", list(names), "at least 2")
         if self.declined is not None and self.skip_missing:
-            raise JrrError("missing values must be either declined or skipped, got both")
+            raise ArgumentError("missing values must be either declined or skipped, got both")
+
+    @classmethod
+    def read_names(cls, path: str | Path) -> tuple[str, ...]:
+        """The labels of a text file, one per line; empty lines are left out.
+
+        Raises:
+            ArgumentError: where the file cannot be read or is not UTF-8.
+        """
+        try:
+            lines = Path(path).read_text("utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise ArgumentError(f"labels_file must be a text in UTF-8, got {path}") from None
+        except OSError as error:
+            allowed = f"readable ({error.strerror})"
+            raise checks.refusal("labels_file", str(path), allowed) from None
+        return tuple(line.strip() for line in lines if line.strip())
 
     @property
     def k(self) -> int:
@@ -59,38 +92,42 @@ class Labels:
             codes = pc.fill_null(codes, self.names.index(self.other))
         if self.declined is not None:
             codes = pc.if_else(missing, self.names.index(self.declined), codes)
-        kept = np.ones(len(array), np.bool_)
+        answering = np.ones(len(array), np.bool_)
         if self.skip_missing:
-            kept = ~missing.to_numpy(zero_copy_only=False)
+            answering = ~missing.to_numpy(zero_copy_only=False)
         values = pc.cast(codes, pa.uint32()).to_numpy(zero_copy_only=False)
-        return values[kept].astype(np.uint32, copy=False), kept
+        return values[answering].astype(np.uint32, copy=False), answering
 
-    def check(self, found: "Found", column: str) -> None:
-        """Refuse a column with cells that mean nothing, naming how many."""
-        if found.missing and self.declined is None and not self.skip_missing:
-            raise JrrError(
-                f"column {column} must have no missing values, got {found.missing} in "
-                f'{found.rows} rows: give them a label of their own, as "prefer not to say" '
+    def check(self, contents: "ColumnContents", column: str) -> None:
+        """Refuse a column with cells that mean nothing, naming how many.
+
+        Raises:
+            ArgumentError: where cells are empty, or not listed, and no label stands for them.
+        """
+        if contents.missing and self.declined is None and not self.skip_missing:
+            raise ArgumentError(
+                f"column {column} must have no missing values, got {contents.missing} in "
+                f'{contents.rows} rows: give them a label of their own, as "prefer not to say" '
                 "(--missing LABEL), or leave those rows out (--skip-missing)"
             )
-        if found.strange_rows and self.other is None:
-            shown = ", ".join(repr(text) for text in sorted(found.strange)[:5])
-            raise JrrError(
+        if contents.unlisted_rows and self.other is None:
+            examples = ", ".join(repr(text) for text in sorted(contents.unlisted)[:5])
+            raise ArgumentError(
                 f"column {column} must hold only the labels {list(self.names)!r:.200}, got others "
-                f"in {found.strange_rows} rows, such as {shown:.200} (--other LABEL puts them "
-                "together)"
+                f"in {contents.unlisted_rows} rows, such as {examples:.200} (--other LABEL puts "
+                "them together)"
             )
 
 
 @dataclass
-class Found:
-    """What a first pass over a column finds, before anything is written."""
+class ColumnContents:
+    """What a first pass over a column of answers counts, before anything is written."""
 
-    known: Sequence[str] = ()
+    listed: Sequence[str] = ()  # labels that were given
     rows: int = 0
     missing: int = 0
-    strange_rows: int = 0  # rows with texts that are not known labels
-    strange: set[str] = field(default_factory=set)  # some of those texts
+    unlisted_rows: int = 0  # rows with texts that are no given label
+    unlisted: set[str] = field(default_factory=set)  # some of those texts
 
     def add(self, array: Any) -> None:
         """Count one batch."""
@@ -98,19 +135,23 @@ class Found:
         self.rows += len(array)
         self.missing += missing.true_count
         others = texts(array).filter(pc.invert(missing))
-        others = others.filter(pc.invert(pc.is_in(others, pa.array(self.known, pa.string()))))
-        self.strange_rows += len(others)
-        if len(self.strange) <= MOST_FOUND:
-            self.strange.update(pc.unique(others).to_pylist())
+        others = others.filter(pc.invert(pc.is_in(others, pa.array(self.listed, pa.string()))))
+        self.unlisted_rows += len(others)
+        if len(self.unlisted) <= MOST_TAKEN:
+            self.unlisted.update(pc.unique(others).to_pylist())
 
     def labels(self, column: str) -> tuple[str, ...]:
-        """All texts found, in an order that people expect: numbers by size, texts by letter."""
-        if len(self.strange) > MOST_FOUND:
-            raise JrrError(
-                f"labels must be given for column {column}, which has more than {MOST_FOUND} "
+        """All texts there are, in an order that people expect: numbers by size, texts by letter.
+
+        Raises:
+            ArgumentError: where there are too many to be meant as labels.
+        """
+        if len(self.unlisted) > MOST_TAKEN:
+            raise ArgumentError(
+                f"labels must be given for column {column}, which has more than {MOST_TAKEN} "
                 "different texts (--labels or --labels-file, and --other for the rest)"
             )
-        names = list(self.strange)
+        names = list(self.unlisted)
         if all(name.removeprefix("-").isdecimal() for name in names):
             return tuple(sorted(names, key=int))
         return tuple(sorted(names))

@@ -1,6 +1,7 @@
-"""Reading files of reports: their header, and their rows as the core takes them."""
+"""Files of reports opened and counted: their header, and their rows as mechanisms take them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,21 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.errors import JrrError
+from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.tally import Tally
 from jrr.tables import seal
-from jrr.tables.columns import CARDED, SEALED, carded_from_arrow, report_fields, reports_from_arrow
-from jrr.tables.formats import Table, sidecar
+from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
+from jrr.tables.formats import Table, damage_of, sidecar
 from jrr.tables.header import Header
+from jrr.tables.names import CARDED, SEALED
+from jrr.tables.progress import Progress, silent
 
-Progress = Callable[[int, int | None], None]  # rows done, rows in all where known
-
-
-def silent(done: int, total: int | None) -> None:
-    """Show no progress."""
+_ADDED_AT_ONCE = 64  # tallies that are kept before they are added up
 
 
-class Rows(NamedTuple):
+class ReportRows(NamedTuple):
     """Some rows of a file of reports."""
 
     reports: NDArray[Any]
@@ -30,13 +29,41 @@ class Rows(NamedTuple):
     batch: Any  # with the other columns that were asked for
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportFiles:
+    """Files of the same kind of reports, opened.
+
+    Attributes:
+        header: what holds of all of them together.
+        tables: each file with its own header.
+    """
+
+    header: Header
+    tables: tuple[tuple[Table, Header], ...]
+
+    @property
+    def rows(self) -> int | None:
+        """Rows in all, where every file says so."""
+        rows = [table.rows for table, _ in self.tables]
+        return None if None in rows else sum(row for row in rows if row is not None)
+
+
 def open_reports(path: str | Path, *holds: str) -> tuple[Table, Header]:
-    """A file of cards or reports, and what it says about itself."""
+    """A file of cards or reports, and what it says about itself.
+
+    Args:
+        path: the file.
+        holds: what it may hold, such as "reports".
+
+    Raises:
+        ArgumentError: where there is no such file, or it holds something else.
+        DamagedError: where it cannot be read, or has no header or one that cannot be used.
+    """
     table = Table(path)
     text = table.header_text
     if text is None:
         missing = f"{sidecar(table.path)}, which is missing" if table.format == "csv" else "none"
-        raise JrrError(
+        raise DamagedError(
             f"{path} must be a file that jrr wrote: its header is looked for in its schema, or "
             f"for CSV in a JSON file beside it; got {missing}"
         )
@@ -48,8 +75,50 @@ def open_reports(path: str | Path, *holds: str) -> tuple[Table, Header]:
     return table, header
 
 
+def open_together(paths: Sequence[str | Path]) -> ReportFiles:
+    """Several files of the same kind of reports, each named once.
+
+    Raises:
+        ArgumentError: where there is none, one is named twice, or they do not belong together.
+        DamagedError: where one cannot be read.
+    """
+    if not paths:
+        raise ArgumentError("reports must name at least one file, got none")
+    opened: list[tuple[Table, Header]] = []
+    for path in paths:
+        table, header = open_reports(path, "reports", "sealed reports")
+        if any(other.path.samefile(path) for other, _ in opened):
+            raise checks.refusal("reports", str(path), "files that are all different")
+        opened.append((table, header))
+    together = opened[0][1]
+    for table, header in opened[1:]:
+        together = together.merged(header, str(table.path))
+    return ReportFiles(header=together, tables=tuple(opened))
+
+
 def read_header(path: str | Path) -> Header:
-    """What a file of cards or reports says about itself."""
+    """What a file of cards or reports says about itself.
+
+    Args:
+        path: a file that `deal`, `perturb`, `shuffle` or a collector wrote.
+
+    Returns:
+        Its header: the mechanism, the labels, the decks.
+
+    Raises:
+        ArgumentError: where there is no such file.
+        DamagedError: where it cannot be read, or has no header or one that cannot be used.
+
+    Example:
+        >>> import jrr, tempfile
+        >>> from jrr import tables
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> cards = f"{folder.name}/cards.csv"
+        >>> _ = tables.deal(jrr.DRR(100, truth=0.3), cards)
+        >>> tables.read_header(cards).holds
+        'cards'
+        >>> folder.cleanup()
+    """
     return open_reports(path, "cards", "reports", "sealed reports")[1]
 
 
@@ -57,99 +126,101 @@ def rows_of(
     table: Table,
     header: Header,
     extra: Sequence[str] = (),
+    *,
     key: str | Path | None = None,
-    seen: set[bytes] | None = None,
-) -> Iterator[Rows]:
+    starts: set[bytes] | None = None,
+) -> Iterator[ReportRows]:
     """All rows in batches, opened with the collector's private key where they are sealed.
 
-    seen: starts of sealed reports of the files before, so that no copy of them is counted.
+    Args:
+        table: the file.
+        header: what it says about itself.
+        extra: other columns to read along.
+        key: the collector's private key, a file.
+        starts: first bytes of sealed reports of the files before, so that no copy of them is
+            counted.
+
+    Raises:
+        ArgumentError: where the key is missing or none.
+        DamagedError: where a column is missing or of another type, or rows are missing.
     """
     sealed = header.holds == "sealed reports"
-    opener = seal.opener(key, header, set() if seen is None else seen) if sealed else None
+    opener = None
+    if sealed:
+        before = set() if starts is None else starts
+        opener = seal.opener(key, header.mechanism, header.binding(), before)
     names = [field.name for field in report_fields(header.mechanism, text=False)]
     ours = [SEALED] if sealed else [*names, CARDED]
-    for name in ours:
-        table.require("column", name)
-    done = 0
+    with damage_of(table.path):
+        for name in ours:
+            table.require("column", name)
+    rows = 0
     carded: bool | NDArray[np.bool_]
     for batch in table.batches([*ours, *(name for name in extra if name not in ours)]):
-        if opener is not None:
-            reports, carded = opener(batch.column(SEALED), done)
-        else:
-            reports = reports_from_arrow(header.mechanism, batch)
-            carded = carded_from_arrow(batch.column(CARDED))
-        done += batch.num_rows
+        with damage_of(table.path):
+            if opener is not None:
+                reports, carded = opener(batch.column(SEALED), rows)
+            else:
+                reports = reports_from_arrow(header.mechanism, batch)
+                carded = carded_from_arrow(batch.column(CARDED))
+        rows += batch.num_rows
         if batch.num_rows:
-            yield Rows(reports, carded, batch)
-    if table.rows is not None and done != table.rows:
-        raise JrrError(
-            f"{table.path} must have the {table.rows} rows it was written with, got {done}"
+            yield ReportRows(reports, carded, batch)
+    if table.rows is not None and rows != table.rows:
+        raise DamagedError(
+            f"{table.path} must have the {table.rows} rows it was written with, got {rows}"
         )
 
 
 def tally(
     *paths: str | Path, key: str | Path | None = None, progress: Progress = silent
 ) -> tuple[Header, Tally]:
-    """Count the reports of one or several files, in bounded memory."""
-    header, opened = open_together(paths)
-    total = known_total(opened)
-    done, sums = 0, []
-    seen: set[bytes] = set()
-    for table, own in opened:
-        for rows in rows_of(table, own, key=key, seen=seen):
-            sums.append(count(own, rows))
-            done += len(rows.reports)
-            progress(done, total)
-            if len(sums) > 64:
-                sums = [sum_of(sums)]
-    return header, sum_of(sums)
+    r"""Count the reports of one or several files, in bounded memory.
+
+    Args:
+        paths: files of the same kind of reports.
+        key: the collector's private key, a file, for sealed reports.
+        progress: is told how many rows are done.
+
+    Returns:
+        The header of all files together, and the tally.
+
+    Raises:
+        ArgumentError: where a file does not exist, is named twice or does not belong to the
+            others, or there is no report.
+        DamagedError: where a file cannot be read as what it claims to be.
+
+    Example:
+        >>> import jrr, pathlib, tempfile
+        >>> from jrr import tables
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
+        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
+        >>> _ = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
+        >>> header, tally = tables.tally(reports)
+        >>> header.labels, tally.n
+        (('no', 'yes'), 100)
+        >>> folder.cleanup()
+    """
+    files = open_together(paths)
+    rows, tallies = 0, []
+    starts: set[bytes] = set()
+    for table, header in files.tables:
+        for batch in rows_of(table, header, key=key, starts=starts):
+            with damage_of(table.path):
+                batch_tally = header.mechanism.tally(batch.reports, batch.carded)
+            tallies.append(replace(batch_tally, decks=header.decks))
+            rows += len(batch.reports)
+            progress(rows, files.rows)
+            if len(tallies) > _ADDED_AT_ONCE:
+                tallies = [_sum(tallies)]
+    return files.header, _sum(tallies)
 
 
-def count(header: Header, rows: Rows) -> Tally:
-    """The tally of some rows."""
-    counted = header.mechanism.tally(rows.reports, rows.carded)
-    return named(counted, header)
-
-
-def named(counted: Tally, header: Header) -> Tally:
-    """The tally with the names of the decks that the file's cards came from."""
-    return Tally(
-        counted.mechanism,
-        counted.carded,
-        counted.cardless,
-        counted.n_carded,
-        counted.n_cardless,
-        header.decks,
-    )
-
-
-def sum_of(tallies: Sequence[Tally]) -> Tally:
-    """All of them together."""
+def _sum(tallies: Sequence[Tally]) -> Tally:
     if not tallies:
-        raise JrrError("reports must hold at least one report, got none")
+        raise ArgumentError("reports must hold at least one report, got none")
     total = tallies[0]
     for more in tallies[1:]:
         total = total + more
     return total
-
-
-def open_together(paths: Sequence[str | Path]) -> tuple[Header, list[tuple[Table, Header]]]:
-    """Several files of the same kind of reports, each named once."""
-    if not paths:
-        raise JrrError("reports must name at least one file, got none")
-    opened = []
-    for path in paths:
-        opened.append(open_reports(path, "reports", "sealed reports"))
-        twice = [table.path for table, _ in opened[:-1] if table.path.samefile(path)]
-        if twice:
-            raise checks.refusal("reports", str(path), "files that are all different")
-    header = opened[0][1]
-    for table, own in opened[1:]:
-        header = header.merged(own, str(table.path))
-    return header, opened
-
-
-def known_total(opened: Sequence[tuple[Table, Header]]) -> int | None:
-    """Rows in all, where every file says so."""
-    rows = [table.rows for table, _ in opened]
-    return None if None in rows else sum(row for row in rows if row is not None)

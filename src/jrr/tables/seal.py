@@ -1,13 +1,11 @@
-"""Reports sealed one by one to the collector, so that a shuffler cannot read them.
+"""Reports encrypted one by one to the collector, so that a shuffler cannot read them.
 
 HPKE (RFC 9180) with X25519, HKDF-SHA256 and ChaCha20-Poly1305. Every sealed report of a file
 has the same length, and the flag "carded" is inside, so that the shuffler sees nothing that
 tells reports apart. What the reports are (mechanism, decks, labels) is bound to each of them.
 """
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +26,29 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.errors import JrrError
-from jrr.mechanisms import Mechanism, wire
-from jrr.tables.columns import SEALED
-from jrr.tables.header import Header
+from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.base import Mechanism
+from jrr.tables.names import SEALED
 
 OVERHEAD = 32 + 16  # the encapsulated key and the tag
 Opened = tuple[NDArray[Any], NDArray[np.bool_]]
 
 
 def make_keys(stem: str | Path, force: bool = False) -> tuple[Path, Path]:
-    """Write STEM.key (private, readable by its owner only) and STEM.pub."""
+    """Write STEM.key (private, readable by its owner only) and STEM.pub.
+
+    Args:
+        stem: the name of both files without its ending.
+        force: overwrite existing files.
+
+    Returns:
+        The paths of the private and of the public key.
+
+    Raises:
+        ArgumentError: where stem is a directory or has no name, or a file exists.
+    """
+    if not Path(stem).name or Path(stem).is_dir():
+        raise checks.refusal("name", str(stem), "a file's name without its ending, no directory")
     private_path, public_path = Path(f"{stem}.key"), Path(f"{stem}.pub")
     for path in (private_path, public_path):
         if path.exists() and not force:
@@ -52,71 +62,91 @@ def make_keys(stem: str | Path, force: bool = False) -> tuple[Path, Path]:
 
 
 def sealer(
-    public_key: str | Path, header: Header
+    public_key: str | Path, mechanism: Mechanism, binding: bytes
 ) -> Callable[[NDArray[Any], NDArray[np.bool_]], Any]:
-    """A function from reports and flags to the sealed column."""
-    key, suite, info = _public(public_key), _suite(), _info(header)
-    length = 1 + wire.width(header.mechanism) + OVERHEAD
+    """A function from reports and flags to the sealed column.
+
+    Args:
+        public_key: the collector's, a file.
+        mechanism: the one that made the reports.
+        binding: what each report is bound to (`Header.binding`).
+
+    Raises:
+        ArgumentError: where the file is no public key.
+    """
+    key, suite = _public(public_key), _suite()
+    length = 1 + mechanism.report_format.width + OVERHEAD
 
     def seal(reports: NDArray[Any], carded: NDArray[np.bool_]) -> Any:
         rows = np.empty((len(reports), length - OVERHEAD), np.uint8)
         rows[:, 0] = carded
-        rows[:, 1:] = wire.pack(header.mechanism, reports)
-        sealed = [suite.encrypt(row.tobytes(), key, info) for row in rows]
+        rows[:, 1:] = mechanism.report_format.pack(reports)
+        sealed = [suite.encrypt(row.tobytes(), key, binding) for row in rows]
         return pa.array(sealed, pa.binary(length))
 
     return seal
 
 
-def check_fresh(sealed: object, seen: set[bytes]) -> None:
-    """Refuse a copy: sealed anew no two are alike, and copies would drown all the others."""
+def check_fresh(sealed: object, starts: set[bytes]) -> None:
+    """Refuse a copy: sealed anew no two are alike, and copies would drown all the others.
+
+    Args:
+        sealed: one sealed report.
+        starts: the first bytes of those before it; this one's are added.
+
+    Raises:
+        DamagedError: where it has been there before.
+    """
     start = sealed[:16] if isinstance(sealed, bytes) else b""
-    if start in seen:
-        raise JrrError(f"column {SEALED} must hold every report once, got one of them twice")
-    seen.add(start)
+    if start in starts:
+        raise DamagedError(f"column {SEALED} must hold every report once, got one of them twice")
+    starts.add(start)
 
 
 def opener(
-    private_key: str | Path | None, header: Header, seen: set[bytes]
+    private_key: str | Path | None, mechanism: Mechanism, binding: bytes, starts: set[bytes]
 ) -> Callable[[Any, int], Opened]:
-    """A function from the sealed column to reports and flags."""
+    """A function from the sealed column to reports and flags.
+
+    Args:
+        private_key: the collector's, a file.
+        mechanism: the one that made the reports.
+        binding: what each report is bound to (`Header.binding`).
+        starts: the first bytes of all sealed reports so far, to notice copies.
+
+    Raises:
+        ArgumentError: where there is no key, or the file is none.
+    """
     if private_key is None:
-        raise JrrError("key must be the collector's private key for sealed reports, got none")
-    key, suite, info = _private(private_key), _suite(), _info(header)
+        raise ArgumentError("key must be the collector's private key for sealed reports, got none")
+    key, suite, length = _private(private_key), _suite(), 1 + mechanism.report_format.width
 
     def open_rows(column: Any, first: int) -> Opened:
         rows = []
         for at, sealed in enumerate(column.to_pylist()):
-            check_fresh(sealed, seen)
+            check_fresh(sealed, starts)
             try:
-                rows.append(suite.decrypt(sealed, key, info))
-                if len(rows[-1]) != 1 + wire.width(header.mechanism):
+                rows.append(suite.decrypt(sealed, key, binding))
+                if len(rows[-1]) != length:
                     raise ValueError("another length")
             except (InvalidTag, ValueError, TypeError):
-                raise JrrError(
+                raise DamagedError(
                     f"column {SEALED} must hold reports sealed to this key and for this survey, "
                     f"got another at row {first + at}"
                 ) from None
-        flat = np.frombuffer(b"".join(rows), np.uint8)
-        table = flat.reshape(len(rows), 1 + wire.width(header.mechanism))
-        return wire.unpack(header.mechanism, table[:, 1:]), table[:, 0].astype(np.bool_)
+        table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), length)
+        return mechanism.report_format.unpack(table[:, 1:]), table[:, 0].astype(np.bool_)
 
     return open_rows
 
 
 def sealed_field(mechanism: Mechanism) -> Any:
     """The one column of a file of sealed reports."""
-    return pa.field(SEALED, pa.binary(1 + wire.width(mechanism) + OVERHEAD), nullable=False)
+    return pa.field(SEALED, pa.binary(1 + mechanism.report_format.width + OVERHEAD), nullable=False)
 
 
 def _suite() -> Suite:
     return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
-
-
-def _info(header: Header) -> bytes:
-    """What a sealed report is bound to: everything but what shuffling and merging change."""
-    bound = replace(header, holds="sealed reports", decks=(), shuffled=False, rows=None)
-    return b"jrr sealed report 1:" + hashlib.sha256(bound.to_json().encode()).digest()
 
 
 def _public(path: str | Path) -> X25519PublicKey:

@@ -20,7 +20,7 @@ from jrr.privacy.informed.evidence import (
 )
 from jrr.privacy.informed.frequency import Beta, Frequency, check_question
 from jrr.privacy.informed.prior import averaged
-from jrr.privacy.informed.sums import Group
+from jrr.privacy.informed.sums import Reporters
 from jrr.privacy.informed.told import Told, told_evidence
 from jrr.privacy.loss import DealtLaw
 
@@ -132,7 +132,9 @@ def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
     elif zeros == 0:
         seen = of_one_group(cards, *chances.of_one)
     else:
-        seen = of_two_groups(cards, Group(ones, *chances.of_one), Group(zeros, *chances.of_zero))
+        seen = of_two_groups(
+            cards, Reporters(ones, *chances.of_one), Reporters(zeros, *chances.of_zero)
+        )
     pure = _largest(chances, (cards, cards.turned()))
     return _case(chances, seen, pure, {"plus_left": cards.plus, "ones": ones})
 
@@ -146,7 +148,7 @@ def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
     for cards, believed in parts(both_ways, _WHOLE, _LEAST):
         others = cards.total - 1
         silent = others // 2 if others < _HALF else 0
-        zeros = Group(silent, *chances.of_zero)
+        zeros = Reporters(silent, *chances.of_zero)
         seen = told_evidence(cards, told, others - silent, zeros)
         for chance in believed:
             yield _case(chances, seen.believed(cards, chance), pure, {"others": "bounded"})
@@ -181,7 +183,9 @@ def _of_many_values(law: DealtLaw, chances: Chances, colluders: int) -> Losses:
         decks = cards_left(law, value, colluders)
         pure = _largest(chances, decks)
         for cards, believed in parts(decks, _WHOLE, _LEAST):
-            seen = told_evidence(cards, told, cards.total - 1, Group(0, Fraction(0), Fraction(0)))
+            seen = told_evidence(
+                cards, told, cards.total - 1, Reporters(0, Fraction(0), Fraction(0))
+            )
             cases += [_of_value(chances, seen.believed(cards, c), pure) for c in believed]
     return Losses(tuple(cases), (), "bounded")
 

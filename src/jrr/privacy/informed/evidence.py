@@ -11,7 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from jrr.privacy.binomial import FAINT, ULP, Floats, Part
-from jrr.privacy.informed.sums import Group, Rows, hypergeometric, ones_of, rows_of, side_by_side
+from jrr.privacy.informed.sums import (
+    Reporters,
+    Rows,
+    hypergeometric,
+    ones_of,
+    rows_of,
+    side_by_side,
+)
 
 _SILENT = 1e-26  # sights less likely than this are dropped, and counted
 _CELLS = 1 << 17  # of a grid of odds, where sights are merged
@@ -100,7 +107,7 @@ def of_one_group(cards: Cards, plus: Fraction, minus: Fraction) -> Evidence:
 
 def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidence]:
     """The same, and the first z that is listed."""
-    people = Group(cards.total - 1, plus, minus)
+    people = Reporters(cards.total - 1, plus, minus)
     start, laws = side_by_side([ones_of(people, held) for _, held, _ in cards.kinds])
     length = laws.shape[1]
     joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
@@ -108,7 +115,7 @@ def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidenc
     return start, _evidence(joint, length, error, missing)
 
 
-def of_two_groups(cards: Cards, first: Group, second: Group) -> Evidence:
+def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence:
     """Two groups of others, each alike; z is the number of 1s in each, and the rest are silent."""
     others = cards.total - 1
     silent = others - first.size - second.size

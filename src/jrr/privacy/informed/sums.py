@@ -13,7 +13,7 @@ import numpy as np
 from jrr.privacy.binomial import FAINT, Floats, Part, binomial, reach
 
 
-class Group(NamedTuple):
+class Reporters(NamedTuple):
     """People whose sight is 1 or 0, with a chance of 1 that depends on the card."""
 
     size: int
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 _cached = lru_cache(maxsize=8192)(binomial)
 
 
-def ones_of(group: Group, plus: int) -> Part:
+def ones_of(group: Reporters, plus: int) -> Part:
     """The law of a group's number of 1s when so many of it hold plus cards."""
     first, second = _cached(plus, group.plus), _cached(group.size - plus, group.minus)
     law = np.convolve(first.law, second.law)
@@ -41,7 +41,7 @@ def ones_of(group: Group, plus: int) -> Part:
     return Part(first.start + second.start + begin, law[begin : loud[-1] + 1])
 
 
-def rows_of(group: Group, low: int, high: int) -> Rows:
+def rows_of(group: Reporters, low: int, high: int) -> Rows:
     """The laws for low..high plus cards, side by side."""
     parts = [ones_of(group, plus) for plus in range(low, high + 1)]
     return Rows(low, *side_by_side(parts))

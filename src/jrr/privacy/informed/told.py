@@ -10,7 +10,7 @@ import numpy as np
 
 from jrr.privacy.binomial import FAINT, binomial
 from jrr.privacy.informed.evidence import Cards, Evidence, merged, of_two_groups, together
-from jrr.privacy.informed.sums import Group
+from jrr.privacy.informed.sums import Reporters
 
 _GROUPS = 16  # numbers of speakers that are told apart; fewer is a looser bound,
 _FEWER = 8  # which matters little among many
@@ -26,7 +26,7 @@ class Told(NamedTuple):
     minus: Fraction  # 1, with a minus card
 
 
-def told_evidence(cards: Cards, told: Told, people: int, secret: Group) -> Evidence:
+def told_evidence(cards: Cards, told: Told, people: int, secret: Reporters) -> Evidence:
     """So many people are told about; the others, `secret`, show their reports only.
 
     How many speak does not depend on the cards. One more speaker only tells more, so neighbouring
@@ -44,7 +44,7 @@ def told_evidence(cards: Cards, told: Told, people: int, secret: Group) -> Evide
     for last in sorted(edges):
         chance = float(law[before - start : last + 1 - start].sum())
         before = last + 1
-        speakers = Group(last, *_given_speech(told))
+        speakers = Reporters(last, *_given_speech(told))
         parts.append((chance, of_two_groups(cards, speakers, secret)))
     seen = merged(together(parts))
     return seen._replace(missing=seen.missing + 128 * len(law) * FAINT)

@@ -47,7 +47,7 @@ class Pairs(NamedTuple):
         return min(1.0, worst + (1 + grown) * self.error)
 
 
-class Group:
+class ContributorLaw:
     """One contributor whose card is plus with chance `share`: Σ w z^report y^plus."""
 
     def __init__(self, rates: Rates, share: float) -> None:
@@ -108,7 +108,7 @@ class Segment:
         self.deck, self.rates, self.low, self.high = deck, rates, low, high
         self.people = deck.signed + deck.blank
         share = deck.plus / deck.signed if deck.signed else 0.0
-        self.one, self.zero = Group(rates[0], share), Group(rates[1], share)
+        self.one, self.zero = ContributorLaw(rates[0], share), ContributorLaw(rates[1], share)
         self.first = max(0, low - deck.blank)  # holders with signed cards, least and most
         self.last = min(deck.signed, high + 1)
         spread = deck.signed * share * (1 - share)

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from jrr.research.paper.figures import Context, Row
-from jrr.research.paper.reproduce import Figure, digest
+from jrr.research.paper.figure import Context, Figure, Row, digest
 from jrr.research.paper.settings import PAPER_LINE, RR_LINE, Case, errors, theory
 
 FILE = "jrr_artifact_results.csv"
@@ -64,12 +63,14 @@ def _compared(stored: dict[str, str], context: Context) -> Iterator[Row]:
 def figure(path: Path) -> Figure:
     """The comparison as one more table of a reproduction."""
     return Figure(
-        "artifact",
-        "The authors' stored results, setting by setting",
-        "Stored theoretical variance and empirical MSE against ours; z counts standard errors "
-        "of 1,000 runs.",
-        rows_of(path),
-        None,
-        240,
-        digest(path.read_bytes()),
+        key="artifact",
+        title="The authors' stored results, setting by setting",
+        sentence=(
+            "Stored theoretical variance and empirical MSE against ours; z counts standard errors "
+            "of 1,000 runs."
+        ),
+        rows=rows_of(path),
+        drawing=None,
+        steps=240,
+        source=digest(path.read_bytes()),
     )

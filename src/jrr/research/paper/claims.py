@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
 from jrr.research.paper.catalogue import DATA_SETS, Question
-from jrr.research.paper.figures import Row, relative_increase, underperforming_range
+from jrr.research.paper.figure import Row
 from jrr.research.paper.literal import JointTable
+from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
     COLLUDERS,
     PAPER_LINE,

@@ -1,10 +1,10 @@
 """Pictures of the figures' rows, in one common style."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jrr.reporting.plots import COLOURS, new_figure
-from jrr.research.paper.figures import Row
+from jrr.research.paper.figure import Row
 from jrr.research.paper.settings import DRR_LINE, LINES, OPTIMAL_LINE, PAPER_LINE, RR_LINE
 
 if TYPE_CHECKING:
@@ -351,6 +351,3 @@ def _pick(rows: Iterable[Row], **wanted: Any) -> list[Row]:
 
 def _values(rows: Sequence[Row], key: str) -> list[Any]:
     return list(dict.fromkeys(row[key] for row in rows))
-
-
-Drawing = Callable[[Sequence[Row]], "Figure"]

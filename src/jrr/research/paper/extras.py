@@ -7,14 +7,12 @@ import numpy as np
 
 from jrr._base import randomness
 from jrr.errors import JrrError
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
 from jrr.planning.plans import plan
-from jrr.research.paper.figures import SHARES, Context, Row
+from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.settings import COLLUDERS, EPSILON, FREQUENCY, Case, N, theory
-from jrr.research.paper.two_phase import by_budget, by_people
 
 
 def by_frequency(context: Context) -> Iterator[Row]:
@@ -93,7 +91,7 @@ def by_domain(context: Context) -> Iterator[Row]:
 
 def by_step(context: Context) -> Iterator[Row]:
     """What Δp does to Algorithm 1: it is a parameter of the mechanism, not a tolerance."""
-    for share in SHARES:
+    for share in (0.01, 0.1, 1.0):
         for step in np.geomspace(1e-6, 2e-2, 41):
             case = Case(N, round(share * N), EPSILON)
             try:
@@ -110,41 +108,6 @@ def by_step(context: Context) -> Iterator[Row]:
                 "epsilon_cards": mechanism.epsilon("cards", COLLUDERS),
             }
         context.step(1)
-
-
-def two_phases(context: Context) -> Iterator[Row]:
-    """Two-phase estimation beside one-phase RR, JRR and DRR."""
-    for share in (0.0, 0.02, 0.1, 0.3, 0.5):
-        case = Case(N, round(share * N), EPSILON)
-        ways: list[tuple[str, Mechanism]] = [
-            ("RR", plan(N, EPSILON, COLLUDERS, mechanism="rr").mechanism),
-            ("JRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="jrr").mechanism),
-            ("DRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="drr").mechanism),
-        ]
-        for name, mechanism in ways:
-            yield {
-                "frequency": share,
-                "way": name,
-                "first_share": "",
-                "mse": theory(mechanism, case),
-                "mse_stderr": 0.0,
-                "epsilon_cards": mechanism.epsilon("cards", COLLUDERS),
-                "chose_joint": "",
-            }
-        for name, phases in (("two phases, people", by_people), ("two phases, budget", by_budget)):
-            for first in (0.1, 0.3):
-                result = phases(case, first, context.runs, context.rng)
-                mse, error = result.mse(case.ones)
-                context.step(1)
-                yield {
-                    "frequency": share,
-                    "way": name,
-                    "first_share": first,
-                    "mse": mse,
-                    "mse_stderr": error,
-                    "epsilon_cards": result.epsilon,
-                    "chose_joint": result.chose_joint,
-                }
 
 
 def by_group_size(context: Context) -> Iterator[Row]:

@@ -5,16 +5,15 @@ variance), simulated (over `runs` surveys) and stderr of the simulated number.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
 from jrr.planning.plans import plan
-from jrr.research.paper.catalogue import Question
+from jrr.research.paper.figure import Context, Row
+from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
     COLLUDERS,
     EPSILON,
@@ -29,20 +28,9 @@ from jrr.research.paper.settings import (
     theory,
 )
 
-Row = dict[str, Any]
 SIZES = (10_000, 40_000, 80_000)
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.01, 0.1, 1.0)
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a figure needs besides its own constants."""
-
-    runs: int
-    rng: np.random.Generator
-    data_sets: Sequence[Question]
-    step: Callable[[int], None]  # told the number of surveys settled, for a progress bar
 
 
 def figure1(context: Context) -> Iterator[Row]:
@@ -153,23 +141,6 @@ def table_defaults(context: Context) -> Iterator[Row]:
         ("step rho", STEP),
     ):
         yield {"parameter": name, "value": value}
-
-
-def relative_increase(n: int, mechanism: Mechanism, rr: RR) -> float:
-    """RI: how much larger a mechanism's MSE is than RR's at n1/n = 1/2, as a share."""
-    half = (n - n // 2, n // 2)
-    return float(mechanism.variance(half)[1] / rr.variance(half)[1]) - 1
-
-
-def underperforming_range(n: int, mechanism: Mechanism, rr: RR) -> float:
-    """R: the width of the frequencies around 1/2 at which the MSE exceeds RR's."""
-    a, b, c = (float(part[0]) for part in mechanism.moments.quadratic(n, 1))
-    bound = float(rr.variance((n, 0))[1])
-    # JRR's variance is a concave parabola in n1, highest at n/2.
-    excess = b * b - 4 * c * (a - bound)
-    if c == 0:
-        return 1.0 if a > bound else 0.0
-    return min(1.0, math.sqrt(max(0.0, excess)) / (-c * n)) if excess > 0 else 0.0
 
 
 def _underperformance(n: int, epsilon: float) -> Iterator[Row]:

@@ -3,17 +3,19 @@
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jrr.reporting import page
-from jrr.research.paper.claims import Claim
-from jrr.research.paper.figures import Row
-from jrr.research.paper.reproduce import Figure
+from jrr.research.paper.figure import Figure, Row
+
+if TYPE_CHECKING:
+    from jrr.research.paper.claims import Claim
 
 
 def write_report(
     path: Path,
     figures: Sequence[tuple[Figure, Sequence[Row]]],
-    claims: Sequence[Claim],
+    claims: Sequence["Claim"],
     about: Mapping[str, object],
 ) -> Path:
     """Gather pictures and tables from the directory of `path`."""
@@ -36,7 +38,7 @@ def write_report(
     return page.write_page(path, "Joint randomized response, reproduced", parts)
 
 
-def _claims_table(claims: Sequence[Claim]) -> str:
+def _claims_table(claims: Sequence["Claim"]) -> str:
     classes = {"holds": "holds", "does not hold": "fails"}
     lines = ["<table><tr><th>where<th>claim<th>what we measured<th>verdict</tr>"]
     for claim in claims:

@@ -12,6 +12,7 @@ one, so they are correlated with it (a fifth of a standard error at n = 10,000, 
 half of it for the first phase). Errors here include that bias.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,8 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.plans import plan
-from jrr.research.paper.settings import Case
+from jrr.research.paper.figure import Context, Row
+from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, theory
 
 
 @dataclass(frozen=True)
@@ -93,3 +95,38 @@ def _choice(options: list[Mechanism], n: int, share: float) -> Mechanism:
 
 def _variance(mechanism: Mechanism, n: int, share: float) -> float:
     return float(mechanism.variance((n * (1 - share), n * share))[1])
+
+
+def two_phases(context: Context) -> Iterator[Row]:
+    """Two-phase estimation beside one-phase RR, JRR and DRR."""
+    for share in (0.0, 0.02, 0.1, 0.3, 0.5):
+        case = Case(N, round(share * N), EPSILON)
+        ways: list[tuple[str, Mechanism]] = [
+            ("RR", plan(N, EPSILON, COLLUDERS, mechanism="rr").mechanism),
+            ("JRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="jrr").mechanism),
+            ("DRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="drr").mechanism),
+        ]
+        for name, mechanism in ways:
+            yield {
+                "frequency": share,
+                "way": name,
+                "first_share": "",
+                "mse": theory(mechanism, case),
+                "mse_stderr": 0.0,
+                "epsilon_cards": mechanism.epsilon("cards", COLLUDERS),
+                "chose_joint": "",
+            }
+        for name, phases in (("two phases, people", by_people), ("two phases, budget", by_budget)):
+            for first in (0.1, 0.3):
+                result = phases(case, first, context.runs, context.rng)
+                mse, error = result.mse(case.ones)
+                context.step(1)
+                yield {
+                    "frequency": share,
+                    "way": name,
+                    "first_share": first,
+                    "mse": mse,
+                    "mse_stderr": error,
+                    "epsilon_cards": result.epsilon,
+                    "chose_joint": result.chose_joint,
+                }

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from jrr.servers.collector.store import CollectorCampaign, ReportBlock
-from jrr.tables.columns import CARDED, report_fields, reports_to_arrow
+from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
 from jrr.tables.header import Header
+from jrr.tables.names import CARDED
 
 
 def write_reports(path: Path, held: CollectorCampaign, blocks: Iterable[ReportBlock]) -> int:
@@ -20,10 +21,10 @@ def write_reports(path: Path, held: CollectorCampaign, blocks: Iterable[ReportBl
     header = Header(
         "reports",
         mechanism,
-        names if campaign.deals else (),
-        campaign.colluders,
-        campaign.question,
-        campaign.labels,
+        decks=names if campaign.deals else (),
+        colluders=campaign.colluders,
+        question=campaign.question,
+        labels=campaign.labels,
     )
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)

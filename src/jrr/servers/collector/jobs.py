@@ -132,6 +132,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             level=wish.level,
             grouped=by is not None,
             min_cell=campaign.min_cell,
+            final=held.state == CLOSED,
         )
 
     def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:

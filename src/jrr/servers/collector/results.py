@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jrr.estimation.estimates import difference
+from jrr.estimation.groups import estimate_groups, fewest_to_show
 from jrr.estimation.tally import Tally
-from jrr.mechanisms import Mechanism
+from jrr.mechanisms.base import Mechanism
+from jrr.servers.common.problems import Problem
 
 EVERYBODY = ""  # the only group, where reports are not told apart
 
@@ -18,6 +19,7 @@ def results_of(
     level: float,
     grouped: bool,
     min_cell: int,
+    final: bool,
 ) -> dict[str, Any]:
     """The estimate of everybody and, where asked for, of each group and their differences.
 
@@ -28,12 +30,16 @@ def results_of(
         level: Of the confidence intervals.
         grouped: Whether groups were asked for.
         min_cell: Reports of the smallest group that is shown; smaller ones are only counted.
+        final: Whether the campaign is closed; before, too few reports are not shown at all.
 
     Returns:
         The part of the collector's reply that is computed.
     """
     whole = sum(tallies.values())
     assert isinstance(whole, Tally)  # of at least one
+    fewest = fewest_to_show(min_cell, final=final)
+    if whole.n < fewest:
+        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown before the end")
     used = max(mechanism.fewest_decks(whole.n_carded), decks)
     results: dict[str, Any] = {
         "carded": whole.n_carded,
@@ -43,17 +49,5 @@ def results_of(
     }
     if not grouped:
         return results
-    shown = {
-        group: mechanism.estimate(tally, used)
-        for group, tally in sorted(tallies.items())
-        if tally.n >= min_cell
-    }
-    names = list(shown)
-    results["groups"] = [{"name": g} | e.to_dict(level) for g, e in shown.items()]
-    results["groups_too_small"] = len(tallies) - len(shown)
-    results["differences"] = [
-        {"first": a, "second": b} | difference(shown[a], shown[b], same_deck=True).to_dict(level)
-        for at, a in enumerate(names)
-        for b in names[at + 1 :]
-    ]
-    return results
+    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=used)
+    return results | groups.to_dict(level)

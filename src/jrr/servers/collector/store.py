@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
 )
 
-from jrr.mechanisms import Mechanism, wire
+from jrr.mechanisms.base import Mechanism
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
@@ -134,9 +134,11 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
         for rows in streaming.execute(query).partitions(ROWS):
             joined = b"".join(bytes(report) for report, _, _ in rows)
-            packed = np.frombuffer(joined, np.uint8).reshape(len(rows), wire.width(mechanism))
+            packed = np.frombuffer(joined, np.uint8).reshape(
+                len(rows), mechanism.report_format.width
+            )
             yield ReportBlock(
-                reports=wire.unpack(mechanism, packed),
+                reports=mechanism.report_format.unpack(packed),
                 carded=np.array([flag for _, flag, _ in rows], np.bool_),
                 covariates=[text for _, _, text in rows],
             )

@@ -1,0 +1,204 @@
+"""Estimates by group, their differences, and the one rule for groups too small to show.
+
+The rule: a group of fewer than `min_cell` reports is not shown, and only the number of such
+groups is told. It is the same for report files, in Python and at the collector's server.
+
+It is good manners, not a guarantee: where one group is hidden, its counts follow from the total
+and the groups that are shown. What protects each person is ε; the rule keeps an estimate of
+three people, which is mostly noise, from looking like a finding about them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, Protocol, overload
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.estimation.differences import Difference, difference
+from jrr.estimation.estimates import Estimate
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import WeightedTally
+
+MIN_CELL = 20  # reports in the smallest group that is shown, unless told otherwise
+MOST_COMPARED_GROUPS = 50  # more have too many pairs for a document
+HIDDEN_GROUP_REMARK = (
+    "That is no guarantee: what one hidden group holds follows from the total and the groups "
+    "shown. What protects each person is ε."
+)
+AnyTally = Tally | WeightedTally
+
+
+class Estimator(Protocol):
+    """What is asked of a mechanism here."""
+
+    @property
+    def deals(self) -> bool:
+        """Whether there are cards."""
+
+    def fewest_decks(self, carded: int) -> int:
+        """The fewest decks that so many people with a card can have been dealt from."""
+
+    def estimate(self, reports: AnyTally, decks: int | None = None) -> Estimate:
+        """Unbiased counts with error bars."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupEstimate:
+    """The estimate of contributors who share a public attribute."""
+
+    name: str
+    estimate: Estimate
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """A result document: `Estimate.to_dict` and the name of the group."""
+        return {"name": self.name} | self.estimate.to_dict(level)
+
+
+class GroupDifference(NamedTuple):
+    """Shares in the first group minus those in the second."""
+
+    first: str
+    second: str
+    difference: Difference
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """A result document: `Difference.to_dict` and the names of the groups."""
+        return {"first": self.first, "second": self.second} | self.difference.to_dict(level)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupEstimates(Sequence[GroupEstimate]):
+    """The groups that are shown, in the order of their names, and how many are not.
+
+    Attributes:
+        shown: the groups with enough reports.
+        hidden: how many groups have too few.
+        min_cell: reports in the smallest group that is shown.
+        same_deck: whether the groups drew their cards from the same decks.
+    """
+
+    shown: tuple[GroupEstimate, ...] = ()
+    hidden: int = 0
+    min_cell: int = MIN_CELL
+    same_deck: bool = False
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    @overload
+    def __getitem__(self, index: int) -> GroupEstimate: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[GroupEstimate]: ...
+
+    def __getitem__(self, index: int | slice) -> GroupEstimate | Sequence[GroupEstimate]:
+        return self.shown[index]
+
+    def __iter__(self) -> Iterator[GroupEstimate]:
+        return iter(self.shown)
+
+    def differences(self) -> list[GroupDifference]:
+        """Every pair of groups that are shown, the first minus the second."""
+        return [
+            GroupDifference(
+                first.name,
+                second.name,
+                difference(first.estimate, second.estimate, same_deck=self.same_deck),
+            )
+            for first, second in combinations(self.shown, 2)
+        ]
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """A result document: groups, groups_too_small, differences.
+
+        With more than 50 groups the differences are left out, for there are too many pairs.
+        """
+        pairs = self.differences() if len(self) <= MOST_COMPARED_GROUPS else []
+        return {
+            "groups": [group.to_dict(level) for group in self.shown],
+            "groups_too_small": self.hidden,
+            "differences": [pair.to_dict(level) for pair in pairs],
+        }
+
+
+def estimate_groups(
+    mechanism: Estimator,
+    tallies: Mapping[str, AnyTally],
+    *,
+    min_cell: int = MIN_CELL,
+    decks: int | None = None,
+) -> GroupEstimates:
+    """Estimate every group that has enough reports, and count those that have not.
+
+    Args:
+        mechanism: the one that made the reports.
+        tallies: group -> its reports, all of them plain or all of them weighted.
+        min_cell: reports in the smallest group that is shown. Groups in which nobody has a
+            weight above 0 are not shown either.
+        decks: how many decks the contributors of all groups were dealt from, where it is more
+            than the tallies name. Every group draws from all of them.
+
+    Returns:
+        The groups that are shown, in the order of their names, and the number of the others.
+
+    Raises:
+        ArgumentError: where min_cell is below 1, or the tallies are not of this mechanism.
+
+    Example:
+        >>> import jrr
+        >>> m, rng = jrr.RR(k=2, epsilon=1.0), jrr.SeededRandom(7)
+        >>> people = {"north": [1] * 90, "south": [0] * 60, "sea": [1] * 3}
+        >>> tallies = {place: m.tally(m.respond(v, rng=rng)) for place, v in people.items()}
+        >>> groups = estimate_groups(m, tallies)
+        >>> [group.name for group in groups], groups.hidden
+        (['north', 'south'], 1)
+    """
+    min_cell = checks.integer("min_cell", min_cell, 1)
+    if not tallies:
+        return GroupEstimates(min_cell=min_cell)
+    everybody = add_tallies(list(tallies.values()))
+    dealt = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
+    shown = tuple(
+        GroupEstimate(name=name, estimate=mechanism.estimate(tallies[name], dealt))
+        for name in sorted(tallies)
+        if _may_be_shown(tallies[name], min_cell)
+    )
+    return GroupEstimates(
+        shown=shown,
+        hidden=len(tallies) - len(shown),
+        min_cell=min_cell,
+        same_deck=mechanism.deals,
+    )
+
+
+def add_tallies(tallies: Sequence[AnyTally]) -> AnyTally:
+    """All of them together.
+
+    Raises:
+        ArgumentError: where there is none, or they are of different mechanisms.
+    """
+    if not tallies:
+        raise ArgumentError("reports must hold at least one report, got none")
+    total = tallies[0]
+    for tally in tallies[1:]:
+        total = total + tally
+    return total
+
+
+def fewest_to_show(min_cell: int, *, final: bool) -> int:
+    """How many reports an estimate of everybody needs to be shown.
+
+    Before the end `min_cell`, as for a group: an estimate of few people is mostly noise. At the
+    end nobody could wait for more, and any number is shown.
+
+    Example:
+        >>> fewest_to_show(20, final=False), fewest_to_show(20, final=True)
+        (20, 1)
+    """
+    return 1 if final else min_cell
+
+
+def _may_be_shown(tally: AnyTally, min_cell: int) -> bool:
+    weighs_nothing = isinstance(tally, WeightedTally) and not tally.weight > 0
+    return tally.n >= min_cell and not weighs_nothing

@@ -1,0 +1,57 @@
+"""convert: a file of reports into another format."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.formats import check_output, format_of, write
+from jrr.tables.header import Header
+from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.public_columns import texts
+from jrr.tables.reports import open_reports, rows_of
+
+
+def convert(reports: str | Path, out: str | Path, *, force: bool = False) -> Header:
+    """Write the same reports in the same order, with all their columns.
+
+    Args:
+        reports: a file of reports.
+        out: a Parquet, Arrow or CSV file, by the ending of its name; in CSV, and from it, the
+            other columns become texts.
+        force: overwrite an existing file.
+
+    Returns:
+        The header of both files.
+
+    Raises:
+        ArgumentError: where the file does not exist or holds no reports, or the output exists.
+        DamagedError: where it cannot be read as what it claims to be.
+    """
+    path = check_output(out, force, reports)
+    table, header = open_reports(reports, "reports")
+    to_csv = format_of(path) == "csv"
+    text = to_csv or table.format == "csv"
+    extra = [name for name in table.columns if name not in RESERVED]
+    fields = [pa.field(name, pa.string() if text else table.types[name]) for name in extra]
+    own = report_fields(header.mechanism, to_csv)
+    schema = pa.schema([*own, pa.field(CARDED, pa.bool_(), False), *fields])
+
+    def batches() -> Iterator[Any]:
+        for rows in rows_of(table, header, extra):
+            report_columns = reports_to_arrow(header.mechanism, rows.reports, to_csv)
+            flags = pa.array(np.broadcast_to(rows.carded, len(rows.reports)))
+            extra_columns = [rows.batch.column(name) for name in extra]
+            if text:
+                extra_columns = [texts(column) for column in extra_columns]
+            columns = [*report_columns, flags, *extra_columns]
+            yield pa.record_batch(
+                [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
+                schema=schema,
+            )
+
+    write(path, schema, header, batches())
+    return header

@@ -1,0 +1,253 @@
+"""estimate: shares with error bars from files of reports, overall, by group, weighted."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.estimation import postprocess
+from jrr.estimation.answered import AnsweredShare, among_answered
+from jrr.estimation.estimates import Estimate
+from jrr.estimation.groups import (
+    MIN_CELL,
+    AnyTally,
+    GroupEstimates,
+    add_tallies,
+    estimate_groups,
+)
+from jrr.estimation.moments import Floats
+from jrr.estimation.weights import check_weights
+from jrr.mechanisms import RR
+from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
+from jrr.tables.formats import damage_of
+from jrr.tables.header import Header
+from jrr.tables.names import RESERVED
+from jrr.tables.progress import Progress, silent
+from jrr.tables.public_columns import numbers, texts
+from jrr.tables.reports import ReportFiles, ReportRows, open_together, rows_of
+
+MOST_GROUPS = 10_000
+MISSING = "(missing)"  # the group of empty cells
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """What files of reports say.
+
+    Attributes:
+        header: what holds of all files together.
+        files: how many there are.
+        estimate: of everybody.
+        n_carded: how many reports were made with a card.
+        by: the column of the groups, where groups were asked for.
+        groups: the groups, a sequence with `hidden` and `differences()`.
+    """
+
+    header: Header
+    files: int
+    estimate: Estimate
+    n_carded: int
+    by: str | None = None
+    groups: GroupEstimates = field(default_factory=GroupEstimates)
+
+    def answered(self, level: float = 0.95) -> dict[str, AnsweredShare] | None:
+        """Label -> share among those who did not decline; None where nobody could.
+
+        Args:
+            level: of the intervals.
+        """
+        if self.header.declined is None:
+            return None
+        names = self.header.names
+        shares = among_answered(self.estimate, names.index(self.header.declined), level)
+        return {names[value]: share for value, share in shares.items()}
+
+    def epsilon_behind_shuffler(self, delta: float) -> float | None:
+        """ε at δ of plain RR to whoever sees nothing but these reports, in their random order.
+
+        Returns:
+            By the law of the counts or, for very many reports, by the closed form, which is
+            larger. None where the reports are not shuffled, where they are in several files,
+            each of which hides its own reports only, or where no law is used here.
+        """
+        m, n = self.header.mechanism, self.estimate.n
+        if not (self.header.shuffled and self.files == 1 and isinstance(m, RR)):
+            return None
+        if n <= MOST_SCANNED:
+            return shuffled_epsilon(m, delta, n)
+        return amplified_epsilon(m.epsilon(), n, delta)
+
+    def to_dict(
+        self, level: float = 0.95, *, step: str | None = None, delta: float | None = None
+    ) -> dict[str, Any]:
+        """A result document: plain values, as `jrr estimate --json` prints them.
+
+        Args:
+            level: of all intervals.
+            step: a step of jrr.postprocess.STEPS that is applied to the shares of everybody.
+            delta: where ε behind a shuffler is wanted too (`epsilon_behind_shuffler`), its δ.
+
+        Raises:
+            ArgumentError: where there is no such step, or level is not in (0, 1).
+        """
+        header = self.header
+        document: dict[str, Any] = {
+            "question": header.question,
+            "labels": list(header.names),
+            "mechanism": header.mechanism.to_dict(),
+            "shuffled": header.shuffled,
+            "guarantees": header.guarantees,
+            "colluders": header.colluders,
+            "reports": self.estimate.n,
+            "carded": self.n_carded,
+            "estimate": self.estimate.to_dict(level),
+        }
+        answered = self.answered(level)
+        if answered is not None:
+            document["answered"] = {
+                name: {"share": share, "interval": [low, high]}
+                for name, (share, low, high) in answered.items()
+            }
+        if step is not None:
+            checks.one_of("postprocess", step, tuple(postprocess.STEPS))
+            shares = postprocess.STEPS[step](self.estimate.frequencies)
+            document["postprocessed"] = {step: shares.tolist()}
+        if self.by is not None:
+            document |= self.groups.to_dict(level)
+        epsilon = None if delta is None else self.epsilon_behind_shuffler(delta)
+        if epsilon is not None:
+            document["behind_shuffler"] = {"epsilon": epsilon, "delta": delta}
+        return document
+
+
+def estimate(
+    *paths: str | Path,
+    by: str | None = None,
+    weight: str | None = None,
+    min_cell: int = MIN_CELL,
+    key: str | Path | None = None,
+    decks: int | None = None,
+    progress: Progress = silent,
+) -> Result:
+    r"""Estimate how many hold each answer, from one or several files, in bounded memory.
+
+    Args:
+        paths: files of the same kind of reports.
+        by: a public column: one estimate per group. Groups with fewer than `min_cell` reports
+            are not shown, and only their number is told (jrr.estimation.groups).
+        weight: a column of survey weights.
+        min_cell: reports in the smallest group that is shown.
+        key: the collector's private key, a file, for sealed reports.
+        decks: how many decks were dealt, where whole decks dropped out.
+        progress: is told how many rows are done.
+
+    Returns:
+        The estimate of everybody and of each group.
+
+    Raises:
+        ArgumentError: where a file does not exist or belong to the others, a column does not
+            exist or is no public one, or there is no report.
+        DamagedError: where a file cannot be read as what it claims to be.
+
+    Example:
+        >>> import jrr, pathlib, tempfile
+        >>> from jrr import tables
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
+        >>> rows = "no,north\nyes,south\n" * 50 + "yes,sea\n"
+        >>> _ = pathlib.Path(data).write_text("smokes,region\n" + rows)
+        >>> options = {"labels": ["no", "yes"], "keep": ["region"], "rng": jrr.SeededRandom(7)}
+        >>> _ = tables.perturb(data, "smokes", reports, epsilon=3.0, **options)
+        >>> result = tables.estimate(reports, by="region")
+        >>> [group.name for group in result.groups], result.groups.hidden
+        (['north', 'south'], 1)
+        >>> folder.cleanup()
+    """
+    min_cell = checks.integer("min_cell", min_cell, 1)
+    files = open_together(paths)
+    _check_columns(files, by, weight)
+    tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
+    everybody = add_tallies(list(tallies.values()))
+    mechanism = files.header.mechanism
+    result = Result(
+        header=files.header,
+        files=len(paths),
+        estimate=mechanism.estimate(everybody, decks),
+        n_carded=everybody.n_carded,
+    )
+    if by is None:
+        return result
+    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=decks)
+    return replace(result, by=by, groups=groups)
+
+
+def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> None:
+    arguments = {"by": by, "weight": weight}
+    columns = {argument: name for argument, name in arguments.items() if name is not None}
+    for table, header in files.tables:
+        if columns and header.holds == "sealed reports":
+            raise ArgumentError(
+                "by and weight must not be given for sealed reports, which hide both"
+            )
+        for argument, name in columns.items():
+            if name in RESERVED:
+                raise checks.refusal(argument, name, f"another column than {RESERVED}")
+            table.require(argument, name)
+
+
+def _count(
+    files: ReportFiles,
+    *,
+    by: str | None,
+    weight: str | None,
+    key: str | Path | None,
+    progress: Progress,
+) -> dict[str, AnyTally]:
+    """Group -> tally; without groups, all are one of no name."""
+    extra = [name for name in (by, weight) if name is not None]
+    tallies: dict[str, AnyTally] = {}
+    starts: set[bytes] = set()
+    done = 0
+    for table, header in files.tables:
+        for rows in rows_of(table, header, extra, key=key, starts=starts):
+            weights = None
+            if weight is not None:
+                weights = check_weights(numbers(rows.batch, weight), len(rows.reports))
+            for name, members in _rows_by_group(rows, by):
+                with damage_of(table.path):
+                    tally = _tally(header, rows, members, weights)
+                tallies[name] = tallies[name] + tally if name in tallies else tally
+            if len(tallies) > MOST_GROUPS:
+                raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
+            done += len(rows.reports)
+            progress(done, files.rows)
+    return tallies
+
+
+def _rows_by_group(rows: ReportRows, by: str | None) -> list[tuple[str, Any]]:
+    """Names of the groups in these rows, and which rows they are."""
+    if by is None:
+        return [("", slice(None))]
+    coded = pc.dictionary_encode(pc.fill_null(texts(rows.batch.column(by)), MISSING))
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    names = [name or MISSING for name in coded.dictionary.to_pylist()]
+    if len(names) > MOST_GROUPS:
+        raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(1, len(names)))
+    return list(zip(names, np.split(order, starts), strict=True))
+
+
+def _tally(header: Header, rows: ReportRows, members: Any, weights: Floats | None) -> AnyTally:
+    carded = rows.carded if isinstance(rows.carded, bool) else rows.carded[members]
+    reports = rows.reports[members]
+    tally: AnyTally
+    if weights is None:
+        tally = header.mechanism.tally(reports, carded)
+    else:
+        tally = header.mechanism.tally(reports, carded, weights=weights[members])
+    return replace(tally, decks=header.decks)

@@ -1,0 +1,5 @@
+"""Names of the columns that jrr itself writes into files of reports."""
+
+CARDED = "carded"  # whether the report was made with a card
+SEALED = "sealed"  # a report encrypted to the collector, and that flag
+RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's

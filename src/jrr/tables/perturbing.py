@@ -1,0 +1,240 @@
+"""perturb: a column of labels into a file of reports."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from jrr._base import checks
+from jrr._base.randomness import source
+from jrr.errors import ArgumentError
+from jrr.mechanisms import OLH, OUE, RR, SUE
+from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.request import Request, least
+from jrr.tables import seal as sealing
+from jrr.tables.card_file import CardFile, claimed
+from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.formats import Table, check_output, damage_of, format_of, write
+from jrr.tables.header import Header
+from jrr.tables.labels import ColumnContents, Labels
+from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.progress import Progress, silent
+from jrr.tables.reports import open_reports
+
+ALONE: dict[str, Callable[[int, float], Mechanism]] = {  # mechanisms that need no cards
+    "rr": RR,
+    "sue": SUE,
+    "oue": OUE,
+    "olh": OLH,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """What is read, how it is perturbed, and what is written beside the reports."""
+
+    table: Table
+    column: str
+    keep: tuple[str, ...]
+    labels: Labels
+    header: Header
+    cards: CardFile | None
+    text: bool  # whether the output is CSV
+    public_key: str | Path | None  # to seal with
+
+    @property
+    def schema(self) -> Any:
+        """The columns of the output."""
+        mechanism = self.header.mechanism
+        if self.public_key is not None:
+            return pa.schema([sealing.sealed_field(mechanism)])
+        fields = [*report_fields(mechanism, self.text), pa.field(CARDED, pa.bool_(), False)]
+        in_csv = self.table.format == "csv"  # whose columns are all texts
+        types = {name: pa.string() if in_csv else self.table.types[name] for name in self.keep}
+        return pa.schema([*fields, *(pa.field(name, types[name]) for name in self.keep)])
+
+    def batches(self, rng: Any) -> Iterator[Any]:
+        """The rows of the output, one for each row that answers, in the same order."""
+        mechanism, schema = self.header.mechanism, self.schema
+        seal = None
+        if self.public_key is not None:
+            seal = sealing.sealer(self.public_key, mechanism, self.header.binding())
+        for batch in self.table.batches([self.column, *self.keep]):
+            values, answering = self.labels.encode(batch.column(0))
+            if not len(values):
+                continue
+            cards = None if self.cards is None else self.cards.take(len(values))
+            card_count = 0 if cards is None else len(cards)
+            # Values are in the domain by now: what is refused is a card that no deck has.
+            with nullcontext() if self.cards is None else damage_of(self.cards.path):
+                with_card = mechanism.respond(values[:card_count], cards, rng)
+            without = mechanism.respond(values[card_count:], None, rng)
+            reports = np.concatenate((with_card, without))
+            carded = np.arange(len(values)) < card_count
+            if seal is not None:
+                columns = [seal(reports, carded)]
+            else:
+                mask = pa.array(answering)
+                public = (batch.column(1 + at).filter(mask) for at in range(len(self.keep)))
+                report_columns = reports_to_arrow(mechanism, reports, self.text)
+                columns = [*report_columns, pa.array(carded), *public]
+            yield pa.record_batch(columns, schema=schema)
+
+
+def perturb(
+    data: str | Path,
+    column: str,
+    out: str | Path | None = None,
+    *,
+    epsilon: float | None = None,
+    labels: Labels | Sequence[str] | None = None,
+    mechanism: str = "auto",
+    cards: str | Path | None = None,
+    cardless: bool = False,
+    keep: Sequence[str] = (),
+    seal: str | Path | None = None,
+    rng: Rng = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Header:
+    r"""Perturb every row of a column, with the cards of a file or, without one, by plain RR.
+
+    Args:
+        data: a CSV, Parquet or Arrow file, by the ending of its name.
+        column: the column with the true answers.
+        out: the file of reports; by default `default_output(data)`.
+        epsilon: ε of each report; with cards, the most that their mechanism may lose in the
+            view "cards".
+        labels: the possible answers; without them those in the column, which then are not
+            protected.
+        mechanism: without cards: "auto" (the most accurate), "rr", "sue", "oue" or "olh".
+        cards: a file that `deal` wrote; its cards serve once.
+        cardless: whether rows beyond the last card answer without one.
+        keep: columns to copy, for groups and weights; they must be public.
+        seal: the collector's public key, a file: each report is encrypted to it.
+        rng: where randomness comes from; secure by default.
+        force: overwrite an existing file.
+        progress: is told how many rows are done.
+
+    Returns:
+        The header of the file of reports.
+
+    Raises:
+        ArgumentError: where an argument does not fit the data or the cards, or the file exists.
+        DamagedError: where the data or the cards cannot be read as what they claim to be.
+
+    Example:
+        >>> import jrr, pathlib, tempfile
+        >>> from jrr import tables
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> data, reports = f"{folder.name}/data.csv", f"{folder.name}/reports.csv"
+        >>> _ = pathlib.Path(data).write_text("smokes\n" + "no\nyes\n" * 50)
+        >>> header = tables.perturb(data, "smokes", reports, epsilon=1.0, labels=["no", "yes"])
+        >>> header.mechanism.name, header.labels
+        ('RR', ('no', 'yes'))
+        >>> folder.cleanup()
+    """
+    path = default_output(data) if out is None else Path(out)
+    check_output(path, force, data, *([] if cards is None else [cards]))
+    if len(set(keep)) < len(keep):
+        raise checks.refusal("keep", list(keep), "all different")
+    if cards is not None and mechanism != "auto":
+        raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
+    if seal is not None and not Path(seal).is_file():
+        raise checks.refusal("seal", str(seal), "a public key that exists")
+    table = Table(data)
+    table.require("column", column)
+    for name in keep:
+        table.require("keep", name)
+        if name in (column, *RESERVED):
+            raise checks.refusal("keep", name, f"another column than {(column, *RESERVED)}")
+    if seal is not None and keep:
+        raise ArgumentError("keep must be empty for sealed reports: it would tell them apart")
+    answers, rows = _first_pass(table, column, labels)
+    card_file = None
+    if cards is None:
+        header = Header("reports", alone(mechanism, answers.k, epsilon, rows))
+    else:
+        card_file = CardFile(*open_reports(cards, "cards"))
+        header = card_file.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
+    text = format_of(path) == "csv"
+    if seal is not None and text:
+        raise checks.refusal("out", str(path), "a Parquet or Arrow file for sealed reports")
+    work = _Work(
+        table=table,
+        column=column,
+        keep=tuple(keep),
+        labels=answers,
+        header=replace(
+            header,
+            holds="reports" if seal is None else "sealed reports",
+            question=column,
+            labels=answers.names,
+            other=answers.other,
+            declined=answers.declined,
+            rows=None,
+        ),
+        cards=card_file,
+        text=text,
+        public_key=seal,
+    )
+
+    def watched() -> Iterator[Any]:
+        done = 0
+        for batch in work.batches(source(rng)):
+            done += batch.num_rows
+            yield batch
+            progress(done, rows)
+
+    with claimed(cards, path):
+        write(path, work.schema, work.header, watched())
+    return work.header
+
+
+def default_output(data: str | Path) -> Path:
+    """Where reports go that nobody said a place for: beside the data, as NAME.reports.parquet."""
+    path = Path(data)
+    return path.with_name(path.name.split(".")[0] + ".reports.parquet")
+
+
+def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
+    """A mechanism without cards; "auto" takes the most accurate.
+
+    Raises:
+        ArgumentError: where ε is not given, or the kind is unknown.
+    """
+    checks.one_of("mechanism", kind, ("auto", *ALONE))
+    if epsilon is None:
+        raise ArgumentError("epsilon must be given where there are no cards")
+    request = Request(max(n, 2), epsilon, 0, k, None, None)
+    if kind != "auto":
+        return ALONE[kind](k, epsilon)
+    names = ("rr",) if k == 2 else ("rr", "oue", "olh")
+    candidates = [ALONE[name](k, epsilon) for name in names if name != "oue" or k <= 1 << 10]
+    return least(candidates, request)
+
+
+def _first_pass(
+    table: Table, column: str, listed: Labels | Sequence[str] | None
+) -> tuple[Labels, int]:
+    """The labels, and how many rows will answer; every refusal comes before anything is written."""
+    if listed is not None and not isinstance(listed, Labels):
+        listed = Labels(tuple(listed))
+    contents = ColumnContents(listed.names if listed else ())
+    for batch in table.batches([column]):
+        contents.add(batch.column(0))
+    if not contents.rows:
+        raise ArgumentError(f"{table.path} must have at least one row, got none")
+    labels = listed
+    if labels is None:
+        labels = Labels(contents.labels(column))
+        contents = ColumnContents(labels.names, contents.rows, contents.missing)
+    labels.check(contents, column)
+    answering = contents.rows - contents.missing * labels.skip_missing
+    if not answering:
+        raise ArgumentError(f"column {column} must have at least one answer, got none")
+    return labels, answering
