@@ -49,6 +49,7 @@ class Mechanism(ABC):
     title: ClassVar[str]  # in words, for people
     parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor
     optional_parameters: ClassVar[tuple[str, ...]] = ()  # those that may be None
+    omitted_parameters: ClassVar[tuple[str, ...]] = ()  # those that documents may leave out
     colour: ClassVar[str] = "#444444"  # in pictures
     told_by_colluders: ClassVar[str] = "their answers and reports"  # in the view `truths`
 

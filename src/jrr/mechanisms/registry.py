@@ -67,9 +67,11 @@ def from_dict(document: object) -> Mechanism:
         raise checks.refusal("document", document, "an object that names a mechanism")
     kind = mechanism_class(checks.one_of("mechanism", document["mechanism"], names()))
     arguments = {name: value for name, value in document.items() if name != "mechanism"}
-    if set(arguments) != set(kind.parameters):
+    needed = set(kind.parameters) - set(kind.omitted_parameters)
+    if not needed <= set(arguments) <= set(kind.parameters):
         given = sorted(map(str, arguments))
-        raise checks.refusal("mechanism fields", given, f"exactly {sorted(kind.parameters)}")
+        may = f" and perhaps {omitted}" if (omitted := sorted(kind.omitted_parameters)) else ""
+        raise checks.refusal("mechanism fields", given, f"exactly {sorted(needed)}{may}")
     for name, value in arguments.items():
         if value is None and name not in kind.optional_parameters:
             raise checks.refusal(name, None, "given")

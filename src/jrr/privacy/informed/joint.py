@@ -40,9 +40,8 @@ def cases_of_joint(
         alone = Evidence(np.ones(1), np.zeros(1), ULP, 0.0)
         yield _case(law, alone, blank, blank, (Fraction(1),), {"card": "blank"})
     known = min(colluders, law.signed - 1)
-    half = law.signed // 2
-    shown = range(max(0, known - half), min(known, half) + 1)
-    decks = [Cards(law.signed - known, half - number) for number in shown]
+    shown = range(max(0, known - (law.signed - law.plus)), min(known, law.plus) + 1)
+    decks = [Cards(law.signed - known, law.plus - number) for number in shown]
     # A prior tells no more than the values would.
     beliefs = [(belief(cards, plus, minus), belief(cards, 1 - plus, 1 - minus)) for cards in decks]
     if not whole:
