@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jrr.mechanisms.joint import JRR
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
+    from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
     from jrr.planning.algorithm1 import algorithm1
     from jrr.planning.plans import Plan, plan
@@ -32,6 +33,7 @@ __all__ = [
     "OLH",
     "OUE",
     "RR",
+    "SS",
     "SUE",
     "Contributor",
     "Difference",
@@ -64,6 +66,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: counting reports needs no p
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",
     "RR": "jrr.mechanisms.rr",
+    "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "Contributor": "jrr.client.contributor",
     "Plan": "jrr.planning.plans",

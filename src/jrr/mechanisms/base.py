@@ -147,6 +147,14 @@ class Mechanism(ABC):
         """
         return None
 
+    def quick_losses(self, colluders: int) -> Losses | None:
+        """A bound of `losses` that takes less time and may be looser: what a search compares."""
+        return self.losses(colluders)
+
+    def likely_worst(self, colluders: int) -> Losses | None:
+        """Cases that occur and are likely the worst, in a moment: where a search begins."""
+        return self.losses(colluders)
+
     def compositions(self, colluders: int) -> Iterator[LossDistribution] | None:
         """That law for all that the others may hold, one by one.
 

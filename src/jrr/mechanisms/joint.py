@@ -42,7 +42,7 @@ from jrr.mechanisms.shifts import (
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.informed.frequency import Frequency
-from jrr.privacy.informed.joint import joint_losses
+from jrr.privacy.informed.joint import joint_losses, likely_worst_of_joint
 from jrr.privacy.loss import JointLaw
 from jrr.privacy.shuffled.question import shuffled_joint
 from jrr.privacy.shuffled.survey import ShuffledSurvey
@@ -300,6 +300,10 @@ class JRR(Categorical):
     ) -> Losses:
         """The law of the loss in the view "everything"."""
         return joint_losses(self.law, ones, colluders, frequency)
+
+    def likely_worst(self, colluders: int) -> Losses:
+        """Colluders hold plus cards only, or minus cards only."""
+        return likely_worst_of_joint(self.law, colluders)
 
     def shuffled(
         self, n: int | None = None, ones: int | None = None, colluders: int = 0

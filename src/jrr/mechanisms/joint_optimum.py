@@ -10,18 +10,26 @@ that would run, and moved to the private side of rounding.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from jrr._base.exact import private_side
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.informed_search import keeps_everything, largest, search
+from jrr.mechanisms.informed_search import (
+    certified_delta,
+    keeps_everything,
+    largest,
+    likely_delta,
+    search,
+)
 from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.shifts import joint_moments, truth_probability
 
 Make = Callable[[float, float, int], Mechanism]  # p, s and plus cards -> the mechanism
 Line = tuple[float, float]  # (a, b) allows s <= (a - p)/b or, with b < 0, s <= (p - a)/-b
-# Where between guessing and the largest p the search in the view "everything" begins.
-_STEPS = (0.2, 0.4, 0.55, 0.7, 0.8, 0.87, 0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999, 1 - 1e-6)
+# Where between guessing and the largest p the search in the view "everything" begins, and with
+# which shares of plus cards.
+_STEPS = (0.87, 0.97, 0.995)
+_DECKS = (0.35, 0.6, 0.7, 0.8, 0.9)
 _FEW = 16  # cards of a deck up to which every number of plus cards is tried
 
 
@@ -45,16 +53,42 @@ def best_joint(
 
 
 def best_informed_joint(request: Request, delta: float, rr: Mechanism, make: Make) -> Mechanism:
-    """For each p the largest lean that is kept: the law is exact, so this is the guarantee."""
-    guess, top = 1 / request.k, truth_probability(request.budget, request.k)
-    half = request.n // 2
+    """For some decks and each p the largest lean that is kept: the law is exact."""
+    n, k = request.n, request.k
+    guess, top = 1 / k, truth_probability(request.budget, k)
+    even = n // 2
+    last = 0.0  # the lean that was found last: where the next search begins
 
-    def best_at(p: float) -> Mechanism | None:
-        lean = largest(lambda s: keeps_everything(make(p, s, half), request, delta), min(p, 1 - p))
-        return make(p, lean, half) if lean else None
+    def best_at(p: float, deck: _Deck) -> Mechanism | None:
+        nonlocal last
+        most = deck.uncertain(p)
+        if most <= 0:
+            return None
+        make_at = partial(_made, make, p, deck.plus)
+        last = largest(lambda s: likely_delta(make_at(s), request), delta, most, last)
+        return make_at(last) if last else None
 
-    best = search(best_at, [guess + (top - guess) * share for share in _STEPS], request)
-    return rr if best is None else least([rr, best], request)
+    points = [guess + (top - guess) * step for step in _STEPS]
+    likely: dict[int, Mechanism] = {}
+    for plus in dict.fromkeys([even, *(min(max(1, round(w * n)), n - 1) for w in _DECKS)]):
+        found = search(partial(best_at, deck=_Deck(request, plus)), points, request, rounds=0)
+        if found is not None:
+            likely[plus] = found
+    if not likely:
+        return rr
+    plus = min(likely, key=lambda plus: request.expected_variance(likely[plus]))
+    more = [guess + (top - guess) * step for step in (0.7, *_STEPS, 1 - 1e-6)]
+    best = search(partial(best_at, deck=_Deck(request, plus)), more, request, rounds=3)
+    assert best is not None  # it was there before
+    p, s = best.to_dict()["p"], best.to_dict()["s"]
+    make_at = partial(_made, make, p, plus)
+    kept = largest(lambda s: certified_delta(make_at(s), request), delta, s, 0.99 * s)
+    best = make_at(kept) if kept else rr
+    return least([rr, best], request) if keeps_everything(best, request, delta) else rr
+
+
+def _made(make: Make, p: float, plus: int, s: float) -> Mechanism:
+    return make(p, s, plus)
 
 
 def decks_to_try(request: Request) -> list[int]:
@@ -156,6 +190,16 @@ class _Deck:
         limit = self.limit(p)
         lean = max(0.0, min(min((a - p) / b for a, b in self.lines), limit))
         return limit if lean > limit * (1 - 2.0**-50) else lean
+
+    def uncertain(self, p: float) -> float:
+        """The largest lean that the cap on the dealer allows, whatever colluders see."""
+        cap, k = self.request.dealer_epsilon, self.request.k
+        limit = self.limit(p)
+        if cap is None:
+            return limit
+        (_, rise), (_, fall) = self.lines[:2]
+        held = min((truth_probability(cap, k) - p) / rise, (_least_true(cap, k) - p) / fall)
+        return max(0.0, min(limit, held * (1 - 1e-12)))
 
     def worth(self, p: float, s: float) -> float:
         """The criterion."""

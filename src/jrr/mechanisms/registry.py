@@ -18,6 +18,7 @@ _MODULES = {  # name -> module whose class of that name it is; plans compare in 
     "RR": "jrr.mechanisms.rr",
     "JRR": "jrr.mechanisms.joint",
     "DRR": "jrr.mechanisms.dealt",
+    "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "OUE": "jrr.mechanisms.unary",
     "OLH": "jrr.mechanisms.hashed",

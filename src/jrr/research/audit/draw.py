@@ -36,6 +36,7 @@ def draw_audits(audits: Sequence[Audit], path: str | Path) -> Path:
             textcoords="offset points",
             fontsize=7,
             va="center",
+            color="white" if certain > end / 2 else "black",
         )
         axes.annotate(
             fill(f"{result.subject}: {result.verdict}", _WIDTH),

@@ -35,7 +35,7 @@ _NAMED = {
     **dict.fromkeys(("sue", "sue-joint", "sue-dealt"), COLOURS["sue"]),
     **dict.fromkeys(("oue", "oue-joint", "oue-dealt"), COLOURS["oue"]),
     **dict.fromkeys(("olh", "olh-joint"), COLOURS["olh"]),
-    "ss": COLOURS.get("ss", "#1b9e77"),
+    "ss": COLOURS["ss"],
     "two phases, people 0.1": "#66a61e",
     "two phases, people 0.3": "#1b9e77",
     "two phases, budget 0.1": "#e7298a",

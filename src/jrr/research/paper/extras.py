@@ -99,7 +99,7 @@ def by_dropout(context: Context) -> Iterator[Row]:
 
 def by_domain(context: Context) -> Iterator[Row]:
     """Error against the size of the domain, averaged over the values of a uniform population."""
-    without = ("rr", "sue", "oue", "olh")
+    without = ("rr", "ss", "sue", "oue", "olh")
     kinds = (*without, "jrr", "drr", *(f"{name}-joint" for name in ("sue", "oue", "olh")))
     kinds += ("sue-dealt", "oue-dealt")
     for epsilon in (0.1, 1.0):

@@ -40,8 +40,8 @@ FIGURES: tuple[Figure, ...] = (
         title="Figure 3: MSE and ARE against ε",
         sentence=(
             "The paper's lines need the steps its stored results used (0.0003 at n = 10,000; none "
-            "at n = 40,000, 1%, which breaks its own constraint). Of the MSE lines are theory, dots "
-            "simulated; the ARE is simulated (the CSV has a normal approximation beside it). A "
+            "at n = 40,000, 1%, which breaks its own constraint). Of the MSE lines are theory and "
+            "dots simulated; the ARE is simulated (the CSV has a normal approximation too). A "
             "value that nobody holds has no relative error and is left out of ARE."
         ),
         rows=figures.figure3,
