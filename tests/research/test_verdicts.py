@@ -9,7 +9,7 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
-from jrr.research.paper import catalogue, figures
+from jrr.research.paper import catalogue, figures, settings
 from jrr.research.paper.catalogue import DATA_SETS, sampled_clicks
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, Claim, claims
 from jrr.research.paper.figure import Context
@@ -135,6 +135,22 @@ def test_percentiles_are_lower_in_scale_but_not_at_every_point(judged: list[Clai
         case = Case(data.n, data.ones, epsilon)
         lines = dict(case.mechanisms())
         assert expected_relative(lines[PAPER_LINE], case) < expected_relative(lines[RR_LINE], case)
+
+
+def test_relative_errors_are_smaller_in_all_cases_of_the_figure() -> None:
+    for n, share, epsilon in itertools.product(
+        figures.SIZES, figures.SHARES, (0.01, 0.05, 0.2, 1.0)
+    ):
+        case = Case(n, round(share * n), epsilon, step=figures.figure3_step(n, share))
+        lines = dict(case.mechanisms())
+        assert expected_relative(lines[PAPER_LINE], case) < expected_relative(lines[RR_LINE], case)
+
+
+def test_default_settings() -> None:
+    """The paper's Table 4, and the defaults of its search."""
+    found = (settings.N, settings.FREQUENCY, settings.EPSILON, settings.COLLUDERS, settings.STEP)
+    assert found == (10_000, 0.1, 0.1, 5, 1e-4)
+    assert jrr.algorithm1(10_000, 0.1, 5) == jrr.algorithm1(10_000, 0.1, 5, 1e-4, 1e-4)
 
 
 def test_rho_is_least_up_to_two_colluders_only() -> None:
