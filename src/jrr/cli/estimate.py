@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr._base import checks
+from jrr._base.wording import show_epsilon
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
 from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
-from jrr.reporting.explain import OUTSIDE, show_epsilon
+from jrr.reporting.explain import OUTSIDE
 
 if TYPE_CHECKING:
     from jrr.tables import Result
@@ -173,9 +174,10 @@ class _Report:
         if self.result.n_carded:
             self.screen.print(
                 f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
-                f"report, {show_epsilon(epsilon['cards'])} to the collector and "
-                f"{document['colluders']} colluders with their cards, "
-                f"{show_epsilon(epsilon['dealer'])} to dealer and collector together."
+                f"report, {show_epsilon(epsilon['cards'])} to whoever also has the cards of "
+                f"{document['colluders']} colluders, {show_epsilon(epsilon['dealer'])} to dealer "
+                "and collector together. A collector that uses all reports learns more than the "
+                "first two: jrr explain says how much."
             )
         else:
             self.screen.print(

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.files import write_whole
+from jrr._base.wording import show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
@@ -26,7 +27,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import adversaries, show_at_least, show_epsilon
+from jrr.reporting.explain import adversaries
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -196,8 +197,8 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         known = {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
         privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
     screen.print(
-        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
-        f"and {request.colluders} colluders (view: {chosen_plan.view})\n"
+        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
+        f"{chosen_plan.view}, {request.colluders} colluders\n"
     )
     screen.print(error)
     screen.print(privacy)
