@@ -29,6 +29,7 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
+from jrr.mechanisms.balanced_bits import balanced_bits, set_bits
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
@@ -305,12 +306,7 @@ class Unary(Mechanism):
         """
         if self.n is None:
             return None
-        source = randomness.source(rng)
-        deck = (np.arange(self.law.deck) % 2).astype(np.uint8)
-        cards = np.empty((self.n, self.k), np.uint8)
-        for column in range(self.k):
-            cards[:, column] = randomness.shuffled(deck, source)[: self.n]
-        return np.packbits(cards, axis=1, bitorder="little")
+        return balanced_bits(self.law.deck, self.k, randomness.source(rng))[: self.n]
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
@@ -422,7 +418,7 @@ class Unary(Mechanism):
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         # How often each byte occurs in a column says how often each of its bits is set.
-        columns = [np.bincount(column, minlength=256) @ _PLANES for column in reports.T]
+        columns = [set_bits(column) for column in reports.T]
         return tuple(np.concatenate(columns)[: self.k].tolist())
 
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
