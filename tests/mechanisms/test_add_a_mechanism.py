@@ -19,6 +19,7 @@ from jrr.mechanisms import registry
 from jrr.research.audit import audit
 from jrr.research.audit.views import CardsView, DealerView
 from jrr.survey.deck import Deck, card_from_json, card_to_json
+from tests import bare_plans
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 SIZES = [6, 7, 100]
@@ -72,12 +73,12 @@ def test_the_same_words_make_the_same_reports() -> None:
 
 
 def test_plan_and_compare() -> None:
-    plan = jrr.plan(1_000, 1.0, 3, mechanism="Corner")
+    plan = bare_plans.plan(1_000, 1.0, 3, mechanism="Corner")
     assert isinstance(plan.mechanism, Corner)
     assert (
         plan.guarantees["cards"] <= 1.0 < Corner(1_000, plan.mechanism.p + 1e-6).epsilon("cards", 3)
     )
-    rows = {row.name: row for row in jrr.plan(1_000, 1.0, 3).compare()}
+    rows = {row.name: row for row in bare_plans.plan(1_000, 1.0, 3).compare()}
     assert rows["Corner"].mechanism == plan.mechanism
     assert rows["Corner"].expected_stderr == plan.stderr()
     assert jrr.Plan.from_dict(json.loads(plan.to_json())) == plan

@@ -215,7 +215,7 @@ class Unary(Mechanism):
         """The encoding with its best lean under the request."""
         if coupling == "none":
             return cls(request.k, epsilon=request.budget)
-        return cls.tuned(
+        tuned = cls.tuned(
             request.k,
             request.budget,
             coupling,
@@ -224,6 +224,7 @@ class Unary(Mechanism):
             request.dealer_epsilon,
             request.variance_of,
         )
+        return tuned if tuned.s else cls._best(request, "none")  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
         if self.n is None:

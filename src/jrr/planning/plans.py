@@ -14,7 +14,17 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything
 from jrr.mechanisms.registry import families, from_dict
 from jrr.mechanisms.request import Frequency, Request
-from jrr.planning.choice import AUTO, BASELINE, check_word, choose, choose_informed
+from jrr.planning.choice import (
+    AUTO,
+    BASELINE,
+    check_word,
+    choose,
+    choose_informed,
+    least_without_cards,
+    objection,
+)
+from jrr.planning.costs import Costs, costs_of
+from jrr.planning.defaults import MAX_BYTES, cap_or_default, colluders_or_default
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
@@ -46,6 +56,8 @@ class Row:
     stderr: Mapping[float, float] = field(default_factory=dict)  # frequency -> standard error
     expected_stderr: float = math.nan  # by the plan's criterion
     kept: bool = True  # the guarantee that was asked for
+    objection: str = ""  # why an automatic choice leaves it out
+    costs: Costs | None = None
     refusal: str = ""
 
     @property
@@ -60,7 +72,7 @@ class Row:
 
     @property
     def falls_back(self) -> bool:
-        """Whether the best of the family is plain randomized response."""
+        """Whether the best of the family is plain randomized response, without cards."""
         return (
             self.family.key != BASELINE
             and self.mechanism is not None
@@ -70,11 +82,13 @@ class Row:
     @property
     def note(self) -> str:
         """What a reader should know of this row."""
-        if self.falls_back:
-            return "plain RR is the best of this family here"
         if self.mechanism is None:
             return self.refusal
-        return "" if self.kept else "breaks the guarantee asked for"
+        if self.falls_back:
+            return "plain RR is the best of this family here"
+        if not self.kept:
+            return "breaks the guarantee asked for"
+        return f"left out of the automatic choice: {self.objection}" if self.objection else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +121,7 @@ class Plan:
     mechanism: Mechanism
     kind: str = "rr"  # the family it was chosen from, or "auto"
     certificate: Certificate | None = None  # where it was planned in the view "everything"
+    max_bytes: int = MAX_BYTES  # of a report, in an automatic choice
 
     def __post_init__(self) -> None:
         request = self.request
@@ -168,6 +183,11 @@ class Plan:
         return min(low, self.everything(delta))
 
     @property
+    def costs(self) -> Costs:
+        """Bytes of a report and of a card, time to deal and to respond."""
+        return costs_of(self.mechanism, self.request.n)
+
+    @property
     def losses(self) -> Losses | None:
         """The law of the loss in the view "everything"; None where it is not known."""
         return losses_of_everything(self.mechanism, self.request.colluders)
@@ -176,7 +196,8 @@ class Plan:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
         if not isinstance(frequencies, Sequence):
             raise checks.refusal("frequencies", frequencies, "a list of numbers in 0..1")
-        return [self._row(family, frequencies) for family in self._compared()]
+        without = least_without_cards(self.request, self.max_bytes)
+        return [self._row(family, frequencies, without) for family in self._compared()]
 
     def _compared(self) -> Iterator[Family]:
         for family in families().values():
@@ -187,7 +208,7 @@ class Plan:
             if wanted:
                 yield family
 
-    def _row(self, family: Family, frequencies: Sequence[float]) -> Row:
+    def _row(self, family: Family, frequencies: Sequence[float], without: float) -> Row:
         request, delta = self.request, self.delta
         try:
             if delta is None:
@@ -205,7 +226,14 @@ class Plan:
             stderr={f: stderr(mechanism, request, f) for f in frequencies},
             expected_stderr=stderr(mechanism, request),
             kept=delta is not None or request.allows(mechanism),
+            objection=self._objection(family, mechanism, without),
+            costs=costs_of(mechanism, request.n),
         )
+
+    def _objection(self, family: Family, mechanism: Mechanism, without: float) -> str:
+        if not family.chosen or self.certificate is not None:
+            return ""
+        return objection(family, mechanism, self.request, without, self.max_bytes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""
@@ -259,23 +287,26 @@ class Plan:
 def plan(
     n: int,
     epsilon: float,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
     dealer_epsilon: float | None = None,
     delta: float | None = None,
     view: PlanView = "cards",
     mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> Plan:
     """The most accurate mechanism that keeps ε against an adversary.
 
     Args:
         n: contributors per deck.
         epsilon: what that adversary may learn at most.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
         dealer_epsilon: what a dealer that colludes with the collector may learn at most;
-            None: no cap.
+            None: ε + 2; math.inf gives up the cap.
         delta: with view "everything" only, where ε is kept as (ε, delta)-differential privacy.
         view: "cards": the adversary has the report and the colluders' cards; "everything": it is
             a collector that has all reports and also knows everybody else's answer.
@@ -284,6 +315,9 @@ def plan(
             worst is counted), or None (k = 2: the mean over all frequencies; larger k: the mean
             over the values of the worst population). By that criterion no plan by "auto", "jrr"
             or "drr" is worse than RR.
+        max_bytes: of a report, with mechanism "auto". An automatic choice also leaves out cards
+            that lower the variance by less than 5%, decks that take over a minute to deal, and
+            cards where a collector with all reports is bounded only far above ε.
 
     Returns:
         The plan: its `mechanism`, `guarantees` by view, `stderr(frequency)` and `compare()`.
@@ -293,20 +327,41 @@ def plan(
 
     Example:
         >>> import jrr
-        >>> jrr.plan(n=10_000, epsilon=0.1, colluders=5, dealer_epsilon=2.1).mechanism.name
+        >>> jrr.plan(n=10_000, epsilon=0.1).mechanism.name
         'DRR'
     """
     checks.one_of("view", view, ("cards", "everything"))
     if view == "cards" and delta is not None:
         raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
     word = check_word(mechanism)
-    request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
+    request = Request(
+        n,
+        epsilon,
+        colluders_or_default(colluders, n),
+        k,
+        cap_or_default(dealer_epsilon, epsilon),
+        frequency,
+    )
     if view == "cards":
-        return Plan(request, choose(request, word), word)
+        most = checks.integer("max_bytes", max_bytes, 1)
+        return Plan(request, choose(request, word, most), word, max_bytes=most)
     if delta is None:
         raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
     chosen = choose_informed(request, delta, word)
     return Plan(request, chosen, word, _certified(chosen, request, delta))
+
+
+def uncapped_plan(
+    n: int,
+    epsilon: float,
+    colluders: int = 0,
+    k: int = 2,
+    dealer_epsilon: float | None = None,
+    **options: Any,
+) -> Plan:
+    """As `plan` in the paper's setting: nobody colludes and no cap on the dealer unless given."""
+    cap = math.inf if dealer_epsilon is None else dealer_epsilon
+    return plan(n, epsilon, colluders, k, cap, **options)
 
 
 def stderr(mechanism: Mechanism, request: Request, frequency: float | None = None) -> float:
