@@ -765,17 +765,48 @@ def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
 # Guarantees travel with the mechanism they were found for ----------------------------------------
 
 
-def test_a_certificate_cannot_be_carried_to_another_mechanism() -> None:
-    plan = bare_plans.plan(300, 0.5, view="everything", delta=1e-6)
+def test_a_guarantee_cannot_be_carried_to_another_mechanism() -> None:
+    plan = jrr.plan(300, 0.5, 0, view="everything", delta=1e-6)
     assert plan.everything(1e-6) <= 0.5
     other = jrr.DRR(300, truth=0.9, own=0.05)
     assert other.epsilon("everything", delta=1e-6) > 2.9
-    with pytest.raises(jrr.JrrError, match="mechanism must be the one that the certificate"):
-        dataclasses.replace(plan, mechanism=other)
-    with pytest.raises(jrr.JrrError, match="certificate"):
-        dataclasses.replace(plan, request=dataclasses.replace(plan.request, colluders=9))
-    with pytest.raises(jrr.JrrError, match="certificate"):
-        dataclasses.replace(plan, request=dataclasses.replace(plan.request, epsilon=0.4))
+    request = plan.request
+    for change in (
+        {"mechanism": other},
+        {"delta": 1e-30},
+        {"request": dataclasses.replace(request, colluders=200)},
+        {"request": dataclasses.replace(request, epsilon=0.4)},
+        {"request": dataclasses.replace(request, dealer_epsilon=0.6)},
+    ):
+        with pytest.raises(jrr.JrrError, match="mechanism must keep epsilon"):
+            dataclasses.replace(plan, **change)
+    for change in (
+        {"request": dataclasses.replace(request, n=300_000)},
+        {"request": dataclasses.replace(request, k=10)},
+    ):
+        with pytest.raises(jrr.JrrError, match="mechanism must have k="):
+            dataclasses.replace(plan, **change)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        plan.guarantees["cards"] = 0.0  # type: ignore[index]
+
+
+def test_a_row_says_of_its_own_mechanism_whether_it_keeps_the_guarantee() -> None:
+    row = bare_plans.plan(300, 0.5, 3).compare()[0]
+    assert row.kept
+    other = dataclasses.replace(row, mechanism=jrr.RR(p=0.9))
+    assert not other.kept
+    assert other.epsilon["cards"] > 2
+
+
+@pytest.mark.parametrize("document", [None, 1, "x", [], {}, {"request": None}])
+def test_a_plan_is_not_made_of_anything(document: object) -> None:
+    with pytest.raises(jrr.JrrError, match="document must be"):
+        jrr.Plan.from_dict(document)
+    with pytest.raises(jrr.JrrError, match="must be"):
+        jrr.Plan(document, jrr.RR(p=0.6))  # type: ignore[arg-type]
+    request = bare_plans.plan(10, 1.0).request
+    with pytest.raises(jrr.JrrError, match="mechanism must be a mechanism"):
+        jrr.Plan(request, document)  # type: ignore[arg-type]
 
 
 def test_a_plan_refuses_a_mechanism_that_breaks_its_request() -> None:
@@ -793,7 +824,7 @@ def test_a_plan_goes_to_json_and_back(view: PlanView) -> None:
         200, 0.5, 2, dealer_epsilon=3.0, view=view, delta=delta, frequency=(0.1, 0.2)
     )
     document = json.loads(plan.to_json())
-    assert jrr.Plan.from_dict(document) == plan
+    assert jrr.Plan.from_dict(document) == jrr.Plan.from_json(plan.to_json()) == plan
     forged = document | {"mechanism": jrr.DRR(200, truth=0.9, own=0.05).to_dict()}
     with pytest.raises(jrr.JrrError, match="mechanism must"):
         jrr.Plan.from_dict(forged)

@@ -180,10 +180,10 @@ def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
             r.n,
             r.colluders,
             r.k,
-            above,
+            cap if free else None,
             mechanism,
             r.frequency,
-            dealer_epsilon=cap if free else None,
+            dealer_above=above,
         )
     )
     return {"margin": margin, "required_n": people, "required_epsilon": epsilon}

@@ -549,3 +549,10 @@ def check_countable(k: int) -> None:
 def check_truth_probability(argument: str, value: object, k: int) -> float:
     """A probability of telling the truth, better than guessing."""
     return checks.real(argument, value, f"in (1/{k}, 1]", 1 / k, 1.0, open_low=True)
+
+
+def checked_mechanism(value: object) -> Mechanism:
+    """A mechanism, or a refusal."""
+    if not isinstance(value, Mechanism):
+        raise checks.refusal("mechanism", value, "a mechanism")
+    return value

@@ -1,15 +1,18 @@
 """From what a person knows before a survey to a mechanism (docs/theory.md, section 7)."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from jrr._base import checks
+from jrr._base.documents import read_json
 from jrr.errors import ArgumentError, JrrError
-from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything
 from jrr.mechanisms.registry import families, from_dict
@@ -52,12 +55,10 @@ class Row:
 
     family: Family
     mechanism: Mechanism | None  # None where it does not exist; `refusal` says why
-    colluders: int
+    request: Request
+    delta: float | None = None  # where ε is to be kept in the view "everything"
     stderr: Mapping[float, float] = field(default_factory=dict)  # frequency -> standard error
-    expected_stderr: float = math.nan  # by the plan's criterion
-    kept: bool = True  # the guarantee that was asked for
     objection: str = ""  # why an automatic choice leaves it out
-    costs: Costs | None = None
     refusal: str = ""
 
     @property
@@ -68,7 +69,27 @@ class Row:
     @cached_property
     def epsilon(self) -> Mapping[str, float]:
         """View -> ε of this row's mechanism."""
-        return {} if self.mechanism is None else self.mechanism.guarantees(self.colluders)
+        colluders = self.request.colluders
+        return {} if self.mechanism is None else self.mechanism.guarantees(colluders)
+
+    @cached_property
+    def expected_stderr(self) -> float:
+        """By the plan's criterion; not a number where there is no mechanism."""
+        return math.nan if self.mechanism is None else stderr(self.mechanism, self.request)
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether the guarantee that was asked for holds."""
+        if self.mechanism is None:
+            return True
+        if self.delta is None:
+            return self.request.allows(self.mechanism)
+        return keeps_everything(self.mechanism, self.request, self.delta)
+
+    @property
+    def costs(self) -> Costs | None:
+        """Bytes and seconds."""
+        return None if self.mechanism is None else costs_of(self.mechanism, self.request.n)
 
     @property
     def falls_back(self) -> bool:
@@ -91,24 +112,6 @@ class Row:
         return f"left out of the automatic choice: {self.objection}" if self.objection else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Certificate:
-    """That planning found (ε, δ) kept in the view "everything", by exactly this mechanism."""
-
-    mechanism: Mechanism
-    colluders: int
-    epsilon: float
-    delta: float
-
-    def covers(self, mechanism: Mechanism, request: Request) -> bool:
-        """Whether it speaks of this mechanism and of no less than the request."""
-        return (
-            self.mechanism == mechanism
-            and self.colluders >= request.colluders
-            and self.epsilon <= request.budget
-        )
-
-
 @dataclass(frozen=True)
 class Plan:
     """A mechanism chosen for a request, with what it promises and how well it does.
@@ -120,24 +123,33 @@ class Plan:
     request: Request
     mechanism: Mechanism
     kind: str = "rr"  # the family it was chosen from, or "auto"
-    certificate: Certificate | None = None  # where it was planned in the view "everything"
+    delta: float | None = None  # where it was planned in the view "everything"
     max_bytes: int = MAX_BYTES  # of a report, in an automatic choice
 
     def __post_init__(self) -> None:
-        request = self.request
-        if self.certificate is not None:
-            if not self.certificate.covers(self.mechanism, request):
+        request: object = self.request
+        if not isinstance(request, Request):
+            raise checks.refusal("request", request, "a Request")
+        mechanism = checked_mechanism(self.mechanism)
+        check_word(self.kind)
+        if mechanism.k != request.k or mechanism.moments.deck not in (None, request.n):
+            raise ArgumentError(
+                f"mechanism must have k={request.k} and decks of n={request.n}, "
+                f"got {mechanism.brief()}"
+            )
+        if self.delta is not None:
+            if not keeps_everything(mechanism, request, _check_delta(self.delta)):
                 raise ArgumentError(
-                    "mechanism must be the one that the certificate was made for, "
-                    f"{self.certificate.mechanism.brief()} with {self.certificate.colluders} "
-                    f"colluders, got {self.mechanism.brief()} with {request.colluders}"
+                    f"mechanism must keep epsilon={request.epsilon!r} at delta={self.delta!r} in "
+                    f"the view 'everything' with {request.colluders} colluders, and "
+                    f"dealer_epsilon={request.dealer_epsilon!r}, got {mechanism.brief()}"
                 )
-        elif not request.allows(self.mechanism):
-            reached = self.mechanism.epsilon("cards", request.colluders)
+        elif not request.allows(mechanism):
+            reached = mechanism.epsilon("cards", request.colluders)
             raise ArgumentError(
                 f"mechanism must keep epsilon={request.epsilon!r} in the view 'cards' and "
-                f"dealer_epsilon={request.dealer_epsilon!r}, got {self.mechanism.brief()}, which "
-                f"has {reached!r} and {self.mechanism.epsilon('dealer')!r}"
+                f"dealer_epsilon={request.dealer_epsilon!r}, got {mechanism.brief()}, which "
+                f"has {reached!r} and {mechanism.epsilon('dealer')!r}"
             )
 
     def stderr(self, frequency: float | None = None) -> float:
@@ -145,26 +157,21 @@ class Plan:
         return stderr(self.mechanism, self.request, frequency)
 
     @property
-    def delta(self) -> float | None:
-        """The δ it was planned with in the view "everything"; None in the view "cards"."""
-        return None if self.certificate is None else self.certificate.delta
-
-    @property
     def view(self) -> PlanView:
         """The view in which the ε asked for is kept."""
-        return "cards" if self.certificate is None else "everything"
+        return "cards" if self.delta is None else "everything"
 
     @cached_property
     def guarantees(self) -> Mapping[str, float]:
         """View -> ε, with the colluders that were planned for."""
-        return self.mechanism.guarantees(self.request.colluders)
+        return MappingProxyType(self.mechanism.guarantees(self.request.colluders))
 
     def everything(self, delta: float = DELTA) -> float:
         """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
         bound = epsilon_of_everything(self.mechanism, self.request.colluders, delta)
-        if self.certificate is None or delta < self.certificate.delta:
+        if self.delta is None or delta < self.delta:
             return bound
-        return min(bound, self.certificate.epsilon)  # planning may have looked closer
+        return min(bound, self.request.epsilon)  # planning may have looked closer
 
     def surely(self, chance: float = DELTA) -> float:
         """ε that this collector's loss exceeds with at most this chance (an upper bound).
@@ -201,7 +208,7 @@ class Plan:
 
     def _compared(self) -> Iterator[Family]:
         for family in families().values():
-            if self.certificate is not None:
+            if self.delta is not None:
                 wanted = family.best_informed is not None
             else:  # encodings are for larger domains, or asked for by name
                 wanted = not family.encodes or self.request.k > 2 or family.key == self.kind
@@ -217,21 +224,19 @@ class Plan:
                 mechanism = choose_informed(request, delta, family.key)
         except JrrError as error:
             return Row(
-                family=family, mechanism=None, colluders=request.colluders, refusal=str(error)
+                family=family, mechanism=None, request=request, delta=delta, refusal=str(error)
             )
         return Row(
             family=family,
             mechanism=mechanism,
-            colluders=request.colluders,
+            request=request,
+            delta=delta,
             stderr={f: stderr(mechanism, request, f) for f in frequencies},
-            expected_stderr=stderr(mechanism, request),
-            kept=delta is not None or request.allows(mechanism),
             objection=self._objection(family, mechanism, without),
-            costs=costs_of(mechanism, request.n),
         )
 
     def _objection(self, family: Family, mechanism: Mechanism, without: float) -> str:
-        if not family.chosen or self.certificate is not None:
+        if not family.chosen or self.delta is not None:
             return ""
         return objection(family, mechanism, self.request, without, self.max_bytes)
 
@@ -258,30 +263,26 @@ class Plan:
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> "Plan":
-        """The plan that `to_dict` wrote; what it promises is computed and checked anew.
-
-        A document cannot vouch for a certificate: in the view "everything" the mechanism is held
-        against the law of its loss again.
-        """
+    def from_dict(cls, document: object) -> "Plan":
+        """The plan that `to_dict` wrote; what it promises is computed and checked anew."""
         names = {"request", "mechanism", "kind", "delta"}
-        if set(document) != names:
+        if not isinstance(document, Mapping) or set(document) != names:
             raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-        asked = dict(document["request"])
-        if isinstance(asked.get("frequency"), list):
-            asked["frequency"] = tuple(asked["frequency"])
-        try:
-            request = Request(**asked)
-        except TypeError:
-            allowed = "an object with the fields of a request"
-            raise checks.refusal("request", asked, allowed) from None
-        mechanism, kind = from_dict(document["mechanism"]), check_word(document["kind"])
-        if document["delta"] is None:
-            return cls(request, mechanism, kind)
-        delta = checks.real("delta", document["delta"], "in (0, 1)", 0.0, 1.0, open_low=True)
-        if not keeps_everything(mechanism, request, delta):
-            raise checks.refusal("mechanism", mechanism, f"one that keeps epsilon at delta={delta}")
-        return cls(request, mechanism, kind, _certified(mechanism, request, delta))
+        asked = document["request"]
+        fields = {field.name for field in dataclasses.fields(Request)}
+        if not isinstance(asked, Mapping) or set(asked) != fields:
+            raise checks.refusal("request", asked, f"an object with exactly {sorted(fields)}")
+        frequency = asked["frequency"]
+        if isinstance(frequency, list):
+            frequency = tuple(frequency)
+        request = Request(**{**asked, "frequency": frequency})
+        mechanism = from_dict(document["mechanism"])
+        return cls(request, mechanism, check_word(document["kind"]), document["delta"])
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        """The plan that `to_json` wrote."""
+        return cls.from_dict(read_json("text", text, "a plan in JSON"))
 
 
 def plan(
@@ -347,8 +348,7 @@ def plan(
         return Plan(request, choose(request, word, most), word, max_bytes=most)
     if delta is None:
         raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
-    chosen = choose_informed(request, delta, word)
-    return Plan(request, chosen, word, _certified(chosen, request, delta))
+    return Plan(request, choose_informed(request, delta, word), word, delta)
 
 
 def uncapped_plan(
@@ -387,8 +387,5 @@ def losses_of_everything(mechanism: Mechanism, colluders: int) -> Losses | None:
     return mechanism.losses(colluders if mechanism.deals else 0)
 
 
-def _certified(mechanism: Mechanism, request: Request, delta: float) -> Certificate:
-    """To be called for a mechanism that planning has just found to keep (ε, δ)."""
-    return Certificate(
-        mechanism=mechanism, colluders=request.colluders, epsilon=request.budget, delta=delta
-    )
+def _check_delta(delta: object) -> float:
+    return checks.real("delta", delta, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)

@@ -77,12 +77,12 @@ def required_epsilon(
     n: int,
     colluders: int | None = None,
     k: int = 2,
-    dealer_above: float | None = None,
+    dealer_epsilon: float | None = None,
     mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
     level: float = 0.95,
     *,
-    dealer_epsilon: float | None = None,
+    dealer_above: float | None = None,
     view: PlanView = "cards",
     delta: float | None = None,
 ) -> float:
@@ -94,12 +94,12 @@ def required_epsilon(
         colluders: how many contributors show the adversary their cards; None: 5, or everybody
             else where there are fewer.
         k: possible answers.
-        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be; None:
-            2, unless dealer_epsilon is given.
+        dealer_epsilon: the cap on the dealer as a number; math.inf gives it up; None: ε + 2.
         mechanism: a family, or "auto".
         frequency: what is known of the answer beforehand.
         level: of the interval.
-        dealer_epsilon: the cap on the dealer as a number; math.inf gives it up.
+        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be; None:
+            2, unless dealer_epsilon is given.
         view: who the adversary is, as for `plan`.
         delta: with view "everything", as for `plan`.
 
@@ -130,7 +130,9 @@ def required_epsilon(
 
     low, high = 1e-6, 20.0
     if not enough(high):
-        raise checks.refusal("margin", margin, f"reachable by {n} people at epsilon <= {high}")
+        capped = "" if dealer_epsilon is None else f" and dealer_epsilon={dealer_epsilon!r}"
+        reach = f"reachable by {n} people at epsilon <= {high}{capped}"
+        raise checks.refusal("margin", margin, reach)
     if enough(low):
         return low
     while high / low > 1.0001:
