@@ -60,10 +60,6 @@ class Unary(Mechanism):
         s: how far a card leans a bit; chosen for accuracy unless given.
         q: the probability that a bit 0 is reported as 1, instead of epsilon.
         dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
-
-    Example:
-        >>> OUE(64, epsilon=1.0).p
-        0.5
     """
 
     k: int  # size of the domain
@@ -429,7 +425,16 @@ class Unary(Mechanism):
 
 @dataclass(frozen=True, init=False)
 class SUE(Unary):
-    """Symmetric unary encoding (basic RAPPOR): p = 1 - q."""
+    """Symmetric unary encoding (basic RAPPOR): p = 1 - q.
+
+    Called as `SUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> SUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "SUE"
     title: ClassVar[str] = "symmetric unary encoding, a form of randomized response"
@@ -442,7 +447,16 @@ class SUE(Unary):
 
 @dataclass(frozen=True, init=False)
 class OUE(Unary):
-    """Optimised unary encoding: p = 1/2."""
+    """Optimised unary encoding: p = 1/2.
+
+    Called as `OUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> OUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "OUE"
     title: ClassVar[str] = "optimised unary encoding, a form of randomized response"
