@@ -92,5 +92,19 @@ def from_dict(document: object) -> Mechanism:
 
 
 def from_json(text: str) -> Mechanism:
-    """The mechanism that `Mechanism.to_json` wrote."""
+    """The mechanism that `Mechanism.to_json` wrote.
+
+    Args:
+        text: one JSON object.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ArgumentError: as `from_dict` does, or if the text is no JSON object.
+
+    Example:
+        >>> from_json('{"mechanism": "RR", "k": 2, "p": 0.75}')
+        RR(k=2, p=0.75)
+    """
     return from_dict(documents.read_json("text", text, "a mechanism in JSON"))
