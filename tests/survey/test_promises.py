@@ -73,6 +73,7 @@ def test_the_figure_of_a_survey_that_was_tried() -> None:
         question="Q?",
         n=1_000,
         epsilon=0.1,
+        dealer_epsilon=math.inf,
         colluders=5,
         mechanism="jrr",
         collector="https://collector.example",
