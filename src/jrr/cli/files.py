@@ -116,6 +116,8 @@ def deal(
     help="Without cards; auto takes the most accurate.",
 )
 @click.option("--keep", multiple=True, help="A public column to copy, for --by and --weight.")
+@click.option("--delimiter", help="Between columns of a CSV file.  [default: found]")
+@click.option("--encoding", help="Of a CSV file, as cp1252.  [default: found, or UTF-8]")
 @click.option("--seal", type=FILE, help="Seal each report to this public key (`jrr keys`).")
 @click.option("-o", "--out", type=FILE, help="Default: DATA with .reports.parquet at its end.")
 @seed_option
@@ -136,7 +138,8 @@ def perturb(
 ) -> None:
     """Perturb a column of labels into a file of reports.
 
-    Reads CSV (also .csv.gz), Parquet and Arrow. Reports keep the order of the rows.
+    Reads CSV (also .csv.gz), Parquet and Arrow, and with the extra [formats] .xlsx (the first
+    sheet), .sav and .dta. Reports keep the order of the rows.
 
     \b
     jrr perturb data.csv --column smokes --epsilon 1
