@@ -4,6 +4,8 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +14,11 @@ from jrr.cli.asking import ask_choice
 from jrr.cli.plan import shown_frequencies
 from jrr.survey.contributor import find_label
 
+Said = Callable[..., str]
+
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Said:
     """What a command prints."""
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -26,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  
     return do
 
 
-def test_a_plan_does_not_say_that_answers_reach_nothing(said) -> None:  # type: ignore[no-untyped-def]
+def test_a_plan_does_not_say_that_answers_reach_nothing(said: Said) -> None:
     many = said("plan", "-n", "300", "-e", "1", "-k", "4", "--mechanism", "drr")
     assert "at most" in many
     assert "reach 0" not in many
@@ -34,13 +38,13 @@ def test_a_plan_does_not_say_that_answers_reach_nothing(said) -> None:  # type: 
     assert re.search(r"some answers do reach 1\.\d+\.", binary)
 
 
-def test_one_percentage_point(said) -> None:  # type: ignore[no-untyped-def]
+def test_one_percentage_point(said: Said) -> None:
     for people in ("50", "200", "400"):
         text = said("plan", "-n", people, "-e", "1", "--mechanism", "rr")
         assert "1 percentage points" not in text.replace(".1 percentage points", "")
 
 
-def test_columns_follow_what_is_known(said) -> None:  # type: ignore[no-untyped-def]
+def test_columns_follow_what_is_known(said: Said) -> None:
     assert shown_frequencies(None) == (0.0, 0.01, 0.1, 0.25, 0.5)
     assert shown_frequencies(0.3) == (0.0, 0.01, 0.1, 0.25, 0.3, 0.5)
     assert shown_frequencies(0.1) == shown_frequencies(None)
@@ -50,7 +54,7 @@ def test_columns_follow_what_is_known(said) -> None:  # type: ignore[no-untyped-
     assert all(list(row["stderr"]) in (["0.02", "0.04", "0.06"], []) for row in rows)
 
 
-def test_decimals_are_even(said) -> None:  # type: ignore[no-untyped-def]
+def test_decimals_are_even(said: Said) -> None:
     text = said("plan", "-n", "400", "-e", "0.5")
     table = text[: text.index("What it costs")]
     errors, views = table.split("ε by view")
@@ -61,7 +65,7 @@ def test_decimals_are_even(said) -> None:  # type: ignore[no-untyped-def]
         assert len(decimals) == 1
 
 
-def test_one_figure_of_a_view_bears_one_name(said) -> None:  # type: ignore[no-untyped-def]
+def test_one_figure_of_a_view_bears_one_name(said: Said) -> None:
     survey = ("-n", "1000", "-e", "0.1", "--mechanism", "jrr")
     plan = json.loads(said("plan", *survey, "--json"))["everything"]
     rows = json.loads(said("explain", *survey, "--json"))["adversaries"]
@@ -76,9 +80,7 @@ def test_one_figure_of_a_view_bears_one_name(said) -> None:  # type: ignore[no-u
 
 
 def test_tokens_that_are_missing_or_wrong_name_their_variable(
-    said,
-    tmp_path,
-    monkeypatch: pytest.MonkeyPatch,  # type: ignore[no-untyped-def]
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
         monkeypatch.delenv(name, raising=False)
@@ -112,7 +114,7 @@ def test_choices_by_number_or_text(
     assert find_label(("ß", "ss"), "SS") is None  # it could be both
 
 
-def test_a_ledger_that_is_not_there_is_empty(said, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_ledger_that_is_not_there_is_empty(said: Said, tmp_path: Path) -> None:
     text = said("ledger", "--state", str(tmp_path))
     assert "0 answers in 0 campaigns" in text
     facts = json.loads(said("ledger", "--state", str(tmp_path), "--json"))
@@ -120,7 +122,7 @@ def test_a_ledger_that_is_not_there_is_empty(said, tmp_path) -> None:  # type: i
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_audit_says_that_plain_rr_was_planned(said) -> None:  # type: ignore[no-untyped-def]
+def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
     text = said("audit", "--view", "everything", "-n", "10", "-M", "8", "-e", "1", code=2)
     assert "which deals none" in text
     assert "--mechanism jrr or drr" in text
