@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jrr
-from jrr.reporting.explain import (
-    adversaries,
-    belief,
-    consent,
-    contributor_text,
-    show_at_least,
-    show_epsilon,
-)
+from jrr._base.wording import show_at_least, show_epsilon
+from jrr.reporting.explain import adversaries, belief, consent, contributor_text
 from tests import bare_plans
 
 
@@ -67,8 +61,8 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
-    full = f"ε = {show_epsilon(plan.surely())}"
-    assert f"{full}), except with a chance of at most 1 in 1,000,000." in text
+    full = f"ε = {show_epsilon(plan.everything())} at δ = 1e-06"
+    assert f"likely, except with a chance of at most 1 in 1,000,000 ({full})." in text
     told = contributor_text(plan)  # the collector really has all reports
     assert f"(but for a chance of at most 1 in 1,000,000): {full}." in told
     for view in ("report", "cards", "dealer"):
@@ -81,10 +75,14 @@ def test_every_adversary_has_its_views_epsilon() -> None:
     rows = adversaries(plan, 1e-4)
     for row in rows:
         full = row.view == "everything"
-        exact = plan.surely(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
-        assert (row.epsilon, row.chance) == (exact, 1e-4 if full else 0.0)
-        assert show_epsilon(row.epsilon) in row.sentence
-        assert ("except with a chance of at most 1 in 10,000." in row.sentence) == full
+        exact = plan.everything(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
+        assert (row.epsilon, row.delta) == (exact, 1e-4 if full else 0.0)
+        assert row.sure_epsilon == (plan.surely(1e-4) if full else exact)
+        assert row.chance == row.delta
+        assert (
+            f"(ε = {show_epsilon(row.epsilon)}{' at δ = 0.0001' if full else ''})." in row.sentence
+        )
+        assert ("except with a chance of at most 1 in 10,000 (" in row.sentence) == full
     assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
     nobody = [row.view for row in adversaries(bare_plans.plan(1_000, 0.5, 0))]
     assert nobody == ["report", "everything", "dealer"]
@@ -98,7 +96,7 @@ def test_every_adversary_has_its_views_epsilon() -> None:
 def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> None:
     row = adversaries(bare_plans.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
     assert row.view == "everything"
-    assert (f"except with a chance of at most {shown}." in row.sentence) == (shown is not None)
+    assert (f"except with a chance of at most {shown} (" in row.sentence) == (shown is not None)
     assert ("except" in row.sentence) == (shown is not None)
 
 
@@ -163,7 +161,7 @@ def test_what_can_become_certain_has_its_chance() -> None:
     assert (row.view, row.epsilon) == ("everything", math.inf)
     truth = plan.mechanism.to_dict()["truth"]
     assert row.chance == pytest.approx(truth / 2 * (1 - truth) ** 50, rel=1e-6)
-    assert "can become certain (ε unbounded), with a chance of at most 1 in 519." in row.sentence
+    assert "can become certain, with a chance of at most 1 in 519 (ε unbounded)." in row.sentence
     assert "- certain if they are the collector" in contributor_text(plan)
 
 

@@ -74,6 +74,9 @@ COMMANDS = {
         "Make one-time invitations, and tell the servers whom to accept.",
     ),
     "contribute": LazyCommand("jrr.cli.contribute", "contribute", "Answer a campaign's question."),
+    "ledger": LazyCommand(
+        "jrr.cli.ledger", "ledger", "Show what your answers on this device have cost together."
+    ),
     "mpc": LazyCommand(
         "jrr.cli.mpc",
         "mpc",

@@ -9,6 +9,7 @@ import click
 
 from jrr._base import checks
 from jrr._base.files import write_whole_bytes
+from jrr._base.wording import show_guarantee
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import (
     console,
@@ -21,7 +22,7 @@ from jrr.cli.options import (
 )
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
-from jrr.reporting.explain import OUTSIDE, show_epsilon
+from jrr.reporting.explain import OUTSIDE
 
 if TYPE_CHECKING:
     from jrr.survey.dealer_kinds import Party
@@ -68,7 +69,16 @@ def campaign() -> None:
     "--min-cell", type=int, default=MIN_CELL, show_default=True, help="Smallest group shown."
 )
 @click.option(
-    "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
+    "--results-every",
+    type=int,
+    default=1,
+    show_default=True,
+    help="New reports between two results that the collector shows, the final one included.",
+)
+@click.option(
+    "--consent-file",
+    type=FILE,
+    help="Consent text, to which the cost is added; default: what jrr explain tells contributors.",
 )
 @click.option("--consent-version", default="1", show_default=True)
 @click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
@@ -118,6 +128,7 @@ def create(
         "file": str(out),
         "mechanism": document.mechanism.to_dict(),
         "guarantees": dict(document.promised or {}),
+        "delta": document.delta,
         "protected_against_repeats": document.invitations,
     }
     if as_json:
@@ -126,8 +137,10 @@ def create(
     screen = console()
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
     screen.print(f"Link for contributors: {document.link}", soft_wrap=True)
-    for view in ("report", "cards", "dealer"):
-        screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
+    for view in ("report", "cards", "everything", "dealer"):
+        delta = document.delta if view == "everything" and document.deals else 0.0
+        screen.print(f"Per round, view {view}: {show_guarantee(document.guarantee(view), delta)}")
+    screen.print(f"What contributors are told an answer costs: {document.cost_line}")
     if document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
     if public:
@@ -200,6 +213,8 @@ def show(level: float, round_number: int, by: str | None, as_json: bool, **optio
         facts = {"campaign": asked.hash} | summary.servers
         if summary.too_few is not None:
             facts["too_few"] = {"reports": summary.too_few, "min_cell": asked.min_cell}
+        if summary.waits is not None:
+            facts["results_wait"] = summary.waits
         if summary.estimate is not None:
             facts["estimate"] = summary.estimate
         print_json(facts)
@@ -213,6 +228,8 @@ def show(level: float, round_number: int, by: str | None, as_json: bool, **optio
             f"{counted(summary.too_few, 'report', 'reports')} in round {round_number}: too few to "
             f"estimate from ({asked.min_cell} are needed, or one when the campaign is closed)."
         )
+    if summary.waits is not None:
+        screen.print(f"No result yet: {summary.waits}.")
     if summary.estimate is not None:
         _print_estimate(summary.estimate, level)
 
@@ -259,6 +276,7 @@ def _print_estimate(document: dict[str, Any], level: float) -> None:
 
 
 def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
+    from jrr.survey.addresses import without_slash
     from jrr.survey.dealer_kinds import FEWEST_PARTIES, MOST_PARTIES, Party
 
     if given and not FEWEST_PARTIES <= len(given) <= MOST_PARTIES:
@@ -272,7 +290,7 @@ def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
         if len(parts) != 3 or not Path(parts[2]).is_file():
             raise checks.refusal("party", text, "URL,HOST:PORT,CERTIFICATE.pem, a file that exists")
         certificate = Path(parts[2]).read_text("ascii", errors="replace")
-        parties.append(Party(url=parts[0], link=parts[1], certificate=certificate))
+        parties.append(Party(url=without_slash(parts[0]), link=parts[1], certificate=certificate))
     return tuple(parties)
 
 

@@ -100,8 +100,8 @@ def demo(
 def _table(result: DemoSurvey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
     table = Table(
-        title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} against "
-        f"the collector and {request.colluders} colluders",
+        title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} in the "
+        f"view cards, {request.colluders} colluders",
         title_justify="left",
     )
     for heading in ("", "estimate", "standard error", "95% interval", "variance / RR's"):

@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr._base import checks
+from jrr._base.wording import show_epsilon
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import bar
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
 from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
-from jrr.reporting.explain import OUTSIDE, show_epsilon
+from jrr.reporting.explain import OUTSIDE
 
 if TYPE_CHECKING:
     from jrr.tables import Result
@@ -42,6 +43,8 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
     "--postprocess", type=click.Choice(tuple(STEPS)), help="Also: shares made possible (biased)."
 )
 @click.option("--top", type=int, default=20, show_default=True, help="Answers shown.")
+@click.option("-o", "--out", type=FILE, help="Also: write the results as a .csv file.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file of results.")
 @click.option("--plot", type=FILE, help="Draw the estimates.")
 @json_option
 def estimate(
@@ -55,6 +58,8 @@ def estimate(
     key: Path | None,
     postprocess: str | None,
     top: int,
+    out: Path | None,
+    force: bool,
     plot: Path | None,
     as_json: bool,
 ) -> None:
@@ -70,7 +75,10 @@ def estimate(
     level = checks.level(level)
     top = checks.integer("top", top, 1)
     from jrr import tables
+    from jrr.tables.estimating import check_results_file
 
+    if out is not None:
+        check_results_file(out, force)  # before anything is counted
     with bar("counting", as_json) as progress:
         result = tables.estimate(
             *reports,
@@ -88,12 +96,16 @@ def estimate(
         groups = {group.name: group.estimate for group in result.groups}
         question = result.header.question or ""
         draw_estimate(result.header.names, everybody | groups, plot, level, top, question)
+    if out is not None:
+        result.write_csv(out, level, force=force)
     document = result.to_dict(level, step=postprocess, delta=DELTA)
     if as_json:
         print_json(document)
         return
     screen = console()
     _Report(screen=screen, result=result, level=level, top=top).print(document)
+    if out is not None:
+        screen.print(f"Results: {out}")
     if plot is not None:
         screen.print(f"Picture: {plot}")
 
@@ -174,9 +186,10 @@ class _Report:
         if self.result.n_carded:
             self.screen.print(
                 f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
-                f"report, {show_epsilon(epsilon['cards'])} to the collector and "
-                f"{document['colluders']} colluders with their cards, "
-                f"{show_epsilon(epsilon['dealer'])} to dealer and collector together."
+                f"report, {show_epsilon(epsilon['cards'])} to whoever also has the cards of "
+                f"{document['colluders']} colluders, {show_epsilon(epsilon['dealer'])} to dealer "
+                "and collector together. A collector that uses all reports learns more than the "
+                "first two: jrr explain says how much."
             )
         else:
             self.screen.print(

@@ -88,7 +88,7 @@ def survey_options(command: F) -> F:
                 type=float,
                 default=1.0,
                 show_default=True,
-                help="ε against the collector and the colluders (view: cards).",
+                help="ε of one report beside the colluders' cards, or at δ by --view everything.",
             ),
             click.option(
                 "-M",

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.files import write_whole
+from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
@@ -25,12 +26,13 @@ from jrr.cli.options import (
 )
 from jrr.errors import ArgumentError, JrrError
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.request import Frequency
 from jrr.planning.costs import costs_of
 from jrr.planning.defaults import MAX_BYTES
-from jrr.planning.plans import Plan, epsilon_of_everything
+from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import adversaries, show_at_least, show_epsilon
+from jrr.reporting.explain import adversaries
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -103,8 +105,9 @@ def plan(
     _print_statement(screen, chosen_plan, delta)
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
+        wanted = percentage_points(f"{100 * reach['margin']:g}")
         screen.print(
-            f"For ±{100 * reach['margin']:g} points (95%): "
+            f"For ±{wanted} (95%): "
             f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
@@ -147,7 +150,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
                 "costs": row.costs and asdict(row.costs),
                 "note": row.note,
             }
-            for row in chosen_plan.compare()
+            for row in chosen_plan.compare(shown_frequencies(request.frequency))
         ],
     }
 
@@ -198,7 +201,7 @@ def _or_none(search: Callable[[], float]) -> float | None:
 
 def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     request = chosen_plan.request
-    compared = chosen_plan.compare()
+    compared = chosen_plan.compare(shown_frequencies(request.frequency))
     rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
     frequencies = list(rows[0][0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
@@ -215,12 +218,18 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     for view in SHOWN:
         privacy.add_column(view, justify="right")
     first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
-    for row, mechanism in rows:
+    numbers = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
+    errors = _rows_aligned([[100 * value for value in line] for line in numbers])
+    known = [
+        {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
+        for row, mechanism in rows
+    ]
+    columns = [aligned([line[view] for line in known], digits=4, up=True) for view in SHOWN]
+    for at, (row, mechanism) in enumerate(rows):
         chosen = row is first
         name = f"{row.name} (chosen)" if chosen else row.name
         style = "bold" if chosen else None
-        errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
-        error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
+        error.add_row(name, *errors[at], style=style)
         costs = costs_of(mechanism, request.n)
         price.add_row(
             name,
@@ -230,11 +239,10 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
             f"{costs.respond_seconds:.2g} s",
             style=style,
         )
-        known = {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
-        privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
+        privacy.add_row(name, *(column[at] for column in columns), style=style)
     screen.print(
-        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
-        f"and {request.colluders} colluders (view: {chosen_plan.view})\n"
+        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
+        f"{chosen_plan.view}, {request.colluders} colluders\n"
     )
     screen.print(error)
     screen.print(privacy)
@@ -245,12 +253,28 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
     if chosen_plan.losses is not None and chosen_plan.losses.compositions != "all":
-        reached = show_at_least(chosen_plan.everything_at_least(delta))
+        reached = chosen_plan.everything_at_least(delta)
         most = show_epsilon(chosen_plan.everything(delta))
-        screen.print(
-            f"Chosen, everything: at most {most} whatever the others answer; some answers do "
-            f"reach {reached}."
-        )
+        tight = f"; some answers do reach {show_at_least(reached)}" if reached else ""
+        screen.print(f"Chosen, everything: at most {most} whatever the others answer{tight}.")
+
+
+def shown_frequencies(known: Frequency) -> tuple[float, ...]:
+    """The shares of which a plan shows the error: the usual ones, and what is known of the answer.
+
+    Of an interval its ends and its middle are shown: the others are not expected.
+    """
+    if isinstance(known, tuple):
+        low, high = known
+        return tuple(dict.fromkeys((low, (low + high) / 2, high)))
+    return FREQUENCIES if known is None else tuple(sorted({*FREQUENCIES, known}))
+
+
+def _rows_aligned(rows: list[list[float]]) -> list[list[str]]:
+    """All numbers of a table with equally many decimals."""
+    width = len(rows[0])
+    shown = aligned([value for row in rows for value in row])
+    return [shown[at : at + width] for at in range(0, len(shown), width)]
 
 
 def _table(title: str) -> Table:
@@ -271,4 +295,5 @@ def _print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
             f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
-    screen.print(f"Expected standard error: {100 * chosen_plan.stderr():.3g} percentage points.")
+    error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
+    screen.print(f"Expected standard error: {error}.")

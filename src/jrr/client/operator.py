@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.http import Admin
+from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
@@ -40,6 +40,7 @@ class CampaignSummary:
 
     servers: dict[str, Any]  # counts at each server
     too_few: int | None = None  # reports, where they are too few to estimate from
+    waits: str | None = None  # why no result is shown yet, where results must be some apart
     estimate: dict[str, Any] | None = None  # None without the collector, or with too few reports
 
 
@@ -54,7 +55,11 @@ class Operator:
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
-            raise ArgumentError("tokens must be given for the servers to act on, got none")
+            raise ArgumentError(
+                "tokens must be given for the servers to act on, got none: set "
+                "JRR_COLLECTOR_TOKEN, JRR_DEALER_TOKEN or JRR_PARTY_TOKEN (as NUMBER:TOKEN), or "
+                "give --collector-token, --dealer-token or --party-token"
+            )
 
     @classmethod
     def by_tokens(
@@ -75,16 +80,19 @@ class Operator:
         """
         dealer = None
         if tokens.dealer is not None and isinstance(campaign.dealer, DealerServer):
-            dealer = Admin(campaign.dealer.url, tokens.dealer, ca)
+            dealer = Admin(campaign.dealer.url, tokens.dealer, ca, variable="JRR_DEALER_TOKEN")
         parties = []
         for number, token in tokens.parties.items():
             if not campaign.by_committee or number >= len(campaign.dealers):
                 allowed = "the number of a party of this campaign"
                 raise checks.refusal("party_token", str(number), allowed)
-            parties.append(Admin(campaign.dealers[number], token, ca))
+            address = campaign.dealers[number]
+            parties.append(Admin(address, token, ca, variable="JRR_PARTY_TOKEN"))
         collector = None
         if tokens.collector is not None:
-            collector = Admin(campaign.collector, tokens.collector, ca)
+            collector = Admin(
+                campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
+            )
         return cls(campaign, dealer, collector, tuple(parties))
 
     @property
@@ -153,7 +161,10 @@ class Operator:
         told to by their own operators, within `join` seconds.
         """
         if not self._dealing:
-            raise ArgumentError("the token of the dealer, or of a party, must be given to deal")
+            raise ArgumentError(
+                "the token of the dealer, or of a party, must be given to deal (JRR_DEALER_TOKEN "
+                "or JRR_PARTY_TOKEN)"
+            )
         wish = {"patience": patience, "join": join, "again": again} if self.parties else None
         longer = join + patience if self.parties else 0.0
         with ThreadPoolExecutor(len(self._dealing)) as pool:
@@ -246,7 +257,11 @@ class Operator:
         closed = servers[COLLECTOR]["state"] == CLOSED
         if reports < fewest_to_show(self.campaign.min_cell, final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
-        return CampaignSummary(servers=servers, estimate=self.estimate(round_number, level, by))
+        try:
+            found = self.estimate(round_number, level, by)
+        except ResultsWaitError as reason:
+            return CampaignSummary(servers=servers, waits=str(reason))
+        return CampaignSummary(servers=servers, estimate=found)
 
     def _named(self) -> dict[str, Admin]:
         """Those who deal: the dealer, or parties by their numbers in the campaign."""
@@ -279,7 +294,9 @@ class Operator:
 
     def _at_collector(self) -> Admin:
         if self.collector is None:
-            raise ArgumentError("the collector's token must be given for this")
+            raise ArgumentError(
+                "the collector's token must be given for this (JRR_COLLECTOR_TOKEN)"
+            )
         return self.collector
 
 

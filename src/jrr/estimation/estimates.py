@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.short_repr import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments, Quadratic, Spread
 
@@ -182,11 +183,13 @@ class Estimate:
 
     def __repr__(self) -> str:
         low, high = self.interval()
+        shares = self.frequencies
+        shown = len(shares) if len(shares) <= MOST else MOST // 2
         rows = ", ".join(
-            f"{v}: {f:.4f} [{a:.4f}, {b:.4f}]"
-            for v, (f, a, b) in enumerate(zip(self.frequencies, low, high, strict=True))
+            f"{v}: {shares[v]:.4f} [{low[v]:.4f}, {high[v]:.4f}]" for v in range(shown)
         )
-        return f"Estimate(n={self.n}, 95%: {rows})"
+        more = f", ... {len(shares)} values" if shown < len(shares) else ""
+        return f"Estimate(n={self.n}, 95%: {rows}{more})"
 
 
 def quantile(level: float) -> float:

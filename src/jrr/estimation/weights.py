@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.documents import read_json, read_version
+from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
 
 VERSION = 1
@@ -17,8 +18,8 @@ _ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
 _Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WeightSums:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WeightSums(ShortRepr):
     """Some contributors' reports: what weighs in for each value, and in all.
 
     Attributes:
@@ -72,8 +73,8 @@ class WeightSums:
         return cls(**sums)
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedTally:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedTally(ShortRepr):
     """As a Tally, each report counted by its contributor's weight.
 
     Weights must be known beforehand and public: they may depend on neither answer nor card.

@@ -22,6 +22,7 @@ from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.marked_arrays import MIXED, MarkedReports
 from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import LossDistribution, Losses
@@ -303,11 +304,35 @@ class Mechanism(ABC):
         """
 
     def report_to_json(self, report: Any) -> Any:
-        """One report, as `respond_one` makes it, as a JSON value."""
+        """One report, as `respond_one` makes it, as a JSON value.
+
+        Args:
+            report: one report.
+
+        Returns:
+            A number, a text or a list, which `report_from_json` reads back.
+
+        Example:
+            >>> import jrr
+            >>> m = jrr.SUE(k=4, epsilon=1.0)
+            >>> report = m.respond_one(2)
+            >>> m.report_from_json(m.report_to_json(report)) == report
+            True
+        """
         return self.report_format.to_json(report)
 
     def report_from_json(self, document: object) -> Any:
-        """The report that `report_to_json` wrote; anything out of the domain is refused."""
+        """The report that `report_to_json` wrote; anything out of the domain is refused.
+
+        Args:
+            document: a JSON value.
+
+        Returns:
+            The report, as `respond_one` makes it; `tally` takes lists of them.
+
+        Raises:
+            ArgumentError: for anything that the mechanism cannot have reported.
+        """
         row = np.frombuffer(self.report_bytes(document), np.uint8)[None, :]
         one = self.report_format.unpack(row)[0]
         return one.tobytes() if one.ndim else one.item()
@@ -354,10 +379,11 @@ class Mechanism(ABC):
         """Count reports.
 
         Args:
-            reports: as `respond` makes them.
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
             carded: whose reports were made with a card: True, False or one flag per report. None
-                means everybody, for a mechanism that deals cards; say False for those who
-                answered without one, or their noise is understated.
+                is what `respond` remembers of its reports. Of lists and plain arrays nobody
+                remembers anything: None then means everybody, for a mechanism that deals cards.
+                Say False for those who answered without one, or their noise is understated.
             deck: a name for the deck that the cards came from, where there are several.
             weights: survey weights, one per report.
 
@@ -371,18 +397,34 @@ class Mechanism(ABC):
             >>> import jrr
             >>> jrr.RR(p=0.75).tally([0, 1, 1, 1]).cardless
             (1, 3)
+            >>> m = jrr.OLH(k=100, epsilon=1.0)
+            >>> m.tally([m.respond_one(7), m.respond_one(42)]).n
+            2
         """
+        marked = reports.carded if isinstance(reports, MarkedReports) else None
+        if isinstance(reports, list | tuple):
+            reports = self.report_format.from_list(reports)
         checked = self._check_reports(reports)
         if len(checked) == 0:
             raise ArgumentError("reports must hold at least one report, got none")
         deals = self.deals
         if carded is None:
-            carded = deals
+            if deals and marked == MIXED:
+                raise ArgumentError(
+                    "carded must be one flag per report where some were made with a card and some "
+                    "without, got none"
+                )
+            carded = deals if marked is None or not deals else bool(marked)
         if isinstance(carded, bool | np.bool_):
             flags = np.broadcast_to(np.bool_(carded), len(checked))
         else:
             flags = checks.flags("carded", carded, len(checked))
         held = int(np.count_nonzero(flags))
+        if deals and ((marked is False and held) or (marked is True and held < len(checked))):
+            raise ArgumentError(
+                f"carded must be {marked} for these reports, which `respond` made "
+                f"{'with' if marked else 'without'} cards, got another"
+            )
         if held and not deals:
             raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
         if weights is not None:
@@ -433,8 +475,8 @@ class Mechanism(ABC):
         Args:
             reports: reports, or a tally of them.
             decks: how many decks the contributors with a card were dealt from. By default as many
-                as the tally names, or the fewest that could hold them: say more where people of
-                more decks dropped out, or the error bars are too short.
+                as the tally names, or one: say more where people of more decks dropped out, or
+                the error bars are too short.
 
         Returns:
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
@@ -456,11 +498,13 @@ class Mechanism(ABC):
         moments = self.moments
         fewest = self.fewest_decks(tally.n_carded)
         if decks is None:
-            decks = max(fewest, len(tally.decks))
-            if tally.decks and "" not in tally.decks and fewest > len(tally.decks):
+            decks = max(1, len(tally.decks))
+            if fewest > decks:
+                named = "one deck" if decks == 1 else f"each of the {decks} decks named"
                 raise ArgumentError(
-                    f"reports with a card must be at most {moments.deck} for each of the "
-                    f"{len(tally.decks)} decks named, got {tally.n_carded}: is one there twice?"
+                    f"reports with a card must be at most {moments.deck} for {named}, got "
+                    f"{tally.n_carded}: is one there twice? Of several decks, name them (deck=) or "
+                    "say how many there are (decks=)"
                 )
         decks = checks.integer("decks", decks, fewest)
         if isinstance(tally, WeightedTally):

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_down, words_up
+from jrr._base.short_repr import ShortRepr
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
@@ -40,8 +41,8 @@ from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import View
 
 
-@dataclass(frozen=True, init=False)
-class DRR(Categorical):
+@dataclass(frozen=True, init=False, repr=False)
+class DRR(ShortRepr, Categorical):
     """Dealt randomized response for decks of n contributors over k values.
 
     Args:

@@ -32,6 +32,7 @@ from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
@@ -246,8 +247,8 @@ class OLH(Mechanism):
             hashing.finish(hashing.prefix(seeds), checked.astype(np.uint32)), self.g
         )
         out["seed"] = seeds
-        out["value"] = self.inner.respond(hashed, cards, source)
-        return out
+        out["value"] = self.inner.respond(hashed, cards, source)  # where cards are spent
+        return MarkedReports.of(out, carded=cards is not None)
 
     def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> tuple[int, int]:
         """One report: a seed and a perturbed hash."""

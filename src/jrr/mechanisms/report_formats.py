@@ -64,6 +64,10 @@ class ReportFormat(ABC):
     def from_json(self, document: object) -> bytes:
         """The bytes of one report; anything that `to_json` does not write is refused."""
 
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """What `Mechanism.tally` takes, from a list of what `respond_one` returns."""
+        return reports
+
     @abstractmethod
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """The arrays of the columns."""
@@ -136,6 +140,14 @@ class BitsFormat(ReportFormat):
             raise checks.refusal("report", document, f"0 in the bits after bit {self.k - 1}")
         return row
 
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """Rows of bytes, from bytes; rows that are arrays stay what they are."""
+        if not reports or not all(isinstance(report, bytes) for report in reports):
+            return reports
+        if any(len(report) != self.width for report in reports):
+            raise checks.refusal("reports", reports, f"reports of {self.width} bytes each")
+        return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), self.width)
+
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of bytes."""
         return [reports]
@@ -183,6 +195,17 @@ class SeededFormat(ReportFormat):
             raise checks.refusal("report", document, allowed)
         bucket = checks.integer("report", value, 0, self.g - 1)
         return int(digits).to_bytes(8, "little") + bucket.to_bytes(4, "little")
+
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """A structured array, from pairs of seed and value, also in lists as JSON has them."""
+        if not reports:
+            return np.empty(0, SEEDED_REPORT)
+        allowed = "pairs of a seed (a whole number below 2**64) and a value"
+        try:
+            pairs = [(int(seed), int(value)) for seed, value in reports]
+            return np.array(pairs, SEEDED_REPORT)
+        except (TypeError, ValueError, OverflowError):
+            raise checks.refusal("reports", reports, allowed) from None
 
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """Seeds and values."""

@@ -35,6 +35,7 @@ from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.draws import chance, hypergeometric
 from jrr.mechanisms.families import Family
+from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
 from jrr.mechanisms.report_formats import BitsFormat
 from jrr.mechanisms.request import Request
 from jrr.privacy import loss
@@ -303,7 +304,8 @@ class Unary(Mechanism):
         """
         if self.n is None:
             return None
-        return balanced_bits(self.law.deck, self.k, randomness.source(rng))[: self.n]
+        bits = balanced_bits(self.law.deck, self.k, randomness.source(rng))
+        return DealtCards.of(bits[: self.n])
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
@@ -311,13 +313,14 @@ class Unary(Mechanism):
         """Packed reports, one row of bytes each."""
         checked = checks.symbols("values", values, self.k)
         dealt = None if cards is None else self._check_cards(cards, len(checked))
+        spend(cards)
         source = randomness.source(rng)
         out = np.empty((len(checked), self.width), np.uint8)
         for start in range(0, len(checked), _ROWS):
             block = slice(start, start + _ROWS)
             plus = None if dealt is None else _unpacked(dealt[block], self.k)
             out[block] = self._respond_rows(checked[block], plus, source)
-        return out
+        return MarkedReports.of(out, carded=cards is not None)
 
     def _respond_rows(
         self, values: NDArray[Any], plus: NDArray[np.bool_] | None, source: RandomSource

@@ -48,8 +48,8 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes.set_ylim(bottom=0)
     cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
     axes.set_title(
-        f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
-        f"{request.colluders} colluders (view: {plan.view}); dealer cap: {cap}",
+        f"n = {request.n:,}, ε = {request.epsilon:g} in the view {plan.view}, "
+        f"{request.colluders} colluders; dealer cap: {cap}",
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)

@@ -24,10 +24,10 @@ from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
 from jrr.survey.campaign import ARRIVAL, ENROL
-from jrr.survey.contributor import Limits
 from jrr.survey.creation import campaign_from, plan_for
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret
+from jrr.survey.limits import Limits
 from jrr.survey.steps import Steps
 
 PARTIES = 3
@@ -96,7 +96,7 @@ def run(
         invitations = new_invitations(n)
         operator.invite(invitations)
         operator.open()
-        limits = Limits(campaign.guarantee("cards"), patience=30.0)
+        limits = Limits(campaign.cost, patience=30.0, one_round=True)
         people = [
             _Person(invitation_secret(invitation), os.urandom(32), int(value))
             for invitation, value in zip(invitations, values, strict=True)

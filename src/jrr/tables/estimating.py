@@ -1,5 +1,7 @@
 """estimate: shares with error bars from files of reports, overall, by group, weighted."""
 
+import csv
+import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from jrr._base import checks
+from jrr._base.files import write_whole
 from jrr.errors import ArgumentError
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
@@ -80,6 +83,69 @@ class Result:
         if n <= MOST_SCANNED:
             return shuffled_epsilon(m, delta, n)
         return amplified_epsilon(m.epsilon(), n, delta)
+
+    def to_rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """One row for each answer, of everybody and then of each group, for tables and CSV files.
+
+        Args:
+            level: of the intervals.
+
+        Returns:
+            Rows with group (empty: everybody), answer, share, stderr, low, high, level, count,
+            count_stderr and reports.
+
+        Raises:
+            ArgumentError: where level is not in (0, 1).
+        """
+        rows = []
+        estimates = [("", self.estimate), *((group.name, group.estimate) for group in self.groups)]
+        for name, estimate in estimates:
+            low, high = estimate.interval(level)
+            columns = zip(
+                self.header.names,
+                estimate.frequencies.tolist(),
+                estimate.stderr.tolist(),
+                np.asarray(low).tolist(),
+                np.asarray(high).tolist(),
+                estimate.counts.tolist(),
+                estimate.count_stderr.tolist(),
+                strict=True,
+            )
+            for answer, share, error, least, most, count, count_error in columns:
+                rows.append(
+                    {
+                        "group": name,
+                        "answer": answer,
+                        "share": share,
+                        "stderr": error,
+                        "low": least,
+                        "high": most,
+                        "level": level,
+                        "count": count,
+                        "count_stderr": count_error,
+                        "reports": estimate.n,
+                    }
+                )
+        return rows
+
+    def write_csv(self, path: str | Path, level: float = 0.95, *, force: bool = False) -> None:
+        """Write the rows of `to_rows` into a CSV file, whole or not at all.
+
+        Args:
+            path: a name that ends in .csv.
+            level: of the intervals.
+            force: overwrite an existing file.
+
+        Raises:
+            ArgumentError: where the file exists, or the name ends otherwise.
+        """
+        out = check_results_file(path, force)
+        text = io.StringIO()
+        rows = self.to_rows(level)
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(out, text.getvalue())
 
     def to_dict(
         self, level: float = 0.95, *, step: str | None = None, delta: float | None = None
@@ -183,6 +249,16 @@ def estimate(
         return result
     groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=decks)
     return replace(result, by=by, groups=groups)
+
+
+def check_results_file(path: str | Path, force: bool) -> Path:
+    """Where results are written: a .csv file that does not exist yet, unless `force`."""
+    out = Path(path)
+    if out.suffix.lower() != ".csv":
+        raise checks.refusal("out", str(path), "a name that ends in .csv")
+    if out.exists() and not force:
+        raise checks.refusal("out", str(path), "a file that does not exist yet (or give --force)")
+    return out
 
 
 def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> None:

@@ -65,6 +65,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         wish = EstimateWish(
             round=_whole_number("round", round), level=checks.level(_number("level", level)), by=by
         )
+        await writer.run(jobs.fix_results, name, wish.round)
         return await read_aside(engine, jobs.estimate, name, wish)
 
     @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin)
