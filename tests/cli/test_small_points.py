@@ -4,6 +4,8 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +14,11 @@ from jrr.cli.asking import ask_choice
 from jrr.cli.plan import shown_frequencies
 from jrr.survey.contributor import find_label
 
+Said = Callable[..., str]
+
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Said:
     """What a command prints."""
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -76,9 +80,9 @@ def test_one_figure_of_a_view_bears_one_name(said) -> None:  # type: ignore[no-u
 
 
 def test_tokens_that_are_missing_or_wrong_name_their_variable(
-    said,
-    tmp_path,
-    monkeypatch: pytest.MonkeyPatch,  # type: ignore[no-untyped-def]
+    said: Said,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
         monkeypatch.delenv(name, raising=False)
