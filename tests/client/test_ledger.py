@@ -4,13 +4,16 @@ import json
 import multiprocessing
 import sqlite3
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jrr import RR, Contributor, Mechanism
+from jrr import JRR, RR, Contributor, Mechanism
+from jrr.client.http import Http
 from jrr.client.ledger import Entry, Ledger
+from jrr.client.operator import Operator, Tokens
 from jrr.errors import DamagedError, ProtocolError
 from jrr.mechanisms.base import Mechanism as AnyMechanism
 from jrr.survey.campaign import Campaign
@@ -207,3 +210,26 @@ def test_reports_from_before_there_was_a_ledger_are_entered(tmp_path: Path) -> N
     assert me.spent.epsilon == 0.0
     me.resume()
     assert me.spent.epsilon == pytest.approx(0.5)
+
+
+def test_a_campaign_that_understates_its_cost_is_refused(tmp_path: Path) -> None:
+    honest = campaign(JRR(100, p=0.6, s=0.2))
+    promised = dict(honest.promised or {})
+    promised["everything"] *= 0.9
+    lying = replace(honest, promised=promised)
+    servers = Servers(lying)
+    with pytest.raises(ProtocolError, match="less than what holds"):
+        person(servers, lying, tmp_path, limit=9.0).answer(1)
+    assert servers.bodies == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_token_names_its_variable(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = campaign(JRR(100, p=0.6, s=0.2))
+    monkeypatch.setattr(Http, "request", lambda *_, **__: Reply(status))
+    for tokens, variable in (
+        (Tokens(collector="x"), "JRR_COLLECTOR_TOKEN"),
+        (Tokens(dealer="x"), "JRR_DEALER_TOKEN"),
+    ):
+        with pytest.raises(ProtocolError, match=f"is {variable} the token"):
+            Operator.by_tokens(asked, tokens).show()

@@ -110,7 +110,7 @@ class EverythingView(_DeckView):
     def __init__(self, mechanism: Mechanism, colluders: int = 0, others: int = 0) -> None:
         super().__init__(mechanism)
         self.people = mechanism.moments.deck or 0
-        self.colluders = checks.integer("colluders", colluders, 0, self.people - 1)
+        self.colluders = checks.integer("colluders", colluders, 0, self.people - 2)
         self.others = checks.integer("others", others, 0, mechanism.k - 1)
         self.name = (
             f"{mechanism.brief()}, all reports, everybody else's answer and the cards of "
