@@ -117,8 +117,10 @@ def run(
         reply = operator.estimate()
         exported = operator.export("parquet")
     dealt = campaign.for_people(n)
+    asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
+    as_dealt = replace(plan, request=asked, mechanism=dealt)
     return Demonstration(
-        DemoRun(replace(plan, mechanism=dealt), dealt.estimate(_tally(dealt, exported, folder))),
+        DemoRun(as_dealt, dealt.estimate(_tally(dealt, exported, folder))),
         campaign.hash,
         received,
         reply,
