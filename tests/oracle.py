@@ -58,6 +58,11 @@ def sign_deck(n: int) -> Deal:
     return tuple(sorted([PLUS, MINUS] * (n // 2) + [BLANK] * (n % 2)))
 
 
+def uneven_sign_deck(plus: int, minus: int) -> Deal:
+    """JRR's deck with any number of plus and minus cards."""
+    return (MINUS,) * minus + (PLUS,) * plus
+
+
 def decoy_deck(counts: Sequence[int]) -> Deal:
     """DRR's deck: `counts[v]` cards that show v."""
     return tuple(value for value, count in enumerate(counts) for _ in range(count))
@@ -109,6 +114,11 @@ def groups_of_signs(n: int, size: int) -> Law:
     return several_decks([sign_deck(size)] * (n // size))
 
 
+def groups_with_one_liar(n: int, size: int) -> Law:
+    """Law of truthfulness in secret uniform groups, in each of which exactly one lies."""
+    return several_decks([(0,) + (1,) * (size - 1)] * (n // size))
+
+
 def of_random_subset(law: Law, kept: int) -> Law:
     """Law of what `kept` people hold who are a uniformly random subset of everybody (dropout)."""
     everybody = len(next(iter(law)))
@@ -131,6 +141,12 @@ def truth_or_lie(truth: Fraction, k: int, value: int) -> tuple[Fraction, ...]:
 def joint_channel(p: Fraction, s: Fraction, k: int) -> Channel:
     """JRR and k-JRR: tell the truth with probability p + s * card."""
     return lambda card, value: truth_or_lie(p + s * card, k, value)
+
+
+def two_card_channel(with_plus: Fraction, with_minus: Fraction, k: int) -> Channel:
+    """JRR of an uneven deck: the truth with one probability for each kind of card."""
+    truth = {PLUS: with_plus, MINUS: with_minus}
+    return lambda card, value: truth_or_lie(truth[card], k, value)
 
 
 def dealt_channel(truth: Fraction, own: Fraction, k: int) -> Channel:
@@ -492,6 +508,12 @@ def joint_survey(n: int, p: Fraction, s: Fraction, k: int) -> Survey:
         {card: p + s * card for card in (MINUS, PLUS)},
     ]
     return Survey(sign_deck(n - n % 2), joint_channel(p, s, k), k, told)
+
+
+def uneven_survey(deck: Deal, with_plus: Fraction, with_minus: Fraction, k: int) -> Survey:
+    """JRR of an uneven deck; a colluder tells whether the report was a lie or true."""
+    told = [{PLUS: 1 - with_plus, MINUS: 1 - with_minus}, {PLUS: with_plus, MINUS: with_minus}]
+    return Survey(deck, two_card_channel(with_plus, with_minus, k), k, told)
 
 
 def dealt_survey(deck_counts: Sequence[int], truth: Fraction, own: Fraction) -> Survey:

@@ -16,6 +16,7 @@ PUBLIC = [
     "OUE",
     "Plan",
     "RR",
+    "SS",
     "SUE",
     "SecureRandom",
     "SeededRandom",

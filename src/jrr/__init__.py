@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jrr.mechanisms.registry import from_dict, from_json
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
+    from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
     from jrr.planning.algorithm1 import algorithm1
     from jrr.planning.plans import Plan, plan
@@ -32,6 +33,7 @@ __all__ = [
     "OLH",
     "OUE",
     "RR",
+    "SS",
     "SUE",
     "Contributor",
     "Difference",
@@ -69,6 +71,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "OUE": "jrr.mechanisms.unary",
     "Plan": "jrr.planning.plans",
     "RR": "jrr.mechanisms.rr",
+    "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "SecureRandom": "jrr._base.randomness",
     "SeededRandom": "jrr._base.randomness",

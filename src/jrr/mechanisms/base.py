@@ -50,6 +50,7 @@ class Mechanism(ABC):
     title: ClassVar[str]  # in words, for people
     parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor
     optional_parameters: ClassVar[tuple[str, ...]] = ()  # those that may be None
+    omitted_parameters: ClassVar[tuple[str, ...]] = ()  # those that documents may leave out
     colour: ClassVar[str] = "#444444"  # in pictures
     told_by_colluders: ClassVar[str] = "their answers and reports"  # in the view `truths`
 
@@ -146,6 +147,14 @@ class Mechanism(ABC):
         Arguments as for `jrr.privacy.informed.loss_distribution`.
         """
         return None
+
+    def quick_losses(self, colluders: int) -> Losses | None:
+        """A bound of `losses` that takes less time and may be looser: what a search compares."""
+        return self.losses(colluders)
+
+    def likely_worst(self, colluders: int) -> Losses | None:
+        """Cases that occur and are likely the worst, in a moment: where a search begins."""
+        return self.losses(colluders)
 
     def compositions(self, colluders: int) -> Iterator[LossDistribution] | None:
         """That law for all that the others may hold, one by one.

@@ -32,7 +32,13 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.privacy import loss
-from jrr.privacy.informed.dealt import all_compositions, check_scan, dealt_losses
+from jrr.privacy.informed.dealt import (
+    all_compositions,
+    check_scan,
+    dealt_losses,
+    likely_worst_of_dealt,
+    quick_bound_of_dealt,
+)
 from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.loss import DealtLaw
@@ -167,6 +173,14 @@ class DRR(ShortRepr, Categorical):
     ) -> Losses:
         """The law of the loss in the view "everything", or a bound of it."""
         return dealt_losses(self.law, ones, colluders, frequency)
+
+    def quick_losses(self, colluders: int) -> Losses:
+        """A bound in which all others give away whether they told the truth."""
+        return quick_bound_of_dealt(self.law, colluders)
+
+    def likely_worst(self, colluders: int) -> Losses:
+        """All others hold one other value, and colluders as many of its cards as can be."""
+        return likely_worst_of_dealt(self.law, colluders)
 
     def compositions(self, colluders: int) -> Iterator[LossDistribution]:
         """That law for all that the others may hold, one by one; binary and not too large."""

@@ -5,12 +5,11 @@ from collections.abc import Callable
 
 from jrr._base.exact import private_side
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.informed_search import delta_of_everything, largest, search
+from jrr.mechanisms.informed_search import certified_delta, largest, likely_delta, search
 from jrr.mechanisms.request import Request, least
 
 Make = Callable[[float, float], Mechanism]  # truth and own -> the mechanism
 _SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of one's own decoys
-_TRIES = 8
 _LEAST = 2.0**-40  # truth; less is not worth a survey
 
 
@@ -42,43 +41,45 @@ def best_informed_dealt(request: Request, delta: float, rr: Mechanism, make: Mak
     cap = request.dealer_epsilon
     ratio = 0.0 if cap is None else request.k / math.expm1(cap) * (1 + 1e-12)  # own >= ratio*truth
     top = 1 - 1e-9
+    last = 0.0  # the truth that was found last: where the next search begins
+
+    def most(share: float) -> float:
+        return top if not ratio else min(top, share / (share + ratio))
+
+    def most_truthful(share: float) -> Mechanism | None:
+        """The most truth, of `share` decoys of one's own, that is kept in the likely worst case."""
+        nonlocal last
+        limit = most(share)
+        if limit < _LEAST:
+            return None
+
+        def delta_of(truth: float) -> float:
+            return likely_delta(make(truth, share * (1 - truth)), request)
+
+        truth = largest(delta_of, delta, limit, last)
+        last = truth
+        return make(truth, share * (1 - truth)) if truth >= _LEAST else None
+
     shares: dict[Mechanism, float] = {}  # of one's own decoys among all
 
-    def most_truthful(share: float, aim: float) -> Mechanism | None:
-        """The most truth, of `share` decoys of one's own, that is kept in the quick sight."""
-        most = top if not ratio else min(top, share / (share + ratio))
-        if most < _LEAST:
-            return None
+    def remembered(share: float) -> Mechanism | None:
+        found = most_truthful(share)
+        if found is not None:
+            shares[found] = share
+        return found
 
-        def keeps(truth: float) -> bool:
-            return _quick_delta(make(truth, share * (1 - truth)), request) <= aim
-
-        truth = largest(keeps, most)
-        if truth < _LEAST:
-            return None
-        mechanism = make(truth, share * (1 - truth))
-        shares[mechanism] = share
-        return mechanism
-
-    chosen = search(lambda share: most_truthful(share, delta), list(_SHARES), request)
-    if chosen is None:
+    likely = search(remembered, list(_SHARES), request, rounds=3)
+    if likely is None:
         return rr
-    share, aim = shares[chosen], delta
-    for _ in range(_TRIES):
-        if chosen is None:
-            return rr
-        reached = delta_of_everything(chosen, request, delta)
-        if reached <= delta:
-            capped = cap is None or chosen.epsilon("dealer") <= cap
-            return least([rr, chosen], request) if capped else rr
-        aim *= 0.9 * (delta / reached) ** 1.1  # δ falls a little faster in the quick sight
-        chosen = most_truthful(share, aim)
-    return rr
+    share = shares[likely]
 
+    def certified(truth: float) -> float:
+        return certified_delta(make(truth, share * (1 - truth)), request)
 
-def _quick_delta(mechanism: Mechanism, request: Request) -> float:
-    """δ where all others hold 0 and colluders as many cards 1 as they can: likely the worst."""
-    known = request.colluders
-    law = mechanism.losses(known, ones=0 if mechanism.k == 2 else None)
-    assert law is not None  # a dealt mechanism's law is known
-    return law.delta(request.budget) if mechanism.k > 2 else law.cases[-1].delta(request.budget)
+    truth = float(likely.to_dict()["truth"])
+    kept = largest(certified, delta, truth, 0.97 * truth)
+    if kept < _LEAST:
+        return rr
+    chosen = make(kept, share * (1 - kept))
+    capped = cap is None or chosen.epsilon("dealer") <= cap
+    return least([rr, chosen], request) if capped else rr

@@ -1,8 +1,11 @@
-"""Joint randomized response: half plus and half minus cards, so that lies cancel (JRR, k-JRR).
+"""Joint randomized response: secret plus and minus cards, so that lies cancel (JRR, k-JRR).
 
-A plus card leans its holder towards the truth, a minus card away from it:
-Pr[truth | card] = p + s·card. Averaged over the secret deck this is the paper's mechanism of
-secret pairs with correlation ρ = -s²/(pq) (docs/theory.md, Theorem 1).
+A plus card leans its holder towards the truth, a minus card away from it. With half of each
+Pr[truth | card] = p ± s, and averaged over the secret deck this is the paper's mechanism of secret
+pairs with correlation ρ = -s²/(pq) (docs/theory.md, Theorem 1). A deck may also hold more cards of
+one kind: secret groups of four with exactly one liar are a deck with three plus cards in four.
+Cards then lean by 2s times the share of the *other* kind, so that p stays the mean and 2s the
+difference between the two (Definition 2).
 """
 
 import math
@@ -23,7 +26,7 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, check_truth_probability
 from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.categorical import Categorical, shuffled_deck
-from jrr.mechanisms.draws import chance, drawn_from, spread_lies
+from jrr.mechanisms.draws import drawn_from, spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
 from jrr.mechanisms.paper_search import paper_search
@@ -39,16 +42,20 @@ from jrr.mechanisms.shifts import (
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.informed.frequency import Frequency
-from jrr.privacy.informed.joint import joint_losses
+from jrr.privacy.informed.joint import joint_losses, likely_worst_of_joint
 from jrr.privacy.loss import JointLaw
 from jrr.privacy.shuffled.question import shuffled_joint
 from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import VIEWS, View
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
+_WHY_NOT_POSITIVE = (
+    "pairs that share a sign make lies add up instead of cancel; even at a frequency of one half, "
+    "where alone that helps, the variance falls by at most 1 part in n-1; use RR"
+)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class JRR(Categorical):
     """Joint randomized response for decks of n contributors.
 
@@ -57,45 +64,78 @@ class JRR(Categorical):
         p: the probability of a truthful report.
         rho: the paper's ρ, at most 0: how strongly cards pull two contributors apart.
         k: possible values.
-        s: how far a card leans its holder, 0..min(p, 1-p), instead of rho.
+        s: half of how much likelier a plus card makes the truth than a minus card, instead of rho;
+            0..min(p, 1-p) in an even deck, whose cards lean by s.
+        plus: plus cards in the deck, 1..n-1; half of them unless given.
 
     Example:
         >>> round(JRR(10_000, p=0.52, rho=-0.9).s, 4)
         0.474
+        >>> one_liar_in_four = JRR(10_000, p=0.75, s=0.5, plus=7_500)
+        >>> one_liar_in_four.truth_with_plus, one_liar_in_four.truth_with_minus
+        (1.0, 0.0)
     """
 
     n: int  # contributors per deck
     p: float  # probability of a truthful report
-    s: float  # how far a card leans: 0 <= s <= min(p, 1-p)
+    s: float  # half the difference that a card makes: 0 <= s <= min(p, 1-p) in an even deck
     k: int  # size of the domain
+    plus: int  # plus cards in the deck
     name: ClassVar[str] = "JRR"
     title: ClassVar[str] = "joint randomized response"
-    parameters: ClassVar[tuple[str, ...]] = ("n", "p", "s", "k")
+    parameters: ClassVar[tuple[str, ...]] = ("n", "p", "s", "k", "plus")
+    omitted_parameters: ClassVar[tuple[str, ...]] = ("plus",)  # in documents of even decks
     colour: ClassVar[str] = "#1f77b4"
     told_by_colluders: ClassVar[str] = "whether they reported truthfully"
 
     def __init__(
-        self, n: int, p: float, rho: float | None = None, k: int = 2, s: float | None = None
+        self,
+        n: int,
+        p: float,
+        rho: float | None = None,
+        k: int = 2,
+        s: float | None = None,
+        plus: int | None = None,
     ) -> None:
         k = checks.domain(k)
         n = checks.deck_size(n)
         p = check_truth_probability("p", p, k)
-        limit = min(p, 1 - p)
-        q = (1 - p) / (k - 1)
+        plus = n // 2 if plus is None else checks.integer("plus", plus, 1, n - 1)
+        for name, value in (("n", n), ("p", p), ("k", k), ("plus", plus)):
+            object.__setattr__(self, name, value)
         if (rho is None) == (s is None):
             raise ArgumentError(f"exactly one of rho and s must be given, got rho={rho!r}, s={s!r}")
+        limit = float(self._most_lean)
         if s is not None:
-            allowed = f"in 0..{limit!r} (0..min(p, 1-p))"
+            allowed = f"in 0..{limit!r} ({self._limit_in_words})"
             lean = checks.real("s", s, allowed, 0.0, limit * (1 + _ROUNDING))
         else:
-            least = -(limit**2) / (p * q) if q else 0.0
-            allowed = f"in {least!r}..0 (a positive rho is a law without cards: paper.literal)"
-            given = checks.real("rho", rho, allowed, least * (1 + _ROUNDING), 0.0)
-            lean = math.sqrt(-given * p * q)
-        if lean > limit * (1 - 2.0**-50):
-            lean = limit
-        for name, value in (("n", n), ("p", p), ("s", lean), ("k", k)):
-            object.__setattr__(self, name, value)
+            lean = self._lean_of(rho, limit)
+        object.__setattr__(self, "s", limit if lean > limit * (1 - 2.0**-50) else lean)
+
+    def _lean_of(self, rho: object, limit: float) -> float:
+        """The s whose cards have the correlation rho."""
+        scale = self.p * self.q / self._evenness
+        least = -(limit**2) / scale if scale else 0.0
+        allowed = f"in {least!r}..0"
+        if isinstance(rho, int | float) and not isinstance(rho, bool) and rho > 0:
+            raise checks.refusal("rho", rho, f"{allowed}: {_WHY_NOT_POSITIVE}")
+        given = checks.real("rho", rho, allowed, least * (1 + _ROUNDING), 0.0)
+        return math.sqrt(-given * scale)
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in self.to_dict().items())
+        return f"JRR({', '.join(list(shown)[1:])})"
+
+    @property
+    def even(self) -> bool:
+        """Whether there are as many plus as minus cards, as in the paper's pairs."""
+        return self.plus == self.n // 2
+
+    @property
+    def minus(self) -> int:
+        """Minus cards in the deck."""
+        return self.signed - self.plus
 
     @property
     def q(self) -> float:
@@ -104,27 +144,74 @@ class JRR(Categorical):
 
     @property
     def rho(self) -> float:
-        """The paper's parameter ρ = -s²/(pq); for k = 2 the correlation of a pair's truths."""
-        return -self.s * self.s / (self.p * self.q) if self.q else 0.0
+        """The paper's parameter ρ = -s²/(pq); for k = 2 the correlation of a pair's truths.
+
+        In an uneven deck minus the variance of the truth that cards make, in units of pq.
+        """
+        return -self.s * self.s * self._evenness / (self.p * self.q) if self.q else 0.0
 
     @property
     def signed(self) -> int:
-        """Plus and minus cards in the deck; with an odd n one more card is blank."""
-        return self.n - self.n % 2
+        """Plus and minus cards in the deck; an even deck of an odd n has one more, a blank."""
+        return self.n - self.n % 2 if self.even else self.n
+
+    @property
+    def truth_with_plus(self) -> float:
+        """Probability of a truthful report with a plus card."""
+        return float(self._truths[0])
+
+    @property
+    def truth_with_minus(self) -> float:
+        """Probability of a truthful report with a minus card."""
+        return float(self._truths[1])
+
+    @cached_property
+    def _evenness(self) -> float:
+        """4w(1-w), where w is the share of plus cards: 1 for an even deck."""
+        return 4 * self.plus * self.minus / self.signed**2
+
+    @cached_property
+    def _most_lean(self) -> Fraction:
+        """The lean at which a plus card always or a minus card never tells the truth."""
+        p = Fraction(self.p)
+        if self.even:  # in floating point, as documents of even decks have it
+            return Fraction(min(self.p, 1 - self.p))
+        return Fraction(self.signed, 2) * min((1 - p) / self.minus, p / self.plus)
+
+    @property
+    def _limit_in_words(self) -> str:
+        return "0..min(p, 1-p)" if self.even else "0..min((1-p)/(1-w), p/w)/2, w the share of plus"
+
+    @cached_property
+    def _truths(self) -> tuple[Fraction, Fraction]:
+        """Probability of a truthful report with a plus and with a minus card, exactly."""
+        p, most = Fraction(self.p), self._most_lean
+        lean = most if self.s >= float(most) else Fraction(self.s)
+        step = 2 * lean / self.signed
+        return p + step * self.minus, p - step * self.plus
 
     @cached_property
     def law(self) -> JointLaw:
         """The mechanism in whole numbers of random words."""
-        p, s, others = Fraction(self.p), Fraction(self.s), self.k - 1
-        plus, minus, blank = (words_up(1 - truth, others) for truth in (p + s, p - s, p))
-        return JointLaw(self.k, self.n, self.signed, plus, minus, blank)
+        others = self.k - 1
+        lies = (words_up(1 - truth, others) for truth in (*self._truths, Fraction(self.p)))
+        return JointLaw(self.k, self.n, self.signed, self.plus, *lies)
 
     @cached_property
     def moments(self) -> Moments:
         """First and second moments of the reports."""
-        other = -self.s / (self.k - 1)
-        lie = Fraction(min(SCALE, self.law.lie_minus) + self.law.lie_plus, 2 * SCALE)
-        return marginal_moments(self.k, lie, self.s, other, self.n, self.signed)
+        law = self.law
+        lean = self.s * math.sqrt(self._evenness)  # standard deviation of the truth over cards
+        lies = self.plus * law.lie_plus + self.minus * min(SCALE, law.lie_minus)
+        lie = Fraction(lies, self.signed * SCALE)
+        return marginal_moments(self.k, lie, lean, -lean / (self.k - 1), self.n, self.signed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values; an even deck does not say how many plus cards."""
+        document = super().to_dict()
+        if self.even:
+            del document["plus"]
+        return document
 
     @classmethod
     def families(cls) -> tuple[Family, ...]:
@@ -161,28 +248,33 @@ class JRR(Categorical):
         return best_joint(request, RR.best(request), cls._maker(request))
 
     @classmethod
+    def best_even(cls, request: Request) -> Mechanism:
+        """The same with as many plus as minus cards: what the paper's pairs can do at best."""
+        maker = cls._maker(request)
+        return best_joint(request, RR.best(request), maker, [request.n // 2])
+
+    @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
         """The same where ε is kept, with δ, against a collector that knows all other answers."""
         return best_informed_joint(request, delta, RR.best(request), cls._maker(request))
 
     @classmethod
-    def _maker(cls, request: Request) -> Callable[[float, float], Mechanism]:
-        return lambda p, s: cls(request.n, p, s=s, k=request.k)
+    def _maker(cls, request: Request) -> Callable[[float, float, int], Mechanism]:
+        return lambda p, s, plus: cls(request.n, p, s=s, k=request.k, plus=plus)
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The paper's theorem speaks of two values."""
-        return VIEWS if self.k == 2 else super().views
+        """The paper's theorem speaks of two values and of pairs."""
+        return VIEWS if self.k == 2 and self.even else super().views
 
     @cached_property
     def sorted_deck(self) -> SortedDeck:
-        """As many +1 as -1, and a blank 0 where n is odd."""
-        half = self.signed // 2
+        """Plus cards +1, minus cards -1, and a blank 0 where n is odd and the deck even."""
         faces = np.array([1, -1, 0], np.int8)
-        return SortedDeck(self.n, faces, (half, half, self.n % 2))
+        return SortedDeck(self.n, faces, (self.plus, self.minus, self.n - self.signed))
 
     def deal(self, rng: Rng = None) -> NDArray[np.int8]:
-        """A shuffled deck: as many +1 as -1, and a blank 0 where n is odd."""
+        """A shuffled deck of +1 and -1, and a blank 0 where n is odd and the deck even."""
         return shuffled_deck(self.sorted_deck, rng)
 
     def _epsilon(self, view: View, colluders: int) -> float:
@@ -191,13 +283,27 @@ class JRR(Categorical):
         return loss.joint(self.law, view, colluders)
 
     def _in_refusals(self) -> str:
-        return f"JRR with k={self.k}"
+        deck = "" if self.even else f" and {self.plus} plus cards of {self.n}"
+        return f"JRR with k={self.k}{deck}"
+
+    def resized(self, n: int) -> "JRR":
+        """The same probabilities with decks of n cards, the share of plus cards to the nearest."""
+        n = checks.deck_size(n)
+        if self.even:
+            return JRR(n, self.p, k=self.k, s=self.s)
+        plus = min(max(1, round(Fraction(self.plus * n, self.n))), n - 1)
+        most = JRR(n, self.p, k=self.k, s=0.0, plus=plus)._most_lean
+        return JRR(n, self.p, k=self.k, s=min(self.s, float(most)), plus=plus)
 
     def losses(
         self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
     ) -> Losses:
         """The law of the loss in the view "everything"."""
         return joint_losses(self.law, ones, colluders, frequency)
+
+    def likely_worst(self, colluders: int) -> Losses:
+        """Colluders hold plus cards only, or minus cards only."""
+        return likely_worst_of_joint(self.law, colluders)
 
     def shuffled(
         self, n: int | None = None, ones: int | None = None, colluders: int = 0
@@ -209,18 +315,27 @@ class JRR(Categorical):
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
+        share = "" if self.even else f" ({self.plus:,} of the {self.n:,} cards)"
         return (
-            "The device was dealt a secret card: with a plus card it sends your true answer "
-            f"{of_hundred(self.p + self.s)}, with a minus card {of_hundred(self.p - self.s)}, "
-            "otherwise another answer; the collector does not know your card."
+            f"The device was dealt a secret card: with a plus card{share} it sends your true "
+            f"answer {of_hundred(self.truth_with_plus)}, with a minus card "
+            f"{of_hundred(self.truth_with_minus)}, otherwise another answer; the collector does "
+            "not know your card."
         )
 
     def card_laws(self) -> list[CardLaw]:
         """Plus, minus and, in an odd deck, the blank card."""
-        half, blank = self.signed / 2 / self.n, 1 - self.signed / self.n
-        law = self.law
-        kinds = [(1, half, law.lie_plus), (-1, half, law.lie_minus), (0, blank, law.lie_blank)]
-        return [CardLaw(c, share, shift_law(self.k, lie)) for c, share, lie in kinds if share]
+        law, blanks = self.law, self.n - self.signed
+        kinds = [
+            (1, self.plus, law.lie_plus),
+            (-1, self.minus, law.lie_minus),
+            (0, blanks, law.lie_blank),
+        ]
+        return [
+            CardLaw(card, cards / self.n, shift_law(self.k, lie))
+            for card, cards, lie in kinds
+            if cards
+        ]
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
@@ -233,16 +348,14 @@ class JRR(Categorical):
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
     ) -> Ints:
         """How many holders of each value report truthfully, one row per run."""
-        p, s = self.p, self.s
         if not with_cards:
-            return rng.binomial(counts, p, (runs, len(counts)))
-        half = self.signed // 2
-        left = np.tile(np.array([half, half, self.n - self.signed]), (runs, 1))
+            return rng.binomial(counts, self.p, (runs, len(counts)))
+        left = np.tile(np.array([self.plus, self.minus, self.n - self.signed]), (runs, 1))
         truthful = np.empty((runs, len(counts)), np.int64)
         for value, holders in enumerate(counts):
             cards = drawn_from(left, np.full(runs, holders), rng)
             left -= cards
-            chances = np.array([chance(p + s), chance(p - s), p])
+            chances = np.array([self.truth_with_plus, self.truth_with_minus, self.p])
             truthful[:, value] = rng.binomial(cards, chances).sum(axis=1)
         return truthful
 

@@ -19,6 +19,7 @@ _MODULES = {  # name -> module whose class of that name it is; plans compare in 
     "RR": "jrr.mechanisms.rr",
     "JRR": "jrr.mechanisms.joint",
     "DRR": "jrr.mechanisms.dealt",
+    "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "OUE": "jrr.mechanisms.unary",
     "OLH": "jrr.mechanisms.hashed",
@@ -82,9 +83,11 @@ def from_dict(document: object) -> Mechanism:
         name = checks.one_of("mechanism", name, names())
     kind = mechanism_class(name)
     arguments = {name: value for name, value in document.items() if name != "mechanism"}
-    if set(arguments) != set(kind.parameters):
+    needed = set(kind.parameters) - set(kind.omitted_parameters)
+    if not needed <= set(arguments) <= set(kind.parameters):
         given = sorted(map(str, arguments))
-        raise checks.refusal("mechanism fields", given, f"exactly {sorted(kind.parameters)}")
+        may = f" and perhaps {omitted}" if (omitted := sorted(kind.omitted_parameters)) else ""
+        raise checks.refusal("mechanism fields", given, f"exactly {sorted(needed)}{may}")
     for name, value in arguments.items():
         if value is None and name not in kind.optional_parameters:
             raise checks.refusal(name, None, "given")

@@ -28,15 +28,15 @@ from jrr._base.exact import BITS, SCALE, words_down, words_up
 from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.moments import Floats, Moments
-from jrr.mechanisms.balanced_bits import balanced_bits, set_bits
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.estimation.moments import Moments
+from jrr.mechanisms.balanced_bits import balanced_bits
+from jrr.mechanisms.base import Cards, Ints, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.draws import chance, hypergeometric
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
-from jrr.mechanisms.report_formats import BitsFormat
+from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.request import Request
 from jrr.privacy import loss
 from jrr.privacy.loss import Bit, UnaryLaw
@@ -44,12 +44,10 @@ from jrr.privacy.views import View
 
 _FINE = BITS - 8  # bits of a threshold below the byte that nearly always decides
 _ROWS = 1 << 12  # contributors perturbed at a time
-_ALL_BITS = 12  # reports of at most so many bits are seen whole by an audit
-_PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 
 
 @dataclass(frozen=True, init=False)
-class Unary(Mechanism):
+class Unary(PackedBits):
     """What SUE and OUE share; they differ in how p follows from q.
 
     Args:
@@ -228,11 +226,6 @@ class Unary(Mechanism):
             return loss.unary(self.law, "report", 0)
         return loss.unary(self.law, view, colluders)
 
-    @property
-    def report_format(self) -> BitsFormat:
-        """A bit per value."""
-        return BitsFormat(self.k)
-
     @cached_property
     def sorted_deck(self) -> SortedDeck | None:
         """A deck per bit, half plus (1) and half minus (0) cards."""
@@ -277,25 +270,11 @@ class Unary(Mechanism):
         )
         return support
 
-    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
-        """The bits; of long reports the compared ones, and how many others are set."""
-        bits = np.unpackbits(reports, axis=1, count=self.k, bitorder="little")
-        if self.k <= _ALL_BITS:
-            return bits.astype(np.int64)
-        compared = bits[:, list(values)].astype(np.int64)
-        others = bits.sum(axis=1, dtype=np.int64) - compared.sum(axis=1)
-        return np.column_stack((compared, others))
-
     def observed_cards(self, cards: Cards) -> Ints:
         """How many colluders hold a plus card, bit by bit."""
         bits = np.unpackbits(cards, axis=2, count=self.k, bitorder="little")
         plus: Ints = bits.sum(axis=1, dtype=np.int64)
         return plus
-
-    @property
-    def width(self) -> int:
-        """Bytes of a report."""
-        return -(-self.k // 8)
 
     def deal(self, rng: Rng = None) -> NDArray[np.uint8] | None:
         """Packed cards, a set bit is a plus card: k shuffled decks, one per bit.
@@ -391,39 +370,6 @@ class Unary(Mechanism):
             raise checks.refusal("card", card, f"{self.width} bytes")
         self._check_packed("card", np.frombuffer(card, np.uint8)[None, :], 1)
         return card
-
-    def _check_reports(self, reports: ArrayLike) -> Reports:
-        return self._check_packed("reports", reports, None)
-
-    def _check_packed(self, argument: str, packed: ArrayLike, length: int | None) -> Reports:
-        array = checks.array_of(argument, packed, f"rows of {self.width} bytes")
-        rows = "rows" if length is None else f"{length} rows"
-        if (
-            array.dtype != np.uint8
-            or array.ndim != 2
-            or array.shape[1] != self.width
-            or (length is not None and len(array) != length)
-        ):
-            raise ArgumentError(
-                f"{argument} must be {rows} of {self.width} bytes (uint8), "
-                f"got dtype {array.dtype}, shape {array.shape}"
-            )
-        padding = 8 * self.width - self.k
-        if padding and len(array) and int(array[:, -1].max()) >> (8 - padding):
-            raise ArgumentError(
-                f"{argument} must leave the {padding} bits after bit {self.k - 1} at 0, "
-                "got some that are set"
-            )
-        return array
-
-    def _support(self, reports: Reports) -> tuple[int, ...]:
-        # How often each byte occurs in a column says how often each of its bits is set.
-        columns = [set_bits(column) for column in reports.T]
-        return tuple(np.concatenate(columns)[: self.k].tolist())
-
-    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        columns = [np.bincount(column, weights, minlength=256) @ _PLANES for column in reports.T]
-        return np.concatenate(columns)[: self.k].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, init=False)

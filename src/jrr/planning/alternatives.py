@@ -90,7 +90,8 @@ def alternatives(
     capped = Request(n, epsilon, colluders, dealer_epsilon=cap)
     asked = _Question(request, delta, compositions == "all", progress, {})
     # JRR gains most where all agree; elsewhere the best JRR may be another one, or plain RR.
-    joint = [JRR.best(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
+    # Pairs: without a cap the best uneven deck hides nothing from a collector who knows the others.
+    joint = [JRR.best_even(Request(n, epsilon, colluders, frequency=f)) for f in FREQUENCIES]
     dealt, held = DRR.best(request), DRR.best(capped)
     rows = [
         asked.unshuffled("RR", RR.best(request)),

@@ -29,7 +29,8 @@ class JointLaw(NamedTuple):
 
     k: int
     n: int  # cards in the deck
-    signed: int  # plus and minus cards in the deck, half of each
+    signed: int  # plus and minus cards in the deck
+    plus: int  # plus cards in the deck
     lie_plus: int
     lie_minus: int
     lie_blank: int
@@ -78,21 +79,22 @@ def independent(k: int, lie: int) -> float:
 
 def joint(law: JointLaw, view: str, colluders: int) -> float:
     """Theorem 7: JRR and k-JRR. Only the chance that the target holds a plus card matters."""
-    half = Fraction(1, 2)
+    share = Fraction(law.plus, law.signed)
     blank = independent(law.k, law.lie_blank)
-    report = max(blank, _joint_worst(law, half, half))
+    report = max(blank, _joint_worst(law, share, share))
     if view == "report":
         return report
     if view == "dealer":
         return max(report, _joint_worst(law, Fraction(0), Fraction(1)))
     known = min(colluders, law.signed - 1)  # whoever holds the blank card tells nothing
     unseen = law.signed - known
-    lean = min(Fraction(1), Fraction(known, unseen))
-    cards = max(blank, _joint_worst(law, (1 - lean) / 2, (1 + lean) / 2))
+    plus = law.plus
+    fewest = Fraction(max(0, plus - known), unseen)  # where colluders show plus cards only
+    highest = min(Fraction(1), Fraction(plus, unseen))  # minus cards only
+    cards = max(blank, _joint_worst(law, fewest, highest))
     if view == "cards":
         return cards
     if view == "truths":
-        plus = law.signed // 2
         all_lied = _expected_marked(
             law.signed, plus, known, Fraction(law.lie_plus), Fraction(law.lie_minus)
         )

@@ -139,7 +139,31 @@ def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
     return _case(chances, seen, pure, {"plus_left": cards.plus, "ones": ones})
 
 
-def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
+def quick_bound_of_dealt(law: DealtLaw, colluders: int) -> Losses:
+    """A bound for all that the others may hold: all of them give away if they told the truth."""
+    chances = _chances(law)
+    if law.k > 2:
+        return _of_many_values(law, chances, colluders)
+    bound = tuple(_bounds(chances, cards_left(law, 1, colluders), half=0))
+    return Losses(bound, (), "bounded")
+
+
+def likely_worst_of_dealt(law: DealtLaw, colluders: int) -> Losses:
+    """All others hold another value, and colluders as many cards of the target's as can be.
+
+    For k > 2 a sight of less: only who reported the target's value is seen.
+    """
+    chances = _chances(law)
+    value = 1 if law.k == 2 else min(range(law.k), key=lambda v: law.deck[v])
+    cards = cards_left(law, value, colluders)[-1]
+    seen = of_one_group(cards, *chances.of_zero)
+    pure = _largest(chances, (cards,))
+    if law.k > 2:
+        return Losses((_of_value(chances, seen, pure),), (), "likely the worst")
+    return Losses((_case(chances, seen, pure, {"ones": 0}),), (), "likely the worst")
+
+
+def _bounds(chances: Chances, decks: list[Cards], half: int = _HALF) -> Iterator[LossDistribution]:
     """Who told the truth is given away, by all others or by that half who may hold 1."""
     told = Told(1 - chances.truth, *chances.of_zero)
     # Mostly ones: all is turned over, which is the turned deck with mostly zeros.
@@ -147,7 +171,7 @@ def _bounds(chances: Chances, decks: list[Cards]) -> Iterator[LossDistribution]:
     pure = _largest(chances, both_ways)
     for cards, believed in parts(both_ways, _WHOLE, _LEAST):
         others = cards.total - 1
-        silent = others // 2 if others < _HALF else 0
+        silent = others // 2 if others < half else 0
         zeros = Reporters(silent, *chances.of_zero)
         seen = told_evidence(cards, told, others - silent, zeros)
         for chance in believed:

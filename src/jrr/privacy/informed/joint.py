@@ -1,6 +1,6 @@
 """JRR and k-JRR: only how many of the others were truthful matters, not what they hold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -26,12 +26,24 @@ def joint_losses(law: JointLaw, ones: int | None, colluders: int, frequency: Fre
     return Losses(cases, cases, "all" if prior is None else "unknown, by the prior")
 
 
+def likely_worst_of_joint(law: JointLaw, colluders: int) -> Losses:
+    """Colluders hold plus cards only, or minus cards only: likely worse than what lies between."""
+    cases = tuple(cases_of_joint(law, colluders, None, law.n <= MOST_PEOPLE, ends=True))
+    return Losses(cases, (), "all")
+
+
 def cases_of_joint(
-    law: JointLaw, colluders: int, frequency: float | Beta | None, whole: bool = True
+    law: JointLaw,
+    colluders: int,
+    frequency: float | Beta | None,
+    whole: bool = True,
+    *,
+    ends: bool = False,
 ) -> Iterator[LossDistribution]:
     """One case for each deck that colluders may leave, and the holder of a blank card.
 
-    whole: False bounds each deck by a part of it.
+    whole: False bounds each deck by a part of it. ends: only the decks with the fewest and the
+    most plus cards.
     """
     plus, minus, blank = (
         Fraction(max(0, SCALE - lie), SCALE) for lie in (law.lie_plus, law.lie_minus, law.lie_blank)
@@ -40,9 +52,10 @@ def cases_of_joint(
         alone = Evidence(np.ones(1), np.zeros(1), ULP, 0.0)
         yield _case(law, alone, blank, blank, (Fraction(1),), {"card": "blank"})
     known = min(colluders, law.signed - 1)
-    half = law.signed // 2
-    shown = range(max(0, known - half), min(known, half) + 1)
-    decks = [Cards(law.signed - known, half - number) for number in shown]
+    shown: Sequence[int] = range(max(0, known - (law.signed - law.plus)), min(known, law.plus) + 1)
+    if ends:
+        shown = sorted({shown[0], shown[-1]})
+    decks = [Cards(law.signed - known, law.plus - number) for number in shown]
     # A prior tells no more than the values would.
     beliefs = [(belief(cards, plus, minus), belief(cards, 1 - plus, 1 - minus)) for cards in decks]
     if not whole:

@@ -29,7 +29,7 @@ class TwoValueDeck(NamedTuple):
         return cls(
             law.n,
             law.signed,
-            law.signed // 2,
+            law.plus,
             Rates(*(float(Fraction(SCALE - lie, SCALE)) for lie in lies)),
             Rates(*(float(Fraction(lie, SCALE)) for lie in lies)),
             turns=False,

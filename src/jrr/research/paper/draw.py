@@ -17,27 +17,42 @@ _COLOUR = {
     OPTIMAL_LINE: "#08306b",
     DRR_LINE: COLOURS["drr"],
 }
+# Lines often coincide. Wide and pale below, narrow and broken above: then all of them are seen.
+_STYLE: dict[str, dict[str, Any]] = {
+    RR_LINE: {"linestyle": "-", "linewidth": 4, "alpha": 0.45},
+    PAPER_LINE: {"linestyle": "-", "linewidth": 1.8},
+    OPTIMAL_LINE: {"linestyle": (0, (4, 2)), "linewidth": 1.5},
+    DRR_LINE: {"linestyle": (0, (1, 1.5)), "linewidth": 2},
+}
 # The same mechanism has the same colour in every figure.
 _NAMED = {
     **dict.fromkeys(("RR", "rr"), COLOURS["rr"]),
-    **dict.fromkeys(("JRR", "jrr", "JRR, one phase"), COLOURS["jrr"]),
+    **dict.fromkeys(("JRR", "jrr", "JRR, one phase", "JRR, any deck"), COLOURS["jrr"]),
     **dict.fromkeys(("DRR", "drr", "DRR, one phase"), COLOURS["drr"]),
-    "JRR, tuned to the frequency": "#08306b",
-    "JRR, frequency unknown": COLOURS["jrr"],
-    "sue": COLOURS["sue"],
-    "sue-dealt": "#1b9e77",
-    "oue": COLOURS["oue"],
-    "oue-dealt": "#b3a6e8",
-    "olh": COLOURS["olh"],
-    "olh-joint": "#a6761d",
+    **dict.fromkeys(("JRR, pairs", "JRR, pairs, tuned to the frequency"), "#08306b"),
+    "JRR, any deck, tuned to the frequency": COLOURS["jrr"],
+    "JRR, any deck, frequency unknown": "#6baed6",
+    **dict.fromkeys(("sue", "sue-joint", "sue-dealt"), COLOURS["sue"]),
+    **dict.fromkeys(("oue", "oue-joint", "oue-dealt"), COLOURS["oue"]),
+    **dict.fromkeys(("olh", "olh-joint"), COLOURS["olh"]),
+    "ss": COLOURS["ss"],
     "two phases, people 0.1": "#66a61e",
     "two phases, people 0.3": "#1b9e77",
     "two phases, budget 0.1": "#e7298a",
     "two phases, budget 0.3": "#7570b3",
 }
-_SHARE_STYLE = {0.01: "-", 0.1: "--", 1.0: ":"}
+_SHARES = (0.01, 0.1, 1.0)
 # DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
-_VERSION_STYLE = {"as drawn": ":", "equal epsilon": "-", "exact optimum": "--"}
+_VERSION_STYLE: dict[str, dict[str, Any]] = {
+    "as drawn": {"linestyle": ":", "linewidth": 2},
+    "equal epsilon": {"linestyle": "-", "linewidth": 1.5},
+    "optimal pairs": {"linestyle": (0, (4, 2)), "linewidth": 1.5},
+}
+# Of several lines in one picture every next one is narrower and broken otherwise.
+_VERSION_COLOUR = ("#7f7f7f", COLOURS["jrr"], "#08306b")
+_WIDTHS = (5.0, 3.0, 2.6, 2.2, 2.0, 1.8, 1.6, 1.4, 1.2, 1.0)
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 2)), "-", (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (2, 2)))
+_COUPLED: dict[str, Any] = {"joint": (0, (6, 2, 1, 2)), "dealt": (0, (1, 1.5))}
 _PALETTE = ("#7f7f7f", "#1f77b4", "#08306b", "#d95f02", "#66a61e", "#7570b3", "#e7298a", "#a6761d")
 
 
@@ -70,15 +85,16 @@ def figure2(rows: Sequence[Row]) -> "Figure":
                 [row["percentile"] for row in picked],
                 color=_COLOUR[line],
                 label=line,
+                **_STYLE[line],
             )
-        axes.set_xscale("log")
+        _logarithmic(axes, "x", (row["are"] for row in _pick(rows, epsilon=epsilon, data=data)))
         axes.set_xlabel("ARE")
         axes.set_ylabel("percentile")
     return _legend(figure)
 
 
 def figure3(rows: Sequence[Row]) -> "Figure":
-    """MSE and ARE against ε; lines are theory, dots simulated."""
+    """MSE (lines theory, dots simulated) and ARE (simulated) against ε."""
     return _mse_and_are(rows, "n", "n = {:,}", "epsilon", "ε")
 
 
@@ -151,12 +167,18 @@ def by_dropout(rows: Sequence[Row]) -> "Figure":
 
 
 def by_domain(rows: Sequence[Row]) -> "Figure":
-    """Standard error against k."""
-    figure, panels = _panels(_values(rows, "epsilon"), "ε = {:g}, n = 20,000")
-    for epsilon, axes in panels:
-        _lines(axes, _pick(rows, epsilon=epsilon), "k", "stderr")
+    """Standard error against k, without cards above, with cards below."""
+    keys = [(c, e) for c in ("no", "yes") for e in _values(rows, "epsilon")]
+    figure, panels = _panels(keys, "cards: {0}; ε = {1:g}, n = 20,000", columns=2)
+    heights = [row["stderr"] for row in rows]
+    for (cards, epsilon), axes in panels:
+        picked = _pick(rows, cards=cards, epsilon=epsilon)
+        if cards == "yes":  # what no cards at all would do
+            picked = _pick(rows, mechanism="rr", epsilon=epsilon) + picked
+        _lines(axes, picked, "k", "stderr")
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+        _logarithmic(axes, "y", heights)
+        axes.set_ylim(min(heights) / 1.3, max(heights) * 1.3)
         axes.set_xlabel("values k")
         axes.set_ylabel("standard error")
     return _legend(figure)
@@ -171,7 +193,7 @@ def by_step(rows: Sequence[Row]) -> "Figure":
         over = [row["mse_over_rr"] for row in picked]
         best = [row["optimum_over_rr"] for row in picked]
         axes.plot(steps, over, color=COLOURS["jrr"], label="Algorithm 1")
-        axes.plot(steps, best, color="#08306b", label="exact optimum")
+        axes.plot(steps, best, color="#08306b", linestyle="--", label="optimal pairs")
         axes.axhline(1, color=COLOURS["rr"], label="RR")
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -193,22 +215,45 @@ def two_phases(rows: Sequence[Row]) -> "Figure":
 
 
 def by_group_size(rows: Sequence[Row]) -> "Figure":
-    """MSE against the size of groups."""
-    figure, panels = _panels([""], "n = 240, ε = 1, 10% yes")
-    for _, axes in panels:
-        sizes = [row["group"] for row in rows]
-        axes.plot(sizes, [row["mse_theory"] for row in rows], color=COLOURS["jrr"], label="theory")
+    """MSE as a share of RR's against the size of groups, at each group's own ε."""
+    figure, panels = _panels(_values(rows, "kind"), "{}; n = 240, 10% yes, M = 1")
+    for kind, axes in panels:
+        picked = sorted(_pick(rows, kind=kind), key=lambda row: row["group"])
+        sizes = [row["group"] for row in picked]
+        axes.axhline(1, color=COLOURS["rr"], linewidth=3, alpha=0.45, label="RR at the same ε")
+        axes.plot(
+            sizes,
+            [row["best_pairs_over_rr"] for row in picked],
+            "--",
+            color="#08306b",
+            label="optimal pairs at the same ε",
+        )
+        axes.plot(
+            sizes,
+            [row["over_rr_theory"] for row in picked],
+            color=COLOURS["jrr"],
+            label="these groups, theory of one deck",
+        )
         axes.errorbar(
             sizes,
-            [row["mse_simulated"] for row in rows],
-            yerr=[2 * row["mse_stderr"] for row in rows],
+            [row["over_rr_simulated"] for row in picked],
+            yerr=[2 * row["over_rr_stderr"] for row in picked],
             fmt="k.",
-            label="simulated, ± 2 standard errors",
+            label="simulated in groups, ± 2 standard errors",
         )
+        for row in picked:
+            axes.annotate(
+                f"ε {row['epsilon_cards']:.2g}",
+                (row["group"], row["over_rr_theory"]),
+                xytext=(0, -16),
+                textcoords="offset points",
+                fontsize=7,
+                ha="center",
+            )
         axes.set_xscale("log", base=2)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.2)
         axes.set_xlabel("people per group")
-        axes.set_ylabel("MSE")
+        axes.set_ylabel("MSE / MSE of RR")
     return _legend(figure)
 
 
@@ -216,35 +261,46 @@ def by_group_size(rows: Sequence[Row]) -> "Figure":
 
 
 def _mse_and_are(rows: Sequence[Row], key: str, title: str, x: str, label: str) -> "Figure":
+    """A column per panel key, a row per share and metric. ARE has no exact theory: simulated."""
     panels_of = _values(rows, key)
-    figure = new_figure(4.2 * len(panels_of), 7.6)
-    grid = figure.subplots(2, len(panels_of), squeeze=False)
-    for column, value in enumerate(panels_of):
-        for line in LINES:
-            for share, style in _SHARE_STYLE.items():
-                picked = [
-                    row
-                    for row in _pick(rows, mechanism=line, **{key: value})
-                    if row.get("share", row["ones"] / row["n"]) == share
-                ]
+    lines = [(metric, share) for metric in ("mse", "are") for share in _SHARES]
+    figure = new_figure(4.2 * len(panels_of), 2.5 * len(lines))
+    grid = figure.subplots(len(lines), len(panels_of), squeeze=False, sharex=True)
+    for (metric, share), across in zip(lines, grid, strict=True):
+        for value, axes in zip(panels_of, across, strict=True):
+            here = [
+                row
+                for row in _pick(rows, **{key: value})
+                if row.get("share", row["ones"] / row["n"]) == share
+            ]
+            for line in LINES:
+                picked = _pick(here, mechanism=line)
                 at = [row[x] for row in picked]
-                for axes, name in zip(grid[:, column], ("mse", "are"), strict=True):
-                    axes.plot(
-                        at,
-                        [row[f"{name}_theory"] for row in picked],
-                        style,
-                        color=_COLOUR[line],
-                        label=f"{line}, n₁/n = {share:g}",
-                    )
-                    dots = [row[f"{name}_simulated"] for row in picked]
-                    axes.plot(at, dots, ".", color=_COLOUR[line], markersize=3)
-        for axes, name in zip(grid[:, column], ("MSE", "ARE"), strict=True):
+                dots = [row[f"{metric}_simulated"] for row in picked]
+                drawn = [row["mse_theory"] for row in picked] if metric == "mse" else dots
+                axes.plot(at, drawn, color=_COLOUR[line], label=line, **_STYLE[line])
+                axes.plot(at, dots, ".", color=_COLOUR[line], markersize=4)
+                nobody = [(row[x], row[f"{metric}_simulated"]) for row in picked if not row["ones"]]
+                for point in nobody:
+                    axes.plot(*point, "o", color=_COLOUR[line], markerfacecolor="white")
             axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_xlabel(label)
-            axes.set_ylabel(name)
-        grid[0, column].set_title(title.format(value), fontsize=9)
+            _logarithmic(axes, "y", (row[f"{metric}_simulated"] for row in here))
+            axes.set_title(f"{title.format(value)}, n₁/n = {share:g}", fontsize=9)
+        across[0].set_ylabel("MSE" if metric == "mse" else "ARE (simulated)")
+    for axes in grid[-1]:
+        axes.set_xlabel(label)
     return _legend(figure)
+
+
+def _logarithmic(axes: "Axes", which: str, values: Iterable[float]) -> None:
+    """A logarithmic axis; where there are zeros they get a place below the smallest number."""
+    numbers = [value for value in values if value == value]
+    above = [value for value in numbers if value > 0]
+    scale = getattr(axes, f"set_{which}scale")
+    if above and len(above) < len(numbers):
+        scale("symlog", linthresh=min(above))
+    else:
+        scale("log")
 
 
 def _theory_and_dots(
@@ -257,12 +313,12 @@ def _theory_and_dots(
             picked = _pick(rows, mechanism=line, **dict(zip(keys, value, strict=True)))
             at = [row[x] for row in picked]
             theory = [row["mse_theory"] for row in picked]
-            axes.plot(at, theory, color=_COLOUR[line], label=line)
+            axes.plot(at, theory, color=_COLOUR[line], label=line, **_STYLE[line])
             dots = [row["mse_simulated"] for row in picked]
             axes.plot(at, dots, ".", color=_COLOUR[line], markersize=3)
         if symlog:
             axes.set_xscale("symlog")
-            axes.set_yscale("log")
+            _logarithmic(axes, "y", (row["mse_theory"] for row in rows))
         else:
             axes.set_ylim(bottom=0)
         axes.set_xlabel(label)
@@ -273,24 +329,23 @@ def _theory_and_dots(
 def _underperformance(
     rows: Sequence[Row], x: str, key: str, title: str, label: str, *, logarithmic: bool
 ) -> "Figure":
-    figure, panels = _panels(["ri", "r"], "{}", columns=2)
-    names = {
-        "ri": "RI: excess of MSE over RR's\nat n₁/n = 1/2",
-        "r": "R: share of frequencies",
-    }
-    for metric, axes in panels:
-        axes.set_title("")
-        for value, colour in zip(_values(rows, key), _PALETTE, strict=False):
-            for version, style in _VERSION_STYLE.items():
-                picked = _pick(rows, version=version, **{key: value})
-                axes.plot(
-                    [row[x] for row in picked],
-                    [row[metric] for row in picked],
-                    style,
-                    color=colour,
-                    label=f"{title.format(value)}, {version}",
-                )
-        axes.set_yscale("log")
+    keys = [(metric, value) for metric in ("ri", "r") for value in _values(rows, key)]
+    figure, panels = _panels(keys, "{0}, {1}", columns=3)
+    names = {"ri": "RI: excess of MSE over RR's\nat n₁/n = 1/2", "r": "R: share of frequencies"}
+    for (metric, value), axes in panels:
+        axes.set_title(title.format(value), fontsize=9)
+        for (version, style), colour in zip(_VERSION_STYLE.items(), _VERSION_COLOUR, strict=True):
+            picked = _pick(rows, version=version, **{key: value})
+            axes.plot(
+                [row[x] for row in picked],
+                [row[metric] for row in picked],
+                color=colour,
+                label=version,
+                **style,
+            )
+        shown = [row[metric] for row in rows if row["version"] in _VERSION_STYLE]
+        _logarithmic(axes, "y", shown)
+        axes.set_ylim(-0.2 * min(v for v in shown if v > 0), 2 * max(v for v in shown if v == v))
         if logarithmic:
             axes.set_xscale("log")
         axes.set_xlabel(label)
@@ -317,8 +372,8 @@ def _panels(
 
 
 def _lines(axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "") -> None:
-    for name, colour in zip(_values(rows, "mechanism"), _PALETTE * 2, strict=False):
-        colour = _NAMED.get(name, colour)
+    for place, name in enumerate(_values(rows, "mechanism")):
+        colour = _NAMED.get(name, _PALETTE[place % len(_PALETTE)])
         picked = _pick(rows, mechanism=name)
         axes.plot(
             [row[x] for row in picked],
@@ -326,6 +381,9 @@ def _lines(axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "") 
             color=colour,
             label=name,
             marker=marker or None,
+            linewidth=_WIDTHS[min(place, len(_WIDTHS) - 1)],
+            linestyle=_COUPLED.get(name.rpartition("-")[2], _DASHES[place % len(_DASHES)]),
+            alpha=0.45 if place == 0 else 1.0,
         )
 
 

@@ -7,12 +7,24 @@ import numpy as np
 
 from jrr._base import randomness
 from jrr.errors import JrrError
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.request import Request
+from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
-from jrr.research.paper.settings import COLLUDERS, EPSILON, FREQUENCY, Case, N, theory
+from jrr.research.paper.settings import (
+    COLLUDERS,
+    EPSILON,
+    FREQUENCY,
+    Case,
+    N,
+    optimal_pairs,
+    theory,
+)
 
 
 def by_frequency(context: Context) -> Iterator[Row]:
@@ -21,19 +33,22 @@ def by_frequency(context: Context) -> Iterator[Row]:
         for cap in (None, epsilon + 2):
             for share in np.linspace(0, 1, 41):
                 f = float(share)
-                for name, kind, known in (
-                    ("RR", "rr", None),
-                    ("JRR, tuned to the frequency", "jrr", f),
-                    ("JRR, frequency unknown", "jrr", None),
-                    ("DRR", "drr", None),
+                known, unknown = (
+                    Request(N, epsilon, COLLUDERS, 2, cap, frequency) for frequency in (f, None)
+                )
+                for name, mechanism in (
+                    ("RR", RR.best(unknown)),
+                    ("JRR, pairs, tuned to the frequency", JRR.best_even(known)),
+                    ("JRR, any deck, tuned to the frequency", JRR.best(known)),
+                    ("JRR, any deck, frequency unknown", JRR.best(unknown)),
+                    ("DRR", DRR.best(unknown)),
                 ):
-                    best_plan = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=known)
                     yield {
                         "epsilon": epsilon,
                         "dealer_epsilon": "" if cap is None else cap,
                         "frequency": f,
                         "mechanism": name,
-                        "stderr": best_plan.stderr(f),
+                        "stderr": _stderr(mechanism, N, f),
                     }
         context.step(1)
 
@@ -43,21 +58,30 @@ def by_trust(context: Context) -> Iterator[Row]:
     for epsilon in (0.1, 1.0):
         for above in (*np.linspace(0, 6, 25), math.inf):
             cap = None if math.isinf(above) else epsilon + float(above)
-            for kind in ("rr", "jrr", "drr"):
-                best_plan = plan(N, epsilon, COLLUDERS, 2, cap, mechanism=kind, frequency=FREQUENCY)
+            request = Request(N, epsilon, COLLUDERS, 2, cap, FREQUENCY)
+            for name, mechanism in (
+                ("RR", RR.best(request)),
+                ("JRR, pairs", JRR.best_even(request)),
+                ("JRR, any deck", JRR.best(request)),
+                ("DRR", DRR.best(request)),
+            ):
                 yield {
                     "epsilon": epsilon,
                     "dealer_epsilon": "inf" if cap is None else cap,
-                    "mechanism": kind.upper(),
-                    "stderr": best_plan.stderr(FREQUENCY),
+                    "mechanism": name,
+                    "stderr": _stderr(mechanism, N, FREQUENCY),
                 }
         context.step(1)
 
 
 def by_dropout(context: Context) -> Iterator[Row]:
     """Error against the share of contributors who never report: theory and simulation."""
-    for kind in ("rr", "jrr", "drr"):
-        mechanism = plan(N, EPSILON, COLLUDERS, mechanism=kind, frequency=FREQUENCY).mechanism
+    request = Request(N, EPSILON, COLLUDERS, frequency=FREQUENCY)
+    for name, mechanism in (
+        ("RR", RR.best(request)),
+        ("JRR", JRR.best_even(request)),
+        ("DRR", DRR.best(request)),
+    ):
         for dropped in np.linspace(0, 0.9, 10):
             left = round(N * (1 - float(dropped)))
             ones = round(FREQUENCY * left)
@@ -65,7 +89,7 @@ def by_dropout(context: Context) -> Iterator[Row]:
             off = simulate(mechanism, counts, context.runs, context.rng)[:, 1] - ones
             context.step(1)
             yield {
-                "mechanism": kind.upper(),
+                "mechanism": name,
                 "dropped": float(dropped),
                 "n": left,
                 "stderr_theory": math.sqrt(float(mechanism.variance(counts)[1])) / left,
@@ -75,7 +99,9 @@ def by_dropout(context: Context) -> Iterator[Row]:
 
 def by_domain(context: Context) -> Iterator[Row]:
     """Error against the size of the domain, averaged over the values of a uniform population."""
-    kinds = ("rr", "jrr", "drr", "sue", "oue", "olh", "sue-dealt", "oue-dealt", "olh-joint")
+    without = ("rr", "ss", "sue", "oue", "olh")
+    kinds = (*without, "jrr", "drr", *(f"{name}-joint" for name in ("sue", "oue", "olh")))
+    kinds += ("sue-dealt", "oue-dealt")
     for epsilon in (0.1, 1.0):
         for k in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
             for kind in kinds:
@@ -84,6 +110,7 @@ def by_domain(context: Context) -> Iterator[Row]:
                     "epsilon": epsilon,
                     "k": k,
                     "mechanism": kind,
+                    "cards": "no" if kind in without else "yes",
                     "stderr": best_plan.stderr(1 / k),
                 }
             context.step(1)
@@ -98,8 +125,7 @@ def by_step(context: Context) -> Iterator[Row]:
                 mechanism = algorithm1(N, EPSILON, COLLUDERS, float(step), min(float(step), 1e-4))
             except JrrError:
                 continue
-            rr = plan(N, EPSILON, COLLUDERS, mechanism="rr").mechanism
-            best = plan(N, EPSILON, COLLUDERS, mechanism="jrr", frequency=share).mechanism
+            rr, best = RR(epsilon=EPSILON), optimal_pairs(N, EPSILON, COLLUDERS, share)
             yield {
                 "frequency": share,
                 "step": float(step),
@@ -111,35 +137,59 @@ def by_step(context: Context) -> Iterator[Row]:
 
 
 def by_group_size(context: Context) -> Iterator[Row]:
-    """Balanced signs in secret groups of any even size have the law of one deck."""
-    n, ones = 240, 24
-    best = plan(n, 1.0, 1, mechanism="jrr", frequency=0.1).mechanism
-    assert isinstance(best, JRR)
-    for size in (2, 4, 8, 12, 24, 60, 120, 240):
-        off = np.array(
-            [_grouped_survey(best, n, ones, size, context.rng) for _ in range(context.runs)]
-        )
-        squared = (off - ones) ** 2
+    """Secret groups of g people with exactly one liar, beside groups of as many + as - signs.
+
+    Each is compared with RR and with the best pairs at the ε that it has itself in the view
+    `cards`. Groups are drawn as the paper says, people one by one; theory is the deck's.
+    """
+    n, ones, colluders = 240, 24, 1
+    for size in (2, 3, 4, 5, 6, 8, 12, 24):
+        balanced = optimal_pairs(n, 1.0, colluders, ones / n)
+        assert isinstance(balanced, JRR)
+        kinds = [("exactly one liar", _one_liar(n, size))] if size > 2 else []
+        if size % 2 == 0:
+            kinds.append(("as many + as - signs", balanced))
+        for kind, mechanism in kinds:
+            estimates = [
+                _grouped_survey(mechanism, ones, size, context.rng) for _ in range(context.runs)
+            ]
+            squared = (np.array(estimates) - ones) ** 2
+            epsilon = mechanism.epsilon("cards", colluders)
+            counts = (n - ones, ones)
+            plain = float(RR(epsilon=epsilon).variance(counts)[1])
+            pairs = optimal_pairs(n, epsilon, colluders, ones / n)
+            yield {
+                "kind": kind,
+                "group": size,
+                "n": n,
+                "ones": ones,
+                "epsilon_cards": epsilon,
+                "over_rr_theory": float(mechanism.variance(counts)[1]) / plain,
+                "over_rr_simulated": float(squared.mean()) / plain,
+                "over_rr_stderr": float(squared.std(ddof=1) / math.sqrt(len(squared))) / plain,
+                "best_pairs_over_rr": float(pairs.variance(counts)[1]) / plain,
+            }
         context.step(1)
-        yield {
-            "group": size,
-            "n": n,
-            "ones": ones,
-            "mse_theory": float(best.variance((n - ones, ones))[1]),
-            "mse_simulated": float(squared.mean()),
-            "mse_stderr": float(squared.std(ddof=1) / math.sqrt(len(squared))),
-        }
 
 
-def _grouped_survey(
-    mechanism: JRR, n: int, ones: int, size: int, rng: np.random.Generator
-) -> float:
-    """One survey, person by person, with balanced signs inside random groups."""
-    signs = np.concatenate(
-        [rng.permutation(np.repeat([1, -1], size // 2)) for _ in range(n // size)]
-    )
+def _one_liar(n: int, size: int) -> JRR:
+    """One of `size` people lies: a deck with so many plus cards, which always tell the truth."""
+    return JRR(n, 1 - 1 / size, s=0.5, plus=n - n // size)
+
+
+def _grouped_survey(mechanism: JRR, ones: int, size: int, rng: np.random.Generator) -> float:
+    """One survey, person by person, each group with its own share of the cards."""
+    n = mechanism.n
+    plus = round(size * mechanism.plus / n)
+    group = np.repeat([1, -1], [plus, size - plus])
+    signs = np.concatenate([rng.permutation(group) for _ in range(n // size)])
     cards = np.empty(n, np.int8)
     cards[rng.permutation(n)] = signs
     values = (np.arange(n) < ones).astype(np.uint8)
     reports = mechanism.respond(values, cards, randomness.source(rng))
     return float(mechanism.estimate(reports).counts[1])
+
+
+def _stderr(mechanism: Mechanism, n: int, frequency: float) -> float:
+    """Standard error of an estimated frequency."""
+    return math.sqrt(float(mechanism.variance((n - n * frequency, n * frequency))[1])) / n

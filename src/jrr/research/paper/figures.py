@@ -1,7 +1,8 @@
 """Every figure and table of the paper as rows of numbers; drawing is another matter.
 
 Columns are the same wherever they mean the same: n, ones, epsilon, mechanism, theory (exact
-variance), simulated (over `runs` surveys) and stderr of the simulated number.
+variance), simulated (over `runs` surveys), stderr of the simulated number, and normal (the ARE of
+a normal error with the exact variance: an approximation).
 """
 
 import math
@@ -10,8 +11,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
-from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
@@ -24,6 +26,7 @@ from jrr.research.paper.settings import (
     N,
     errors,
     expected_relative,
+    optimal_pairs,
     paper_jrr,
     theory,
 )
@@ -145,12 +148,12 @@ def table_defaults(context: Context) -> Iterator[Row]:
 
 def _underperformance(n: int, epsilon: float) -> Iterator[Row]:
     rr = RR(epsilon=epsilon)
-    best = plan(n, epsilon, COLLUDERS, mechanism="jrr").mechanism
-    dealt = plan(n, epsilon, COLLUDERS, mechanism="drr").mechanism
+    best = optimal_pairs(n, epsilon, COLLUDERS)
+    dealt = DRR.best(Request(n, epsilon, COLLUDERS))
     versions: tuple[tuple[str, Mechanism | None], ...] = (
         ("as drawn", paper_jrr(n, epsilon, COLLUDERS, None)),
         ("equal epsilon", paper_jrr(n, epsilon, COLLUDERS, STEP)),
-        ("exact optimum", best),
+        ("optimal pairs", best),
         ("DRR", dealt),
     )
     for version, mechanism in versions:
@@ -184,7 +187,7 @@ def _simulated(case: Case, context: Context) -> Iterable[Row]:
             "mse_theory": theory(mechanism, case),
             "mse_simulated": float(squared.mean()),
             "mse_stderr": float(squared.std(ddof=1) / root) if context.runs > 1 else math.nan,
-            "are_theory": expected_relative(mechanism, case),
+            "are_normal": expected_relative(mechanism, case),
             "are_simulated": float(relative.mean()),
             "epsilon_cards": mechanism.epsilon("cards", case.colluders),
         }

@@ -1,6 +1,6 @@
 """The paper's future work: a first phase of RR chooses the second phase's parameters.
 
-The best binary JRR under a guarantee is one of two mechanisms, plain RR or one corner
+The best pairs under a guarantee are one of two mechanisms, plain RR or one corner
 (docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two.
 
 By people: a random part of the people answers by RR at ε, the others by what that suggests;
@@ -20,11 +20,12 @@ import numpy as np
 from jrr._base import checks
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
-from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
-from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, theory
+from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, optimal_pairs, theory
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ def by_budget(case: Case, share: float, runs: int, rng: np.random.Generator) -> 
 def _options(n: int, epsilon: float, colluders: int) -> list[Mechanism]:
     """RR, and the corner: the best JRR where everybody agrees."""
     m = min(colluders, n - 1)
-    kinds = (("rr", None), ("jrr", 0.0))
-    return [plan(n, epsilon, m, mechanism=kind, frequency=f).mechanism for kind, f in kinds]
+    return [RR(epsilon=epsilon), optimal_pairs(n, epsilon, m, 0.0)]
 
 
 def _choice(options: list[Mechanism], n: int, share: float) -> Mechanism:
@@ -102,9 +102,9 @@ def two_phases(context: Context) -> Iterator[Row]:
     for share in (0.0, 0.02, 0.1, 0.3, 0.5):
         case = Case(N, round(share * N), EPSILON)
         ways: list[tuple[str, Mechanism]] = [
-            ("RR", plan(N, EPSILON, COLLUDERS, mechanism="rr").mechanism),
-            ("JRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="jrr").mechanism),
-            ("DRR, one phase", plan(N, EPSILON, COLLUDERS, mechanism="drr").mechanism),
+            ("RR", RR(epsilon=EPSILON)),
+            ("JRR, one phase", optimal_pairs(N, EPSILON, COLLUDERS)),
+            ("DRR, one phase", DRR.best(Request(N, EPSILON, COLLUDERS))),
         ]
         for name, mechanism in ways:
             yield {
