@@ -256,7 +256,8 @@ class TestUnbiased:
 def linear(m: Mechanism, n: int, cardless: bool) -> tuple[float, float]:
     """The estimated count is slope * reports + start."""
     start, one = (
-        float(m.estimate(tally_of(m, reports, n, 1, cardless)).counts[1]) for reports in (0, 1)
+        float(m.estimate(tally_of(m, reports, n, 1, cardless), m.fewest_decks(n)).counts[1])
+        for reports in (0, 1)
     )
     return one - start, start
 
@@ -298,11 +299,14 @@ class TestEstimate:
             assert estimate.count_stderr**2 == pytest.approx(m.variance(counts))
             assert estimate.stderr == pytest.approx(estimate.count_stderr / 800)
 
-    def test_decks_are_the_fewest_unless_said(self) -> None:
+    def test_several_decks_must_be_said(self) -> None:
         m = jrr.JRR(n=100, p=0.55, s=0.45)
         tally = tally_of(m, 110, 250)
-        counts = np.clip(m.estimate(tally).counts, 0, 250)
-        assert m.estimate(tally).count_stderr ** 2 == pytest.approx(m.variance(counts, decks=3))
+        with pytest.raises(jrr.JrrError, match="at most 100 for one deck, got 250"):
+            m.estimate(tally)
+        found = m.estimate(tally, decks=3)
+        counts = np.clip(found.counts, 0, 250)
+        assert found.count_stderr**2 == pytest.approx(m.variance(counts, decks=3))
         assert m.estimate(tally, decks=9).count_stderr ** 2 == pytest.approx(m.variance(counts, 9))
 
     def test_intervals_grow_with_the_level_and_contain_the_estimate(self) -> None:

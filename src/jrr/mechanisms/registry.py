@@ -79,7 +79,7 @@ def from_dict(document: object) -> Mechanism:
     if not isinstance(document, Mapping) or "mechanism" not in document:
         raise checks.refusal("document", document, "an object that names a mechanism")
     name = document["mechanism"]
-    if name not in _MODULES:  # only then look at what other packages announce
+    if not isinstance(name, str) or name not in _MODULES:  # else see what packages announce
         name = checks.one_of("mechanism", name, names())
     kind = mechanism_class(name)
     arguments = {name: value for name, value in document.items() if name != "mechanism"}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from jrr._base import checks
-from jrr.errors import ArgumentError
+from jrr.errors import DamagedError
 
 DELIMITERS = (",", ";", "\t", "|")
 _LOOKED_AT = 1 << 20  # bytes at the start of a file
@@ -35,7 +35,8 @@ def find_writing(
         Both.
 
     Raises:
-        ArgumentError: where the text is not UTF-8 and nobody said what it is, or either is none.
+        ArgumentError: where a delimiter or an encoding is none.
+        DamagedError: where the text is not UTF-8 and nobody said what it is.
     """
     with pa.input_stream(str(path), compression="detect") as stream:
         start = bytes(stream.read(_LOOKED_AT))
@@ -63,8 +64,8 @@ def _found_encoding(path: Path, start: bytes) -> str:
         # Not final: the last character may be cut in two.
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
-        raise ArgumentError(
-            f"encoding must be given for {path}, whose text is not UTF-8: often it is cp1252 "
+        raise DamagedError(
+            f"{path} must be text in UTF-8, or its encoding must be given: often it is cp1252 "
             "(--encoding cp1252)"
         ) from None
     return "utf-8"
