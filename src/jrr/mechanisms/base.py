@@ -419,6 +419,8 @@ class Mechanism(ABC):
             support_squares=self._weighted_support(reports, squares),
             weight=float(weights.sum()),
             weight_squares=float(squares.sum()),
+            weight_cubes=float((squares * weights).sum()),
+            heaviest=float(weights.max(initial=0.0)),
         )
 
     @abstractmethod
@@ -536,6 +538,8 @@ def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum
         decks=decks,
         weight=sums.weight,
         weight_squares=sums.weight_squares,
+        weight_cubes=sums.weight_cubes,
+        heaviest=sums.heaviest,
         squares=moments.estimate(sums.support_squares, sums.weight_squares),
     )
 

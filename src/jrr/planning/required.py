@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from jrr._base import checks
-from jrr.estimation.estimates import quantile
+from jrr.estimation.intervals import quantile
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
 from jrr.planning.plans import MechanismWord, Plan, plan
