@@ -407,11 +407,11 @@ def test_a_cap_or_a_claim_makes_a_bound_to_refute(said: Said) -> None:
 
 
 def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jrr.cli import simulate
+    from jrr.research import simulated_surveys
 
     command = ("simulate", "-n", 1000, "--runs", 4001, "--seed", 3, "--json")
     whole = json.loads(said(*command))
-    monkeypatch.setattr(simulate, "CELLS", 1_000)
+    monkeypatch.setattr(simulated_surveys, "CELLS", 1_000)
     parts = json.loads(said(*command))
     assert parts["runs"] == 4001
     for name in ("stderr_simulated", "stderr_theory"):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism
 from jrr.errors import JrrError
-from jrr.planning.plans import plan
 from jrr.survey.addresses import check_address
 from jrr.survey.campaign import MOST, Campaign, hash_of, read_campaign
 from jrr.survey.creation import campaign_from, more_people, plan_for, planned_for
 from jrr.survey.dealer_kinds import DealerServer, NoDealer, read_dealer
+from tests.bare_plans import plan
 
 DEALER, COLLECTOR = "https://dealer.example", "https://collector.example:8443/here"
 

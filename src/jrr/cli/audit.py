@@ -40,6 +40,7 @@ VIEWS = ("report", "cards", "dealer", "rounds")  # as in jrr.research.audit, loa
 def command(
     context: click.Context,
     /,
+    *,
     view: str,
     with_cards: bool,
     rounds: int,

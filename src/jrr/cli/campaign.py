@@ -103,7 +103,7 @@ def create(
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
     request = CampaignRequest(
         labels=tuple(label.strip() for label in labels.split(",")),
-        dealer_epsilon=dealer_cap(wanted["epsilon"], dealer_epsilon, no_dealer_cap),
+        dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
         parties=_parties(party),
         invitations=not public,
         covariates=_covariates(covariate),

@@ -45,6 +45,7 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 @click.option("--plot", type=FILE, help="Draw the estimates.")
 @json_option
 def estimate(
+    *,
     reports: tuple[Path, ...],
     by: str | None,
     weight: str | None,

@@ -37,6 +37,7 @@ seed_option = click.option(
 @force_option
 @json_option
 def deal(
+    *,
     out: Path,
     decks: int,
     view: PlanView,
@@ -120,6 +121,7 @@ def deal(
 @force_option
 @json_option
 def perturb(
+    *,
     data: Path,
     labels: str | None,
     labels_file: Path | None,
@@ -199,7 +201,7 @@ def perturb(
 @force_option
 @json_option
 def shuffle(
-    reports: tuple[Path, ...], out: Path, seed: int | None, force: bool, as_json: bool
+    *, reports: tuple[Path, ...], out: Path, seed: int | None, force: bool, as_json: bool
 ) -> None:
     """Put reports of one or several files into one file in uniformly random order.
 

@@ -1,7 +1,9 @@
 """`jrr plan`: which mechanism, how accurate, how private."""
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from jrr.cli.options import (
 )
 from jrr.errors import ArgumentError, JrrError
 from jrr.mechanisms.base import Mechanism
+from jrr.planning.costs import costs_of
+from jrr.planning.defaults import MAX_BYTES
 from jrr.planning.plans import Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
@@ -38,6 +42,13 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
 @delta_option
 @view_option
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(1),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Most bytes of a report in an automatic choice.",
+)
 @click.option("--plot", type=FILE, help="Draw error against frequency.")
 @click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
@@ -47,6 +58,7 @@ def plan(
     others: bool,
     delta: float,
     view: PlanView,
+    max_bytes: int,
     plot: Path | None,
     curve: Path | None,
     losses: Path | None,
@@ -65,7 +77,7 @@ def plan(
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
-    chosen_plan = make_plan(**survey, view=view, delta=delta)
+    chosen_plan = make_plan(**survey, view=view, delta=delta, max_bytes=max_bytes)
     if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")
     reach = {} if margin is None else _reach(chosen_plan, check_margin(margin), survey["mechanism"])
@@ -123,6 +135,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
             "delta": delta,
         },
         "stderr": chosen_plan.stderr(),
+        "costs": asdict(chosen_plan.costs),
         "compare": [
             {
                 "name": row.name,
@@ -131,6 +144,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
                 "expected_stderr": row.expected_stderr,
                 "epsilon": dict(row.epsilon),
                 "everything": row.mechanism and _everything(chosen_plan, row.mechanism, delta),
+                "costs": row.costs and asdict(row.costs),
                 "note": row.note,
             }
             for row in chosen_plan.compare()
@@ -153,13 +167,24 @@ def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
 
 def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
     """How many people at this ε, or which ε with this many people; None where none is enough."""
-    r, cap = chosen_plan.request, chosen_plan.request.dealer_epsilon
-    above = None if cap is None else cap - r.epsilon
+    r = chosen_plan.request
+    cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
+    free = cap == math.inf
+    above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
     people = _or_none(
         lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency)
     )
     epsilon = _or_none(
-        lambda: required_epsilon(margin, r.n, r.colluders, r.k, above, mechanism, r.frequency)
+        lambda: required_epsilon(
+            margin,
+            r.n,
+            r.colluders,
+            r.k,
+            cap if free else None,
+            mechanism,
+            r.frequency,
+            dealer_above=above,
+        )
     )
     return {"margin": margin, "required_n": people, "required_epsilon": epsilon}
 
@@ -184,6 +209,9 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     for frequency in frequencies:
         error.add_column(f"{100 * frequency:g}%", justify="right")
     error.add_column("expected", justify="right")
+    price = _table("What it costs; times of one core, about")
+    for heading in ("bytes a report", "bytes a card", "to deal", "all reports"):
+        price.add_column(heading, justify="right")
     for view in SHOWN:
         privacy.add_column(view, justify="right")
     first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
@@ -193,6 +221,15 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         style = "bold" if chosen else None
         errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
         error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
+        costs = costs_of(mechanism, request.n)
+        price.add_row(
+            name,
+            f"{costs.report_bytes:,}",
+            f"{costs.card_bytes:,}",
+            f"{costs.deal_seconds:.2g} s",
+            f"{costs.respond_seconds:.2g} s",
+            style=style,
+        )
         known = {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
         privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
     screen.print(
@@ -201,6 +238,7 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     )
     screen.print(error)
     screen.print(privacy)
+    screen.print(price)
     if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
         screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
     for row in compared:

@@ -36,9 +36,9 @@ Ints = NDArray[np.int64]
 
 
 class Mechanism(ABC):
-    """Probabilities, and nothing else: no state, no input or output, no randomness of its own.
+    """A value that describes itself: no state, no input or output, no randomness of its own.
 
-    Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `epsilon`,
+    Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `_epsilon`,
     `report_format`, `deal`, `respond`, `respond_one` and the private methods that count reports.
     Everything else has a default that is right for a mechanism that does without, such as
     `sorted_deck` (no cards) or `losses` (no law is known; bounds are used instead).
@@ -208,7 +208,7 @@ class Mechanism(ABC):
 
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
-        raise checks.refusal("mechanism", self, "RR, JRR or DRR")
+        raise checks.refusal("mechanism", self, "one that says its card_laws, as RR, JRR or DRR")
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
@@ -553,3 +553,10 @@ def check_countable(k: int) -> None:
 def check_truth_probability(argument: str, value: object, k: int) -> float:
     """A probability of telling the truth, better than guessing."""
     return checks.real(argument, value, f"in (1/{k}, 1]", 1 / k, 1.0, open_low=True)
+
+
+def checked_mechanism(value: object) -> Mechanism:
+    """A mechanism, or a refusal."""
+    if not isinstance(value, Mechanism):
+        raise checks.refusal("mechanism", value, "a mechanism")
+    return value

@@ -175,7 +175,7 @@ class OLH(Mechanism):
 
     @classmethod
     def _best_joint(cls, request: Request) -> "OLH":
-        return cls.tuned(
+        tuned = cls.tuned(
             request.k,
             request.budget,
             "joint",
@@ -184,6 +184,7 @@ class OLH(Mechanism):
             request.dealer_epsilon,
             request.variance_of,
         )
+        return tuned if tuned.s else cls._best(request)  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
         """Seeds tell nothing: what perturbs the hash says it all."""

@@ -45,6 +45,7 @@ class ReportFormat(ABC):
     """How one kind of report is written; `Mechanism.report_format` names it."""
 
     width: int  # bytes of a report
+    words: int  # random words that a report is made from, but for rare ties
     columns: tuple[Column, ...]
 
     @abstractmethod
@@ -76,6 +77,7 @@ class NumberFormat(ReportFormat):
     """A whole number in 0..k-1."""
 
     width = 4
+    words = 1
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -111,7 +113,7 @@ class BitsFormat(ReportFormat):
 
     def __init__(self, k: int) -> None:
         self.k = k
-        self.width = -(-k // 8)
+        self.width = self.words = -(-k // 8)
         self.columns = (Column.of_bytes("report", self.width),)
 
     def pack(self, reports: NDArray[Any]) -> Rows:
@@ -147,6 +149,7 @@ class SeededFormat(ReportFormat):
     """A seed of 64 bits and a whole number in 0..g-1."""
 
     width = SEEDED_REPORT.itemsize
+    words = 2
     columns = (
         Column.of_numbers("seed", np.uint64, np.uint64),
         Column.of_numbers("report", np.uint32, np.uint32),

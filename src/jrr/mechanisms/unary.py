@@ -29,6 +29,7 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Floats, Moments
+from jrr.mechanisms.balanced_bits import balanced_bits, set_bits
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
@@ -59,10 +60,6 @@ class Unary(Mechanism):
         s: how far a card leans a bit; chosen for accuracy unless given.
         q: the probability that a bit 0 is reported as 1, instead of epsilon.
         dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
-
-    Example:
-        >>> OUE(64, epsilon=1.0).p
-        0.5
     """
 
     k: int  # size of the domain
@@ -214,7 +211,7 @@ class Unary(Mechanism):
         """The encoding with its best lean under the request."""
         if coupling == "none":
             return cls(request.k, epsilon=request.budget)
-        return cls.tuned(
+        tuned = cls.tuned(
             request.k,
             request.budget,
             coupling,
@@ -223,6 +220,7 @@ class Unary(Mechanism):
             request.dealer_epsilon,
             request.variance_of,
         )
+        return tuned if tuned.s else cls._best(request, "none")  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
         if self.n is None:
@@ -305,12 +303,7 @@ class Unary(Mechanism):
         """
         if self.n is None:
             return None
-        source = randomness.source(rng)
-        deck = (np.arange(self.law.deck) % 2).astype(np.uint8)
-        cards = np.empty((self.n, self.k), np.uint8)
-        for column in range(self.k):
-            cards[:, column] = randomness.shuffled(deck, source)[: self.n]
-        return np.packbits(cards, axis=1, bitorder="little")
+        return balanced_bits(self.law.deck, self.k, randomness.source(rng))[: self.n]
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
@@ -422,7 +415,7 @@ class Unary(Mechanism):
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         # How often each byte occurs in a column says how often each of its bits is set.
-        columns = [np.bincount(column, minlength=256) @ _PLANES for column in reports.T]
+        columns = [set_bits(column) for column in reports.T]
         return tuple(np.concatenate(columns)[: self.k].tolist())
 
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
@@ -432,7 +425,16 @@ class Unary(Mechanism):
 
 @dataclass(frozen=True, init=False)
 class SUE(Unary):
-    """Symmetric unary encoding (basic RAPPOR): p = 1 - q."""
+    """Symmetric unary encoding (basic RAPPOR): p = 1 - q.
+
+    Called as `SUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> SUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "SUE"
     title: ClassVar[str] = "symmetric unary encoding, a form of randomized response"
@@ -445,7 +447,16 @@ class SUE(Unary):
 
 @dataclass(frozen=True, init=False)
 class OUE(Unary):
-    """Optimised unary encoding: p = 1/2."""
+    """Optimised unary encoding: p = 1/2.
+
+    Called as `OUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> OUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "OUE"
     title: ClassVar[str] = "optimised unary encoding, a form of randomized response"

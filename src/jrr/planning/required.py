@@ -14,7 +14,7 @@ from jrr.privacy.views import PlanView
 def required_n(
     margin: float,
     epsilon: float,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
     dealer_epsilon: float | None = None,
     mechanism: MechanismWord | str = AUTO,
@@ -30,9 +30,11 @@ def required_n(
     Args:
         margin: half the width of a confidence interval of a frequency.
         epsilon: what the adversary may learn at most.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
-        dealer_epsilon: the cap on a dealer that colludes with the collector; None: no cap.
+        dealer_epsilon: the cap on a dealer that colludes with the collector; None: ε + 2;
+            math.inf gives it up.
         mechanism: a family, or "auto".
         frequency: what is known of the answer beforehand.
         level: of the interval.
@@ -52,7 +54,7 @@ def required_n(
         8842
     """
     margin = check_margin(margin)
-    colluders = checks.integer("colluders", colluders, 0)
+    fewest_colluders = 0 if colluders is None else checks.integer("colluders", colluders, 0)
     z = quantile(level)
 
     def enough(pairs: int) -> bool:
@@ -61,7 +63,7 @@ def required_n(
         )
         return z * chosen.stderr() <= margin
 
-    fewest = max(1, colluders // 2 + 1)
+    fewest = max(1, fewest_colluders // 2 + 1)
     high = fewest
     while not enough(high):
         high *= 2
@@ -73,14 +75,14 @@ def required_n(
 def required_epsilon(
     margin: float,
     n: int,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
-    dealer_above: float | None = None,
+    dealer_epsilon: float | None = None,
     mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
     level: float = 0.95,
     *,
-    dealer_epsilon: float | None = None,
+    dealer_above: float | None = None,
     view: PlanView = "cards",
     delta: float | None = None,
 ) -> float:
@@ -89,13 +91,15 @@ def required_epsilon(
     Args:
         margin: half the width of a confidence interval of a frequency.
         n: contributors per deck.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
-        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be.
+        dealer_epsilon: the cap on the dealer as a number; math.inf gives it up; None: ε + 2.
         mechanism: a family, or "auto".
         frequency: what is known of the answer beforehand.
         level: of the interval.
-        dealer_epsilon: the cap on the dealer as a number; None, as `dealer_above`: no cap.
+        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be; None:
+            2, unless dealer_epsilon is given.
         view: who the adversary is, as for `plan`.
         delta: with view "everything", as for `plan`.
 
@@ -126,7 +130,9 @@ def required_epsilon(
 
     low, high = 1e-6, 20.0
     if not enough(high):
-        raise checks.refusal("margin", margin, f"reachable by {n} people at epsilon <= {high}")
+        capped = "" if dealer_epsilon is None else f" and dealer_epsilon={dealer_epsilon!r}"
+        reach = f"reachable by {n} people at epsilon <= {high}{capped}"
+        raise checks.refusal("margin", margin, reach)
     if enough(low):
         return low
     while high / low > 1.0001:

@@ -1,6 +1,7 @@
 """A whole survey over HTTP: two servers as processes of their own, and every contributor."""
 
 import asyncio
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -178,7 +179,7 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
         ENROL,
         asked.epsilon,
         colluders=asked.colluders,
-        dealer_epsilon=asked.dealer_epsilon,
+        dealer_epsilon=math.inf if asked.dealer_epsilon is None else asked.dealer_epsilon,
         mechanism=mechanism,
     )
 

@@ -45,7 +45,7 @@ class CampaignRequest:
     epsilon: float  # against the collector and the colluders, by the view
     collector: str  # its address
     labels: tuple[str, ...] = ("no", "yes")
-    colluders: int = 5
+    colluders: int | None = None  # 5, or everybody else, unless given
     dealer_epsilon: float | None = None  # against dealer and collector together; None: no cap
     mechanism: str = "auto"
     frequency: Frequency = None  # what is known of the answer beforehand

@@ -119,7 +119,7 @@ class Labels:
             )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ColumnContents:
     """What a first pass over a column of answers counts, before anything is written."""
 

@@ -224,7 +224,7 @@ def _first_pass(
     """The labels, and how many rows will answer; every refusal comes before anything is written."""
     if listed is not None and not isinstance(listed, Labels):
         listed = Labels(tuple(listed))
-    contents = ColumnContents(listed.names if listed else ())
+    contents = ColumnContents(listed=listed.names if listed else ())
     for batch in table.batches([column]):
         contents.add(batch.column(0))
     if not contents.rows:
@@ -232,7 +232,7 @@ def _first_pass(
     labels = listed
     if labels is None:
         labels = Labels(contents.labels(column))
-        contents = ColumnContents(labels.names, contents.rows, contents.missing)
+        contents = ColumnContents(listed=labels.names, rows=contents.rows, missing=contents.missing)
     labels.check(contents, column)
     answering = contents.rows - contents.missing * labels.skip_missing
     if not answering:

@@ -12,7 +12,7 @@ import numpy as np
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Cards, Mechanism, Reports
+from jrr.mechanisms.base import Cards, Mechanism, Reports, checked_mechanism
 from jrr.research.audit.subject import Observations, Subject
 
 _MOST_SEQUENCES = 27  # sequences of answers that rounds are compared by
@@ -22,9 +22,7 @@ class ReportView(Subject):
     """View `report`: one report, made without a card."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise checks.refusal("mechanism", mechanism, "a mechanism")
-        self.mechanism = mechanism
+        self.mechanism = checked_mechanism(mechanism)
         self.values = compared_values(mechanism.k)
         self.name = f"{mechanism.brief()}, one report without a card"
 

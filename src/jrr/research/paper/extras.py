@@ -10,7 +10,7 @@ from jrr.errors import JrrError
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.settings import COLLUDERS, EPSILON, FREQUENCY, Case, N, theory
 

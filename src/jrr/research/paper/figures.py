@@ -11,7 +11,7 @@ import numpy as np
 
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (

@@ -15,7 +15,7 @@ from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import truth_probability
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 
 # The paper's table of default settings.
 N, FREQUENCY, EPSILON, COLLUDERS, STEP = 10_000, 0.1, 0.1, 5, 1e-4

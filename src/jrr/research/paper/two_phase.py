@@ -22,7 +22,7 @@ from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, theory
 
