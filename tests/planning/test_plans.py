@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
-from jrr.estimation.intervals import quantile
+from jrr.estimation.estimates import quantile
 from jrr.planning.defaults import LEAST_GAIN
 from jrr.planning.plans import FREQUENCIES, stderr
 from jrr.privacy.views import PlanView

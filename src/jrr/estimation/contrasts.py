@@ -8,11 +8,15 @@ three cumulants, and how far one report moves the contrast (docs/theory.md, Theo
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from jrr.estimation.moments import Floats, Moments
+if TYPE_CHECKING:
+    from jrr.estimation.moments import Moments
+
+Floats = NDArray[np.float64]
 
 _LUMPS = 10.0  # how soon several heavy reports astray make a law smooth; by the coverage grid
 
@@ -45,7 +49,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Part:
+class Component:
     """Contributors of one kind in a contrast.
 
     Everybody weighs `weight` together, the squares of their weights add up to `squares`, the
@@ -53,7 +57,7 @@ class Part:
     of v, `counts`, and its squares.
     """
 
-    moments: Moments
+    moments: "Moments"
     n: int
     decks: int
     weight: float
@@ -140,7 +144,7 @@ class Held(NamedTuple):
     squares: Floats
 
 
-def cumulants(pools: Sequence[Sequence[Part]], held: Sequence[Sequence[Held]]) -> Cumulants:
+def cumulants(pools: Sequence[Sequence[Component]], held: Sequence[Sequence[Held]]) -> Cumulants:
     """Cumulants of a contrast where the holders of v are given.
 
     Args:
@@ -169,7 +173,7 @@ def _root_mean_square(sizes: Sequence[Floats], weights: Sequence[Floats], total:
     return mean
 
 
-def _pool(parts: Sequence[Part], held: Sequence[Held]) -> Cumulants:
+def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
     """The same of parts that share their decks."""
     sums = [_sums(part, amount) for part, amount in zip(parts, held, strict=True)]
     total = _Sums(*(sum(column, np.zeros(1)) for column in zip(*sums, strict=True)))
@@ -200,7 +204,7 @@ def _pool(parts: Sequence[Part], held: Sequence[Held]) -> Cumulants:
     return Cumulants(np.maximum(variance, 0.0), third, step, grain)
 
 
-def _sums(part: Part, holders: Held) -> _Sums:
+def _sums(part: Component, holders: Held) -> _Sums:
     m = part.moments
     p, q, d1, d0 = m.p, m.q, m.lean_holder, m.lean_other
     one = part.factor / m.gain
@@ -219,7 +223,7 @@ def _sums(part: Part, holders: Held) -> _Sums:
     )
 
 
-def _pairing(parts: Sequence[Part], held: Sequence[Held]) -> Floats:
+def _pairing(parts: Sequence[Component], held: Sequence[Held]) -> Floats:
     """How nearly reports come in pairs: 1 where two people who swap cards both change theirs.
 
     Cards that lean holders and others apart, and all but decide what is reported, make counts
@@ -249,7 +253,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _sampled(
-    part: Part, sampling: Sampling, expected: Floats, leans: Floats, tied: float
+    part: Component, sampling: Sampling, expected: Floats, leans: Floats, tied: float
 ) -> tuple[Floats, Floats]:
     """What drawing the contributors adds to variance and third cumulant (total cumulance)."""
     m = part.moments

@@ -8,7 +8,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.estimation.contrasts import Part
+from jrr.estimation.contrasts import Component
 from jrr.estimation.estimates import Estimate, level_of_each, plug_in_stderr
 from jrr.estimation.intervals import interval
 from jrr.estimation.moments import Floats
@@ -28,7 +28,7 @@ class Difference:
     frequencies: Floats
     stderr: Floats
     _first: Estimate
-    _pools: Sequence[Sequence[Part]]
+    _pools: Sequence[Sequence[Component]]
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:
         """Confidence intervals of the differences.
@@ -131,7 +131,9 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
     )
 
 
-def _pools(first: Sequence[Part], second: Sequence[Part], *, same_deck: bool) -> list[list[Part]]:
+def _pools(
+    first: Sequence[Component], second: Sequence[Component], *, same_deck: bool
+) -> list[list[Component]]:
     """All parts, those together that draw from the same decks."""
     if not same_deck:
         return [[part] for part in (*first, *second)]

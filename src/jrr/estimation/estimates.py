@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.estimation.contrasts import Held, Part, Sampling, cumulants
+from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
 from jrr.estimation.intervals import interval
 from jrr.estimation.moments import Floats, Moments
 
@@ -48,9 +49,9 @@ class Stratum:
             for name in ("weight", "weight_squares", "weight_cubes"):
                 object.__setattr__(self, name, float(self.n))
 
-    def part(self, factor: float, sampling: Sampling | None = None) -> Part:
+    def part(self, factor: float, sampling: Sampling | None = None) -> Component:
         """These contributors in a contrast that their estimated counts enter by a factor."""
-        return Part(
+        return Component(
             moments=self.moments,
             n=self.n,
             decks=self.decks,
@@ -161,8 +162,8 @@ class Estimate:
             A new estimate.
 
         Raises:
-            ArgumentError: for another word, a size below the number of respondents, or a size of
-                the respondents' own number.
+            ArgumentError: for another word, a size below the number of respondents, or one that
+                is given with "respondents".
 
         Example:
             >>> import jrr
@@ -172,14 +173,9 @@ class Estimate:
             >>> estimate.for_population("sample").stderr.round(4).tolist()
             [0.1, 0.1]
             >>> estimate.for_population("sample", size=110).stderr.round(4).tolist()
-            [0.088, 0.088]
+            [0.0879, 0.0879]
         """
-        word = checks.one_of("population", population, POPULATIONS)
-        if word == "respondents":
-            if size is not None:
-                raise checks.refusal("population_size", size, "given with population='sample' only")
-            return Estimate(self.strata)
-        return Estimate(self.strata, sample_of(self.n, size))
+        return Estimate(self.strata, sampling_of(population, self.n, size))
 
     def interval(
         self,
@@ -223,7 +219,7 @@ class Estimate:
         return interval([[part] for part in self.parts], each)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Component, ...]:
         """The strata as parts of the share of each value."""
         return tuple(
             stratum.part(1 / self.weight, self.sampling)
@@ -275,12 +271,34 @@ class Estimate:
         return f"Estimate(n={self.n}, 95%: {rows})"
 
 
-def sample_of(n: int, size: float | None) -> Sampling:
-    """That n people were drawn at random from so many."""
+def sampling_of(population: Population | str, n: int, size: float | None) -> Sampling | None:
+    """How n respondents were drawn from the population; None: they are all that is asked about.
+
+    Raises:
+        ArgumentError: for another word, or a size below n or given with "respondents".
+    """
+    word = checks.one_of("population", population, POPULATIONS)
+    if word == "respondents":
+        if size is not None:
+            raise checks.refusal("population_size", size, "given with population='sample' only")
+        return None
     if size is None:
         return Sampling()
     people = checks.real("population_size", size, f"at least the {n:,} who reported", float(n))
     return Sampling(fraction=n / people, size=people)
+
+
+def quantile(level: float) -> float:
+    """How many standard errors a two-sided interval of this level reaches.
+
+    Raises:
+        ArgumentError: where level is not in (0, 1).
+
+    Example:
+        >>> round(quantile(0.95), 2)
+        1.96
+    """
+    return NormalDist().inv_cdf(0.5 + checks.level(level) / 2)
 
 
 def level_of_each(estimate: Estimate, level: float) -> float:
@@ -293,7 +311,7 @@ def level_of_each(estimate: Estimate, level: float) -> float:
     return 1 - (1 - level) / (1 if one else values)
 
 
-def plug_in_stderr(pools: Sequence[Sequence[Part]]) -> Floats:
+def plug_in_stderr(pools: Sequence[Sequence[Component]]) -> Floats:
     """Standard error of a contrast, at the estimates brought into what is possible."""
     law = cumulants(
         pools, [[Held(part.plausible, part.plausible_squares) for part in parts] for parts in pools]

@@ -12,9 +12,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from jrr._base import checks
-from jrr.estimation.contrasts import Cumulants, Held, Part, cumulants
-from jrr.estimation.moments import Floats
+from jrr.estimation.contrasts import Component, Cumulants, Floats, Held, cumulants
 from jrr.estimation.tails import standard_excess
 
 _SPENT = 0.02  # the share of the error that is spent on what each part may hold
@@ -24,22 +22,9 @@ _AT_ONCE = 1 << 11  # values searched at a time, with one way each
 _MANY = 1 << 8  # values beyond which equal counts are searched only once
 _UP_AND_DOWN = np.array([[1.0], [-1.0]])  # towards the upper end and towards the lower
 
-Pools = Sequence[Sequence[Part]]
+Pools = Sequence[Sequence[Component]]
 _Bools = NDArray[np.bool_]
 _Range = tuple[Floats, Floats]  # the least and the most
-
-
-def quantile(level: float) -> float:
-    """How many standard errors a two-sided interval of this level reaches.
-
-    Raises:
-        ArgumentError: where level is not in (0, 1).
-
-    Example:
-        >>> round(quantile(0.95), 2)
-        1.96
-    """
-    return NormalDist().inv_cdf(0.5 + checks.level(level) / 2)
 
 
 def interval(pools: Pools, level: float) -> _Range:
@@ -78,11 +63,15 @@ def kept(pools: Pools, values: Floats, level: float) -> _Bools:
     return within
 
 
-def _parts(pools: Pools) -> list[Part]:
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def _parts(pools: Pools) -> list[Component]:
     return [part for parts in pools for part in parts]
 
 
-def _narrowed(pools: Pools, columns: Floats, some: slice) -> list[list[Part]]:
+def _narrowed(pools: Pools, columns: Floats, some: slice) -> list[list[Component]]:
     """The same contrast for some of the values."""
     counts, squares = (iter(rows) for rows in np.split(columns, 2))
     return [
@@ -112,13 +101,13 @@ class _Test:
         self.weighted = any(part.weighted for part in self.parts)
         nuisance = self.weighted or len(self.parts) > 1
         spent = _SPENT * (1 - level) if nuisance else 0.0
-        self.z = quantile(level + spent)
-        self.z_of_squares = quantile(1 - spent) if self.weighted else 0.0
+        self.z = _quantile(level + spent)
+        self.z_of_squares = _quantile(1 - spent) if self.weighted else 0.0
         self.ranges = [self._range(part, spent / len(self.parts)) for part in self.parts]
         self.least, self.most = (sum(ends, np.zeros(1)) for ends in zip(*self.ranges, strict=True))
         self.observed = sum((part.factor * part.counts for part in self.parts), np.zeros(1))
 
-    def _range(self, part: Part, spent: float) -> _Range:
+    def _range(self, part: Component, spent: float) -> _Range:
         """What a part may add to the contrast, by its own reports: all, if it is the only one."""
         nobody = np.zeros_like(part.counts)
         if len(self.parts) == 1:

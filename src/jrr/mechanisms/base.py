@@ -17,7 +17,7 @@ from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.estimates import Estimate, Population, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
@@ -428,7 +428,12 @@ class Mechanism(ABC):
         """What the checked reports that support each value weigh together."""
 
     def estimate(
-        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
     ) -> Estimate:
         """Unbiased counts with error bars.
 
@@ -437,6 +442,9 @@ class Mechanism(ABC):
             decks: how many decks the contributors with a card were dealt from. By default as many
                 as the tally names, or the fewest that could hold them: say more where people of
                 more decks dropped out, or the error bars are too short.
+            population: whom error bars speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of (`Estimate.for_population`).
+            population_size: people in that population; None: no end of them.
 
         Returns:
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
@@ -469,7 +477,8 @@ class Mechanism(ABC):
             if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
             groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
-            return Estimate([_weighted_stratum(*group) for group in groups])
+            weighted = Estimate([_weighted_stratum(*group) for group in groups])
+            return weighted.for_population(population, population_size)
         self._check_tally(tally)
         counts = (
             (moments, tally.n_carded, tally.carded, decks),
@@ -485,7 +494,7 @@ class Mechanism(ABC):
                 )
                 for m, n, support, used in counts
             ]
-        )
+        ).for_population(population, population_size)
 
     @property
     def deals(self) -> bool:

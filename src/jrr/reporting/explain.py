@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from jrr.estimation.intervals import quantile
+from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
 
 OUTSIDE = (
