@@ -15,14 +15,18 @@ from jrr.cli.options import (
     console,
     dealer_cap,
     delta_option,
+    interval_options,
     json_option,
     print_json,
+    simultaneous_option,
     survey_options,
     view_option,
 )
 from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
 from jrr.reporting.explain import OUTSIDE
+from jrr.reporting.intervals import sentence
 
 if TYPE_CHECKING:
     from jrr.survey.dealer_kinds import Party
@@ -201,14 +205,32 @@ def close(
 @campaign.command()
 @operator_options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@simultaneous_option
+@interval_options
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
 @json_option
-def show(level: float, round_number: int, by: str | None, as_json: bool, **options: Any) -> None:
+def show(
+    level: float,
+    simultaneous: bool,
+    population: Population,
+    population_size: int | None,
+    round_number: int,
+    by: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
     asked = operator.campaign
-    summary = operator.summary(round_number, level, by)
+    summary = operator.summary(
+        round_number,
+        level,
+        by,
+        simultaneous=simultaneous,
+        population=population,
+        population_size=population_size,
+    )
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers
         if summary.too_few is not None:
@@ -268,6 +290,10 @@ def _print_estimate(document: dict[str, Any], level: float) -> None:
                 f"{100 * high:.2f}%, {100 * level:g}%, {final})"
             )
         outside |= any(not 0 <= share <= 1 for share in group["frequencies"])
+    # A collector of an earlier version does not say what its intervals mean.
+    if "population" in everybody:
+        fields = ("level", "simultaneous", "population", "population_size")
+        screen.print(sentence(**{name: everybody[name] for name in fields}))
     if outside:
         screen.print(OUTSIDE)
     small = document.get("groups_too_small", 0)

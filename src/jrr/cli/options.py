@@ -10,6 +10,7 @@ from rich.console import Console
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, JrrError
+from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import check_word, mechanism_words
 from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, MAX_BYTES
@@ -52,6 +53,29 @@ class FrequencyType(click.ParamType[Frequency]):
         if len(numbers) > 2:
             self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
         return numbers if len(numbers) == 2 else numbers[0]
+
+
+def interval_options(command: F) -> F:
+    """What intervals are to speak of: all answers at once, or a population."""
+    for option in (
+        click.option(
+            "--population-size", type=int, help="People whom the sample was drawn from, if known."
+        ),
+        click.option(
+            "--population",
+            type=click.Choice(POPULATIONS),
+            default="respondents",
+            show_default=True,
+            help="Whom errors speak of: with sample, those of whom the respondents are one.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+simultaneous_option = click.option(
+    "--simultaneous", is_flag=True, help="Intervals that hold for all answers at once."
+)
 
 
 delta_option = click.option(

@@ -18,6 +18,7 @@ from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
     delta_option,
+    interval_options,
     json_option,
     make_plan,
     print_json,
@@ -25,6 +26,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import ArgumentError, JrrError
+from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency
 from jrr.planning.costs import costs_of
@@ -41,6 +43,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.command()
 @survey_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
+@interval_options
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
 @delta_option
 @view_option
@@ -57,6 +60,8 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @json_option
 def plan(
     margin: float | None,
+    population: Population,
+    population_size: int | None,
     others: bool,
     delta: float,
     view: PlanView,
@@ -82,7 +87,13 @@ def plan(
     chosen_plan = make_plan(**survey, view=view, delta=delta, max_bytes=max_bytes)
     if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")
-    reach = {} if margin is None else _reach(chosen_plan, check_margin(margin), survey["mechanism"])
+    sampling_of(population, chosen_plan.request.n, population_size)  # refused before the search
+    whom = {"population": population, "population_size": population_size}
+    reach = {}
+    if margin is not None:
+        reach = _reach(chosen_plan, check_margin(margin), survey["mechanism"], whom)
+    elif population != "respondents":
+        raise checks.refusal("population", population, "given with --margin")
     rows_of_others = compare(chosen_plan.request, delta, quiet=as_json) if others else []
     if plot:
         from jrr.reporting.plots import draw_plan
@@ -107,7 +118,7 @@ def plan(
         people, epsilon = reach["required_n"], reach["required_epsilon"]
         wanted = percentage_points(f"{100 * reach['margin']:g}")
         screen.print(
-            f"For ±{wanted} (95%): "
+            f"For ±{wanted} (95%{_of_whom(reach)}): "
             f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
@@ -168,14 +179,16 @@ def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
     return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
 
 
-def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
+def _reach(
+    chosen_plan: Plan, margin: float, mechanism: str, whom: dict[str, Any]
+) -> dict[str, Any]:
     """How many people at this ε, or which ε with this many people; None where none is enough."""
     r = chosen_plan.request
     cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
     free = cap == math.inf
     above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
     people = _or_none(
-        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency)
+        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom)
     )
     epsilon = _or_none(
         lambda: required_epsilon(
@@ -187,9 +200,17 @@ def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
             mechanism,
             r.frequency,
             dealer_above=above,
+            **whom,
         )
     )
-    return {"margin": margin, "required_n": people, "required_epsilon": epsilon}
+    return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
+
+
+def _of_whom(reach: dict[str, Any]) -> str:
+    if reach["population"] == "respondents":
+        return ""
+    size = reach["population_size"]
+    return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"
 
 
 def _or_none(search: Callable[[], float]) -> float | None:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from jrr._base import checks
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
@@ -227,7 +228,14 @@ class Operator:
         return {name: server.get(self.path) for name, server in servers.items()}
 
     def summary(
-        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+        self,
+        round_number: int = 0,
+        level: float = 0.95,
+        by: str | None = None,
+        *,
+        simultaneous: bool = False,
+        population: Population | str = "respondents",
+        population_size: int | None = None,
     ) -> CampaignSummary:
         """Counts at the servers and, from the collector, the estimate of a round so far.
 
@@ -237,6 +245,10 @@ class Operator:
             round_number: Which round.
             level: Of the confidence interval.
             by: A covariate of the campaign: one estimate per group.
+            simultaneous: Whether the intervals of all answers hold at once with that chance.
+            population: Whom they speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of.
+            population_size: People in that population; None: no end of them.
 
         Returns:
             The counts, and either the estimate or how many reports are too few for one.
@@ -247,6 +259,7 @@ class Operator:
             UnreachableError: A server does not answer.
         """
         level = checks.level(level)
+        checks.one_of("population", population, POPULATIONS)
         self.campaign.check_round(round_number)
         if by is not None:
             checks.one_of("by", by, tuple(self.campaign.covariates))
@@ -258,7 +271,14 @@ class Operator:
         if reports < fewest_to_show(self.campaign.min_cell, final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
         try:
-            found = self.estimate(round_number, level, by)
+            found = self.estimate(
+                round_number,
+                level,
+                by,
+                simultaneous=simultaneous,
+                population=population,
+                population_size=population_size,
+            )
         except ResultsWaitError as reason:
             return CampaignSummary(servers=servers, waits=str(reason))
         return CampaignSummary(servers=servers, estimate=found)
@@ -277,10 +297,26 @@ class Operator:
         return addresses.index(party.address)
 
     def estimate(
-        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+        self,
+        round_number: int = 0,
+        level: float = 0.95,
+        by: str | None = None,
+        *,
+        simultaneous: bool = False,
+        population: Population | str = "respondents",
+        population_size: int | None = None,
     ) -> dict[str, Any]:
         """The estimate, live or final."""
-        asked = {"round": round_number, "level": repr(level)} | ({"by": by} if by else {})
+        asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
+        # Only what was asked for, so that collectors of earlier versions understand the rest.
+        if by:
+            asked["by"] = by
+        if simultaneous:
+            asked["simultaneous"] = "true"
+        if population != "respondents":
+            asked["population"] = population
+        if population_size is not None:
+            asked["population_size"] = population_size
         document: dict[str, Any] = self._at_collector().get(
             f"{self.path}/estimate?{urlencode(asked)}"
         )

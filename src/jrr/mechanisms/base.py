@@ -17,7 +17,7 @@ from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.estimates import Estimate, Population, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
@@ -470,6 +470,8 @@ class Mechanism(ABC):
             support_squares=self._weighted_support(reports, squares),
             weight=float(weights.sum()),
             weight_squares=float(squares.sum()),
+            weight_cubes=float((squares * weights).sum()),
+            heaviest=float(weights.max(initial=0.0)),
         )
 
     @abstractmethod
@@ -477,7 +479,12 @@ class Mechanism(ABC):
         """What the checked reports that support each value weigh together."""
 
     def estimate(
-        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
     ) -> Estimate:
         """Unbiased counts with error bars.
 
@@ -486,6 +493,9 @@ class Mechanism(ABC):
             decks: how many decks the contributors with a card were dealt from. By default as many
                 as the tally names, or one: say more where people of more decks dropped out, or
                 the error bars are too short.
+            population: whom error bars speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of (`Estimate.for_population`).
+            population_size: people in that population; None: no end of them.
 
         Returns:
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
@@ -520,7 +530,8 @@ class Mechanism(ABC):
             if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
             groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
-            return Estimate([_weighted_stratum(*group) for group in groups])
+            weighted = Estimate([_weighted_stratum(*group) for group in groups])
+            return weighted.for_population(population, population_size)
         self._check_tally(tally)
         counts = (
             (moments, tally.n_carded, tally.carded, decks),
@@ -536,7 +547,7 @@ class Mechanism(ABC):
                 )
                 for m, n, support, used in counts
             ]
-        )
+        ).for_population(population, population_size)
 
     @property
     def deals(self) -> bool:
@@ -589,6 +600,8 @@ def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum
         decks=decks,
         weight=sums.weight,
         weight_squares=sums.weight_squares,
+        weight_cubes=sums.weight_cubes,
+        heaviest=sums.heaviest,
         squares=moments.estimate(sums.support_squares, sums.weight_squares),
     )
 

@@ -116,7 +116,8 @@ class DRR(ShortRepr, Categorical):
         """First and second moments of the reports."""
         share = np.asarray(self.deck, np.float64) / self.n
         q = self.dealt * share + self.own / self.k
-        lean = self.dealt * np.sqrt(share * (1 - share))
+        spread = np.sqrt(share * (1 - share))
+        lean = self.dealt * spread
         return Moments(
             p=self.truth + q,
             q=q,
@@ -125,6 +126,8 @@ class DRR(ShortRepr, Categorical):
             lean_other=lean,
             deck=self.n,
             signed=self.n,
+            card_skew=np.divide(1 - 2 * share, spread, out=np.zeros(self.k), where=spread > 0),
+            exclusive=True,
         )
 
     @classmethod

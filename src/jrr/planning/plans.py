@@ -12,6 +12,7 @@ from typing import Any, Literal
 from jrr._base import checks
 from jrr._base.documents import read_json
 from jrr.errors import ArgumentError, JrrError
+from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything
@@ -163,9 +164,32 @@ class Plan:
                 f"has {reached!r} and {mechanism.epsilon('dealer')!r}"
             )
 
-    def stderr(self, frequency: float | None = None) -> float:
-        """Standard error of an estimated frequency; without one, by the plan's criterion."""
-        return stderr(self.mechanism, self.request, frequency)
+    def stderr(
+        self,
+        frequency: float | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
+    ) -> float:
+        """Standard error of an estimated frequency; without one, by the plan's criterion.
+
+        Args:
+            frequency: the true one; None: by the plan's criterion.
+            population: "respondents": the noise of perturbation alone; "sample": also that of
+                drawing the n people at random, as for `Estimate.for_population`.
+            population_size: people in that population; None: no end of them.
+
+        Raises:
+            ArgumentError: for a frequency, population or size that is none.
+        """
+        noise = stderr(self.mechanism, self.request, frequency)
+        sampling = sampling_of(population, self.request.n, population_size)
+        if sampling is None:
+            return noise
+        request = self.request
+        if frequency is not None:
+            request = replace(request, frequency=frequency)
+        return math.hypot(noise, math.sqrt(request.sampling_variance(sampling)))
 
     @property
     def view(self) -> PlanView:

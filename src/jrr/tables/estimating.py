@@ -14,7 +14,7 @@ from jrr._base.files import write_whole
 from jrr.errors import ArgumentError
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import POPULATIONS, Estimate, Population
 from jrr.estimation.groups import (
     MIN_CELL,
     AnyTally,
@@ -148,7 +148,12 @@ class Result:
         write_whole(out, text.getvalue())
 
     def to_dict(
-        self, level: float = 0.95, *, step: str | None = None, delta: float | None = None
+        self,
+        level: float = 0.95,
+        *,
+        step: str | None = None,
+        delta: float | None = None,
+        simultaneous: bool = False,
     ) -> dict[str, Any]:
         """A result document: plain values, as `jrr estimate --json` prints them.
 
@@ -156,6 +161,8 @@ class Result:
             level: of all intervals.
             step: a step of jrr.postprocess.STEPS that is applied to the shares of everybody.
             delta: where ε behind a shuffler is wanted too (`epsilon_behind_shuffler`), its δ.
+            simultaneous: whether the intervals of all answers hold at once with the chance
+                `level`; by default each one does.
 
         Raises:
             ArgumentError: where there is no such step, or level is not in (0, 1).
@@ -170,7 +177,7 @@ class Result:
             "colluders": header.colluders,
             "reports": self.estimate.n,
             "carded": self.n_carded,
-            "estimate": self.estimate.to_dict(level),
+            "estimate": self.estimate.to_dict(level, simultaneous=simultaneous),
         }
         answered = self.answered(level)
         if answered is not None:
@@ -183,7 +190,7 @@ class Result:
             shares = postprocess.STEPS[step](self.estimate.frequencies)
             document["postprocessed"] = {step: shares.tolist()}
         if self.by is not None:
-            document |= self.groups.to_dict(level)
+            document |= self.groups.to_dict(level, simultaneous=simultaneous)
         epsilon = None if delta is None else self.epsilon_behind_shuffler(delta)
         if epsilon is not None:
             document["behind_shuffler"] = {"epsilon": epsilon, "delta": delta}
@@ -197,6 +204,8 @@ def estimate(
     min_cell: int = MIN_CELL,
     key: str | Path | None = None,
     decks: int | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
     progress: Progress = silent,
 ) -> Result:
     r"""Estimate how many hold each answer, from one or several files, in bounded memory.
@@ -209,6 +218,10 @@ def estimate(
         min_cell: reports in the smallest group that is shown.
         key: the collector's private key, a file, for sealed reports.
         decks: how many decks were dealt, where whole decks dropped out.
+        population: whom error bars speak of: "respondents", or with "sample" those whom the
+            respondents are a random sample of (`Estimate.for_population`).
+        population_size: people in that population; None: no end of them. Every group is taken to
+            be the same share of it as of the respondents.
         progress: is told how many rows are done.
 
     Returns:
@@ -234,6 +247,7 @@ def estimate(
         >>> folder.cleanup()
     """
     min_cell = checks.integer("min_cell", min_cell, 1)
+    checks.one_of("population", population, POPULATIONS)
     files = open_together(paths)
     _check_columns(files, by, weight)
     tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
@@ -242,12 +256,21 @@ def estimate(
     result = Result(
         header=files.header,
         files=len(paths),
-        estimate=mechanism.estimate(everybody, decks),
+        estimate=mechanism.estimate(
+            everybody, decks, population=population, population_size=population_size
+        ),
         n_carded=everybody.n_carded,
     )
     if by is None:
         return result
-    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=decks)
+    groups = estimate_groups(
+        mechanism,
+        tallies,
+        min_cell=min_cell,
+        decks=decks,
+        population=population,
+        population_size=population_size,
+    )
     return replace(result, by=by, groups=groups)
 
 

@@ -28,6 +28,9 @@ class EstimateWish:
     round: int = 0
     level: float = 0.95  # of the confidence intervals
     by: str | None = None  # a covariate: one estimate per group
+    simultaneous: bool = False  # whether the intervals of all answers hold at once
+    population: str = "respondents"  # whom they speak of
+    population_size: int | None = None  # whom the respondents were drawn from
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -184,6 +187,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             tallies,
             decks=held.decks,
             level=wish.level,
+            simultaneous=wish.simultaneous,
+            population=wish.population,
+            population_size=wish.population_size,
             grouped=by is not None,
             min_cell=campaign.min_cell,
             final=held.state == CLOSED,
