@@ -17,7 +17,8 @@ def respond_and_tally() -> list[dict[str, object]]:
     rr = jrr.RR(epsilon=0.1)
     joint = jrr.JRR(n=N, p=rr.p, s=0.4)
     dealt = jrr.DRR(n=N, truth=0.05, own=0.01)
-    joint_cards, dealt_cards = joint.deal(), dealt.deal()
+    # Plain arrays: the same cards serve in every round, as no survey may use them.
+    joint_cards, dealt_cards = np.asarray(joint.deal()), np.asarray(dealt.deal())
     best = alternate(
         {
             "numpy": lambda: np.bincount(generator.random(N) < rr.p),

@@ -34,6 +34,7 @@ both servers here, to try things out |
 | `jrr invite` | one-time invitations, and who may use them |
 | `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
 | `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |
+| `jrr ledger` | what a contributor's answers have cost together |
 | `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \

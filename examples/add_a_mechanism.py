@@ -26,6 +26,10 @@ from jrr.mechanisms.request import Request
 from jrr.privacy.views import View
 
 
+def _truth_probability(p: object) -> float:
+    return checks.real("p", p, "in (1/2, 1)", 0.5, 1.0, open_low=True, open_high=True)
+
+
 @dataclass(frozen=True, init=False)
 class Corner(Categorical):
     """Yes or no for decks of n contributors; a report is true with probability p on average."""
@@ -39,7 +43,7 @@ class Corner(Categorical):
 
     def __init__(self, n: int, p: float) -> None:
         object.__setattr__(self, "n", checks.deck_size(n))
-        object.__setattr__(self, "p", checks.real("p", p, "in (1/2, 1)", 0.5, 1.0, open_low=True))
+        object.__setattr__(self, "p", _truth_probability(p))
 
     # 1. Probabilities, as whole numbers of random words: what runs is what is accounted for.
 

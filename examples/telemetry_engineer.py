@@ -21,26 +21,30 @@ print("shipped with the software:", shipped)
 # ## On a device
 #
 # A device knows the mechanism, its own mode and its own card of today. `respond_one` makes one
-# report without arrays. Send it once: keep the report, not the mode, until it is acknowledged.
+# report without arrays, `report_to_json` a value that JSON can say. Send it once: keep the report,
+# not the mode, until it is acknowledged.
 
 
 # %%
-def report_of(mode: str, card: object, rng: jrr.SeededRandom) -> int:
-    """What a device sends today."""
+def report_of(mode: str, card: object, rng: jrr.SeededRandom) -> str:
+    """What a device sends today: one line of JSON."""
     device = jrr.from_dict(json.loads(shipped))
-    return int(device.respond_one(MODES.index(mode), card, rng))
+    report = device.respond_one(MODES.index(mode), card, rng)
+    return json.dumps(device.report_to_json(report))
 
 
 # %% [markdown]
 # ## On the collectors
 #
-# Every collector counts what reaches it and passes its tally on as JSON. All tallies of a day
+# Every collector reads the lines that reach it (what no device can have sent is refused), counts
+# them and passes its tally on as JSON. All tallies of a day
 # name the same deck, because noise cancels within a deck.
 
 
 # %%
-def tally_of(reports: list[int], day: str) -> str:
+def tally_of(lines: list[str], day: str) -> str:
     """A collector's counts of a day, as it sends them on."""
+    reports = [mechanism.report_from_json(json.loads(line)) for line in lines]
     return mechanism.tally(reports, deck=day).to_json()
 
 

@@ -23,6 +23,7 @@ from jrr.errors import MissingExtraError
 from jrr.mechanisms import compiled
 from jrr.reporting import plots
 from jrr.research.paper.claims import FAILS, HOLDS, close, verdict
+from tests import bare_plans
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -295,7 +296,7 @@ def test_a_report_keeps_the_figures_of_earlier_runs(tmp_path: Path) -> None:
 
 
 def test_the_same_figure_is_the_same_svg(tmp_path: Path) -> None:
-    made = jrr.plan(100, 1.0)
+    made = bare_plans.plan(100, 1.0)
     first, second = (plots.draw_plan(made, tmp_path / f"{n}.svg").read_bytes() for n in "ab")
     assert first == second
 

@@ -3,20 +3,20 @@
 import importlib as _importlib
 from typing import TYPE_CHECKING, Any
 
-from jrr._base.randomness import SecureRandom, SeededRandom
 from jrr.errors import JrrError
-from jrr.estimation import postprocess
-from jrr.estimation.differences import Difference, difference
-from jrr.estimation.estimates import Estimate
-from jrr.estimation.tally import Tally
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.registry import from_dict, from_json
 
 if TYPE_CHECKING:
+    from jrr._base.randomness import SecureRandom, SeededRandom
     from jrr.client.contributor import Contributor
+    from jrr.estimation import postprocess
+    from jrr.estimation.differences import Difference, difference
+    from jrr.estimation.estimates import Estimate
+    from jrr.estimation.tally import Tally
+    from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
+    from jrr.mechanisms.registry import from_dict, from_json
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
     from jrr.mechanisms.subsets import SS
@@ -60,19 +60,29 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_LOADED_WHEN_ASKED_FOR = {  # public name -> module: counting reports needs no planner, no network
+_LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not used
+    "Contributor": "jrr.client.contributor",
     "DRR": "jrr.mechanisms.dealt",
+    "Difference": "jrr.estimation.differences",
+    "Estimate": "jrr.estimation.estimates",
     "JRR": "jrr.mechanisms.joint",
+    "Mechanism": "jrr.mechanisms.base",
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",
+    "Plan": "jrr.planning.plans",
     "RR": "jrr.mechanisms.rr",
     "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
-    "Contributor": "jrr.client.contributor",
-    "Plan": "jrr.planning.plans",
+    "SecureRandom": "jrr._base.randomness",
+    "SeededRandom": "jrr._base.randomness",
+    "Tally": "jrr.estimation.tally",
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",
+    "difference": "jrr.estimation.differences",
+    "from_dict": "jrr.mechanisms.registry",
+    "from_json": "jrr.mechanisms.registry",
     "plan": "jrr.planning.plans",
+    "postprocess": "jrr.estimation",
     "required_epsilon": "jrr.planning.required",
     "required_n": "jrr.planning.required",
     "shuffled_delta": "jrr.privacy.shuffled",
@@ -86,7 +96,11 @@ def __getattr__(name: str) -> Any:
     """A public name that is loaded when it is asked for."""
     if name not in _LOADED_WHEN_ASKED_FOR:
         raise AttributeError(f"module 'jrr' has no attribute {name!r}")
-    value = getattr(_importlib.import_module(_LOADED_WHEN_ASKED_FOR[name]), name)
+    home = _LOADED_WHEN_ASKED_FOR[name]
+    if name == "postprocess":  # a module
+        value: Any = _importlib.import_module(f"{home}.{name}")
+    else:
+        value = getattr(_importlib.import_module(home), name)
     globals()[name] = value  # next time it is simply there
     return value
 

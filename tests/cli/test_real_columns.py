@@ -27,6 +27,7 @@ from jrr.cli.app import run
 from jrr.mechanisms import from_dict
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.perturbing import alone
+from tests import bare_plans
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, spread_test
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared"))
@@ -161,7 +162,7 @@ def mechanism_of(question: Question) -> Mechanism:
     """What the command line must choose."""
     people, k = len(values_of(question)), len(question.names)
     if question.mechanism is None:
-        return jrr.plan(people, 1.0, 5, k, dealer_epsilon=3.0).mechanism
+        return bare_plans.plan(people, 1.0, 5, k, dealer_epsilon=3.0).mechanism
     return alone(question.mechanism, k, 1.0, people)
 
 

@@ -114,7 +114,7 @@ def test_lists_look_the_same_on_the_site_as_on_a_code_host(page: Path) -> None:
 
 def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL))
     exec(compile(code, "README.md", "exec"), {})
     assert "Estimate(n=10000, 95%:" in capsys.readouterr().out
 

@@ -1,5 +1,6 @@
 """Every example for a kind of user runs, and its figures hold at the seed it names."""
 
+import json
 import runpy
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ def test_telemetry_engineer(capsys: pytest.CaptureFixture[str]) -> None:
 def test_telemetry_tallies_are_all_that_the_estimate_needs() -> None:
     names = outcome("telemetry_engineer")
     merged = names["estimate_of"](names["tallies"])
-    whole = names["mechanism"].estimate(names["mechanism"].tally(names["reports"], deck="tuesday"))
+    mechanism = names["mechanism"]
+    reports = [mechanism.report_from_json(json.loads(line)) for line in names["reports"]]
+    whole = mechanism.estimate(mechanism.tally(reports, deck="tuesday"))
     assert merged.counts.tolist() == whole.counts.tolist()
     assert merged.stderr.tolist() == whole.stderr.tolist()
 

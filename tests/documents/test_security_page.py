@@ -9,6 +9,7 @@ import pytest
 import jrr
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
+from tests import bare_plans
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 VIEWS = ("report", "truths", "cards", "dealer")
@@ -23,7 +24,7 @@ def cells(view: str) -> list[float]:
 @pytest.mark.parametrize(("at", "case"), list(enumerate(CASES)))
 def test_table(at: int, case: tuple[float, str]) -> None:
     epsilon, kind = case
-    made = jrr.plan(10_000, epsilon, 5, dealer_epsilon=epsilon + 2, mechanism=kind)
+    made = bare_plans.plan(10_000, epsilon, 5, dealer_epsilon=epsilon + 2, mechanism=kind)
     for view in VIEWS:
         shown = cells(view)[at]
         assert made.guarantees[view] <= shown  # rounded up, never down
@@ -37,11 +38,11 @@ def test_table(at: int, case: tuple[float, str]) -> None:
 def test_figures_in_words() -> None:
     shown = re.search(r"`everything` of JRR is ([\d.]+) at ε = 0.1", PAGE)
     assert shown is not None
-    uncapped = jrr.plan(10_000, 0.1, 5, mechanism="jrr").everything(1e-6)
+    uncapped = bare_plans.plan(10_000, 0.1, 5, mechanism="jrr").everything(1e-6)
     assert uncapped <= float(shown[1]) < uncapped + 2e-3
     shown = re.search(r"a loss beyond ([\d.]+) \(DRR, ε = 1\)", PAGE)
     assert shown is not None
-    sure = jrr.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr").surely(1e-6)
+    sure = bare_plans.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr").surely(1e-6)
     assert sure <= float(shown[1]) < sure + 2e-3
 
 

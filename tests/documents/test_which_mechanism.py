@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import jrr
+from jrr._base.wording import show_epsilon
 from jrr.planning.alternatives import FREQUENCIES, Alternative, alternatives
-from jrr.reporting.explain import show_epsilon
 
 PAGE = (Path(__file__).parents[2] / "docs" / "which-mechanism.md").read_text(encoding="utf-8")
 N, DELTA, EPSILONS = 10_000, 1e-6, (0.1, 1.0)

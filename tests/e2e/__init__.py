@@ -25,13 +25,14 @@ from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Conversation, Limits, Receipt
+from jrr.survey.contributor import Conversation, Receipt
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
+from jrr.survey.limits import Limits
 from jrr.survey.steps import Save
 
 PROBLEM = "application/problem+json"
-LIMITS = Limits(cards=700.0, patience=5.0)
+LIMITS = Limits(700.0, patience=5.0, one_round=True)
 T = TypeVar("T")
 
 

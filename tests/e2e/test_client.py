@@ -73,7 +73,7 @@ def test_answers_that_are_not_in_the_campaign(sqlite_pair: Pair, tmp_path: Path)
     campaign, _, invitations = begun(sqlite_pair, covariates={"region": ("n", "s")})
     me = person(campaign, invitations[0], tmp_path)
     region = {"region": "n"}
-    for answer in ("maybe", "", 2, -1, 1.0, True, None, "answer 1 "):
+    for answer in ("maybe", "", 2, -1, 1.0, True, None, "answer  1"):
         with pytest.raises(JrrError, match="answer"):
             me.answer(answer, region)  # type: ignore[arg-type]
     for given in ({}, {"region": "w"}, {"region": "n", "more": "x"}, None):
@@ -97,7 +97,7 @@ def test_wrong_invitations(pair: Pair, tmp_path: Path) -> None:
         "ä" * 32,
         "a" * 5000,
     ):
-        with pytest.raises(JrrError, match="invitation must be 32 letters and digits") as error:
+        with pytest.raises(JrrError, match="invitation must be 34 letters and digits") as error:
             person(campaign, text, tmp_path)
         assert len(str(error.value)) < 200
         assert not text or len(text) < 3 or text not in str(error.value)  # it may be a secret
@@ -131,15 +131,16 @@ def test_wrong_links(tmp_path: Path) -> None:
 
 def test_a_campaign_that_costs_more_than_the_limit(pair: Pair, tmp_path: Path) -> None:
     campaign, _, invitations = begun(pair)
-    cards, dealer = campaign.guarantee("cards"), campaign.guarantee("dealer")
+    cost, dealer = campaign.guarantee("everything"), campaign.guarantee("dealer")
+    assert cost > campaign.guarantee("cards")
     for limits, words in (
-        ({"limit": cards * 0.999}, "view: cards"),
-        ({"limit": cards, "dealer_limit": dealer * 0.999}, "view: dealer"),
+        ({"limit": cost * 0.999}, "view: everything"),
+        ({"limit": cost, "dealer_limit": dealer * 0.999}, "view: dealer"),
     ):
         with pytest.raises(ProtocolError, match=words):
             person(campaign, invitations[0], tmp_path, **limits).answer(1)
     nothing_sent(pair, campaign, tmp_path)
-    me = person(campaign, invitations[0], tmp_path, limit=cards, dealer_limit=dealer)
+    me = person(campaign, invitations[0], tmp_path, limit=cost, dealer_limit=dealer)
     assert me.answer(1).carded
 
 

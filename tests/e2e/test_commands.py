@@ -124,7 +124,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
     def contribute(at: int, *more: str) -> list[str]:
         invitation, link = invited[at]
         state = str(tmp_path / f"state{at}")
-        base = ["contribute", link, "--invitation", invitation, "--limit", "0.5", "--json"]
+        base = ["contribute", link, "--invitation", invitation, "--limit", "2.5", "--json"]
         return [*base, "--state", state, "--patience", "5", *more]
 
     if dealing == "enrol":
@@ -239,7 +239,7 @@ def test_a_contributors_refusals_are_one_line(
     assert "more than your limit" in over
     assert "answer must be" in refused(*base, "--limit", "9", "--invitation", "a" * 32)
     given.write_text("answer 1\n")
-    assert "32 letters" in refused(*base, "--limit", "9", "--invitation", "a")
+    assert "34 letters" in refused(*base, "--limit", "9", "--invitation", "a")
     dead = ("contribute", f"http://127.0.0.1:9/v1/campaigns/{campaign.hash}", "--limit", "9")
     more = ("--patience", "0.3", "--state", str(state), "--invitation", "a" * 32)
     assert "did not answer" in refused(*dead, *more, code=UnreachableError.exit_code)

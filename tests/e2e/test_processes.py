@@ -27,9 +27,9 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
 from jrr.research.processes import Running, running, stop
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Limits
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
+from jrr.survey.limits import Limits
 from tests.e2e import (
     Pair,
     answer_all,

@@ -16,9 +16,9 @@ from jrr.client.operator import Operator
 from jrr.errors import JrrError
 from jrr.mechanisms.unary import Unary
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Limits
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret, new_invitation
+from jrr.survey.limits import Limits
 from tests.e2e import (
     Pair,
     answer_all,

@@ -28,6 +28,12 @@ MECHANISM = DRR(20, truth=0.5, own=0.1)
 Said = Callable[..., str]
 
 
+def unseen(prompt: str) -> str:
+    """What is typed without being shown."""
+    sys.stdout.write(f"{prompt}\n")
+    return sys.stdin.readline().rstrip("\n")
+
+
 class Terminal(io.StringIO):
     """Somebody who types."""
 
@@ -53,6 +59,7 @@ def said(
     def do(*arguments: object, code: int = 0, typed: str | None = None) -> str:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
+            patch.setattr("click.termui.hidden_prompt_func", unseen)
             assert run([str(argument) for argument in arguments]) == code
         captured = capsys.readouterr()
         if code:
@@ -306,15 +313,27 @@ def test_covariates_are_asked_for_before_the_answer(
         *("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9),
         *("--state", tmp_path / "state"),
     )
-    refused = said(*base, typed="answer 1\n", code=2)
+    refused = said(*base, code=2)  # nobody is there to be asked
     assert "--covariate region=north: one of 'north', 'far south'" in refused
     for wrong, words in (("region", "as region=north"), ("region=west", "one of 'north'")):
         assert words in said(*base, "--covariate", wrong, typed="answer 1\n", code=2)
     assert "one round" in said(*base, "--round", 3, typed="answer 1\n", code=2)
+    disagreed = said(
+        *base, "--covariate", "region=north", typed="n\n", code=ProtocolError.exit_code
+    )
+    assert "you did not agree to take part: nothing was sent" in disagreed
+    assert "Your answer" not in disagreed
     assert list((tmp_path / "state").glob("*.report")) == []
-    done = said(*base, "--covariate", "region=far south", typed="answer 1\n")
-    assert "Do you?" in done
+    # The attribute by its number, consent, a slip, then the answer in capitals.
+    done = said(*base, typed="2\ny\nmaybe so\nANSWER 1\n")
+    assert done.index("Do you?") < done.index("Do you agree") < done.index("Your answer")
+    assert "You have spent ε = 0 in 0 answers; with this campaign it will be ε = " in done
+    assert "1 answer 0 2 answer 1 Your answer (number or text, not shown)" in done
+    assert "That is none of them. Please try again." in done
+    assert "maybe so" not in done  # not even a slip is left on the screen
     assert done.endswith("Received (answered with a card). Thank you.")
+    stored = sqlite_pair.rows("collector", "SELECT covariates FROM reports")
+    assert ('{"region":"far south"}',) in stored
     # Again, with another answer: nobody is asked, and nothing changes.
     again = said(*base, "--covariate", "region=north", typed="answer 0\n")
     assert again == (
@@ -407,11 +426,11 @@ def test_a_cap_or_a_claim_makes_a_bound_to_refute(said: Said) -> None:
 
 
 def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jrr.cli import simulate
+    from jrr.research import simulated_surveys
 
     command = ("simulate", "-n", 1000, "--runs", 4001, "--seed", 3, "--json")
     whole = json.loads(said(*command))
-    monkeypatch.setattr(simulate, "CELLS", 1_000)
+    monkeypatch.setattr(simulated_surveys, "CELLS", 1_000)
     parts = json.loads(said(*command))
     assert parts["runs"] == 4001
     for name in ("stderr_simulated", "stderr_theory"):

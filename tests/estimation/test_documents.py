@@ -19,7 +19,7 @@ every_mechanism = pytest.mark.parametrize("m", [RR3, DEALT, OUE, OLH], ids=repr)
 
 def answered(m: jrr.Mechanism, n: int = 200) -> Any:
     rng = np.random.default_rng(1)
-    return m.respond(rng.integers(0, m.k, n), None, rng)
+    return np.asarray(m.respond(rng.integers(0, m.k, n), None, rng))  # carded or not
 
 
 def weights(n: int = 200) -> Any:

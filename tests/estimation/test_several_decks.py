@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jrr
+from tests import bare_plans
 from tests.statistics_rules import P_VALUE, mean_test
 
 
@@ -26,7 +27,7 @@ def merged_surveys(mechanism: jrr.DRR, decks: int, surveys: int, named: bool) ->
 @pytest.mark.statistical
 @pytest.mark.parametrize("decks", [2, 4])
 def test_named_decks_give_error_bars_that_hold(decks: int) -> None:
-    mechanism = jrr.plan(1000, 0.1, 5, mechanism="drr").mechanism
+    mechanism = bare_plans.plan(1000, 0.1, 5, mechanism="drr").mechanism
     assert isinstance(mechanism, jrr.DRR)
     named = merged_surveys(mechanism, decks, 600, named=True)
     spread = float(np.std([estimate.frequencies[1] for estimate in named]))

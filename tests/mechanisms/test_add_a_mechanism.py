@@ -7,6 +7,7 @@ oracle of everything that it says of itself.
 import csv
 import json
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,14 @@ from jrr.cli.app import run
 from jrr.mechanisms import registry
 from jrr.research.audit import audit
 from jrr.research.audit.views import CardsView, DealerView
+from jrr.survey.campaign import read_campaign
+from jrr.survey.committee.cards import card_of, deck_of
+from jrr.survey.creation import campaign_from
+from jrr.survey.dealer import Dealer
+from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.deck import Deck, card_from_json, card_to_json
+from jrr.survey.messages import read_report, report_request
+from tests import bare_plans
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 SIZES = [6, 7, 100]
@@ -72,12 +80,12 @@ def test_the_same_words_make_the_same_reports() -> None:
 
 
 def test_plan_and_compare() -> None:
-    plan = jrr.plan(1_000, 1.0, 3, mechanism="Corner")
+    plan = bare_plans.plan(1_000, 1.0, 3, mechanism="Corner")
     assert isinstance(plan.mechanism, Corner)
     assert (
         plan.guarantees["cards"] <= 1.0 < Corner(1_000, plan.mechanism.p + 1e-6).epsilon("cards", 3)
     )
-    rows = {row.name: row for row in jrr.plan(1_000, 1.0, 3).compare()}
+    rows = {row.name: row for row in bare_plans.plan(1_000, 1.0, 3).compare()}
     assert rows["Corner"].mechanism == plan.mechanism
     assert rows["Corner"].expected_stderr == plan.stderr()
     assert jrr.Plan.from_dict(json.loads(plan.to_json())) == plan
@@ -147,3 +155,61 @@ def test_decks_from_a_key() -> None:
     assert card_from_json(mechanism, card_to_json(mechanism, -1)) == -1
     with pytest.raises(jrr.JrrError, match="card must be"):
         card_from_json(mechanism, 2)
+
+
+def test_a_campaign_from_document_to_estimate() -> None:
+    plan = jrr.plan(400, 2.0, 3, mechanism="corner", dealer_epsilon=np.inf)
+    asked = campaign_from(
+        plan,
+        question="Have you ever taken a bribe?",
+        labels=("no", "yes"),
+        collector="https://collector.example",
+        dealer=DealerServer(url="https://dealer.example"),
+    )
+    campaign = read_campaign(asked.to_bytes())
+    assert campaign.hash == asked.hash
+    mechanism = campaign.mechanism
+    assert isinstance(mechanism, Corner)
+    assert campaign.guarantee("cards") >= mechanism.epsilon("cards", 3)
+    dealer, rng = Dealer(mechanism, bytes(range(32)), campaign.rounds), jrr.SeededRandom(4)
+    stored = []
+    for person in range(400):
+        (document,) = dealer.cards(*dealer.place(person))
+        card = int(card_from_json(mechanism, document))
+        body = report_request(
+            pseudonym=bytes([person % 256] * 32),
+            round_number=0,
+            carded=True,
+            mechanism=mechanism,
+            report=mechanism.respond_one(int(person < 100), card, rng),
+            covariates={},
+        )
+        stored.append(read_report(campaign, mechanism, body).report)
+    rows = np.frombuffer(b"".join(stored), np.uint8).reshape(400, -1)
+    low, high = mechanism.estimate(mechanism.report_format.unpack(rows)).interval()
+    assert low[1] < 0.25 < high[1]
+
+
+def test_a_committee_can_deal_it() -> None:
+    mechanism = Corner(7, 0.7)
+    elements = deck_of(mechanism)
+    assert sorted(card_of(mechanism, element) for element in elements) == [-1, -1, -1, 0, 1, 1, 1]
+    with pytest.raises(jrr.JrrError, match="do not add up"):
+        card_of(Corner(8, 0.7), 3)
+
+
+def test_another_package_announces_it_by_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = Corner(10, 0.7).to_dict()
+    monkeypatch.delitem(registry._MODULES, "Corner")
+    point = EntryPoint("Corner", "examples.add_a_mechanism", "jrr.mechanisms")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    registry._announced.cache_clear()
+    registry.families.cache_clear()
+    try:
+        assert jrr.from_dict(document) == Corner(10, 0.7)
+        assert "corner" in registry.families()
+    finally:
+        monkeypatch.undo()
+        registry._announced.cache_clear()
+        registry.families.cache_clear()
+        registry._MODULES["Corner"] = "examples.add_a_mechanism"  # as the fixture left it

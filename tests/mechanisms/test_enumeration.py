@@ -290,7 +290,8 @@ def estimates_of_all_reports(case: Case) -> Callable[[tuple[int, ...]], np.ndarr
 
     def counts(reports: tuple[int, ...]) -> np.ndarray:
         if reports not in known:
-            known[reports] = np.asarray(case.mechanism.estimate(np.array(reports)).counts)
+            decks = case.mechanism.fewest_decks(len(reports))
+            known[reports] = np.asarray(case.mechanism.estimate(np.array(reports), decks).counts)
         return known[reports]
 
     return counts

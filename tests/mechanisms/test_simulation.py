@@ -9,7 +9,7 @@ import pytest
 import jrr
 from jrr.estimation.moments import Floats
 from jrr.research.paper.literal import respond_in_pairs
-from tests import oracle
+from tests import bare_plans, oracle
 from tests.statistics_rules import (
     P_VALUE,
     SURVEYS,
@@ -112,7 +112,7 @@ def spread_of(samples: Floats) -> Callable[[float], float]:
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["jrr", "drr"])
 def test_cardless_contributors_are_added(kind: str) -> None:
-    mechanism = jrr.plan(900, 1.0, 2, mechanism=kind, frequency=0.1).mechanism
+    mechanism = bare_plans.plan(900, 1.0, 2, mechanism=kind, frequency=0.1).mechanism
     rng = np.random.default_rng(4)
     estimates = jrr.simulate(mechanism, (810, 90), SURVEYS, rng, cardless=(70, 30))[:, 1]
     alone = jrr.RR(p=float(mechanism.moments.p[0])).variance((70, 30))[1]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import jrr
 from jrr.mechanisms.request import Request
+from tests import bare_plans
 from tests.statistics_rules import accepts_only, spread_test
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ def zipf(k: int, n: int) -> NDArray[np.int64]:
 
 @cache
 def planned(name: str, epsilon: float, cap: float | None = None, k: int = K) -> jrr.Mechanism:
-    return jrr.plan(N, epsilon, M, k, cap, mechanism=CHOICES[name]).mechanism
+    return bare_plans.plan(N, epsilon, M, k, cap, mechanism=CHOICES[name]).mechanism
 
 
 def mean_squared_error(mechanism: jrr.Mechanism, counts: NDArray[np.int64]) -> float:
@@ -66,7 +67,7 @@ def mean_squared_error(mechanism: jrr.Mechanism, counts: NDArray[np.int64]) -> f
 def test_every_compared_mechanism_keeps_the_guarantee_and_auto_is_the_least(
     k: int, epsilon: float, cap: float | None, n: int, colluders: int
 ) -> None:
-    chosen = jrr.plan(n, epsilon, colluders, k, cap)
+    chosen = bare_plans.plan(n, epsilon, colluders, k, cap)
     rows = {row.name: row for row in chosen.compare()}
     assert set(rows) == {*CHOICES, "JRR (Algorithm 1)"}
     assert rows["JRR (Algorithm 1)"].mechanism is None
@@ -83,13 +84,13 @@ def test_every_compared_mechanism_keeps_the_guarantee_and_auto_is_the_least(
         assert losses["report"] <= losses["truths"] * (1 + 1e-12)
         assert losses["truths"] <= losses["cards"] * (1 + 1e-12)
         assert losses["cards"] <= losses["dealer"] * (1 + 1e-12)
-    least = min(rows[name].expected_stderr for name in CHOICES)
+    least = min(rows[name].expected_stderr for name in CHOICES if not rows[name].objection)
     assert chosen.stderr() == pytest.approx(least, rel=1e-12)
     assert chosen.stderr() <= rows["RR"].expected_stderr
 
 
 def test_a_mechanism_asked_for_by_name_is_the_compared_one() -> None:
-    rows = {row.name: row.mechanism for row in jrr.plan(N, 1.0, M, K).compare()}
+    rows = {row.name: row.mechanism for row in bare_plans.plan(N, 1.0, M, K).compare()}
     for name in CHOICES:
         assert rows[name] == planned(name, 1.0)
 
@@ -104,14 +105,14 @@ def test_a_cap_below_epsilon_leaves_no_room_for_cards() -> None:
 
 
 def test_two_values_need_no_encoding() -> None:
-    assert len(jrr.plan(1_000, 1.0, 5, 2).compare()) == 4
-    assert isinstance(jrr.plan(1_000, 1.0, 5, 2, mechanism="oue").mechanism, jrr.OUE)
+    assert len(bare_plans.plan(1_000, 1.0, 5, 2).compare()) == 4
+    assert isinstance(bare_plans.plan(1_000, 1.0, 5, 2, mechanism="oue").mechanism, jrr.OUE)
 
 
 @pytest.mark.parametrize("k", [1, 0, -1])
 def test_one_value_is_no_question(k: int) -> None:
     with pytest.raises(jrr.JrrError, match=f"k must be a whole number .*, got k={k}"):
-        jrr.plan(100, 1.0, k=k)
+        bare_plans.plan(100, 1.0, k=k)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,8 @@ def test_one_value_is_no_question(k: int) -> None:
 @pytest.mark.parametrize(("n", "epsilon"), [(1_000, 0.1), (100, 1.0), (100, 2.0), (N, 0.1)])
 def test_a_planned_coupling_is_never_worse_than_none(coupling: str, n: int, epsilon: float) -> None:
     """By the plan's own criterion: no lean at all is among what may be chosen."""
-    plain = jrr.plan(n, epsilon, M, K, mechanism=coupling.partition("-")[0])
-    coupled = jrr.plan(n, epsilon, M, K, mechanism=coupling)
+    plain = bare_plans.plan(n, epsilon, M, K, mechanism=coupling.partition("-")[0])
+    coupled = bare_plans.plan(n, epsilon, M, K, mechanism=coupling)
     assert coupled.stderr() <= plain.stderr() * (1 + 1e-9)
 
 
@@ -138,7 +139,7 @@ def test_no_lean_beats_the_planned_one(
     cap: float | None,
 ) -> None:
     """By the plan's own criterion, over a grid of leans."""
-    plan = jrr.plan(n, epsilon, M, K, cap, mechanism=f"{encoding.name.lower()}-{coupling}")
+    plan = bare_plans.plan(n, epsilon, M, K, cap, mechanism=f"{encoding.name.lower()}-{coupling}")
     for s in np.linspace(0, 0.5, 41):
         try:
             other = encoding(K, epsilon, coupling, n, M, float(s), dealer_epsilon=cap)
@@ -180,7 +181,7 @@ def test_equal_frequencies_are_the_worst_population(
 @pytest.mark.parametrize(("n", "k"), [(103, 10), (50, 7), (1_001, 16)])
 def test_an_uneven_deck_exceeds_the_criterion_by_next_to_nothing(n: int, k: int) -> None:
     """At most 2β/(λk) per person, over n persons: the leans of values differ by 1/n."""
-    mechanism = jrr.plan(n, 1.0, 1, k, mechanism="drr").mechanism
+    mechanism = bare_plans.plan(n, 1.0, 1, k, mechanism="drr").mechanism
     assert isinstance(mechanism, jrr.DRR)
     criterion = Request(n, 1.0, 1, k).expected_variance(mechanism) * n**2
     worst = max(mean_squared_error(mechanism, n * np.eye(k, dtype=np.int64)[v]) for v in range(k))
@@ -209,8 +210,10 @@ def test_gains_at_sixteen_values(epsilon: float, cap: float | None, drr: float, 
         assert mechanism.epsilon("dealer") <= (math.inf if cap is None else cap)
         gain = peers / mean_squared_error(mechanism, counts)
         assert gain == pytest.approx(times, rel=3e-3)
-    chosen = jrr.plan(N, epsilon, M, K, cap).mechanism
-    assert chosen == planned("DRR" if drr > sue else "SUE + dealt", epsilon, cap)
+    chosen = bare_plans.plan(N, epsilon, M, K, cap).mechanism
+    # Of encodings with cards the collector with all reports is bounded by the dealer's cap only.
+    bounded = cap is not None and cap <= 2 * epsilon
+    assert chosen == planned("SUE + dealt" if sue > drr and bounded else "DRR", epsilon, cap)
 
 
 def test_drr_is_at_least_three_and_fifteen_times_better() -> None:
@@ -332,7 +335,12 @@ def test_dealt_symmetric_beats_dealt_optimised_unary_encoding_below_epsilon_two_
 def test_drr_needs_many_more_cards_than_values_and_colluders(
     k: int, best: type[jrr.Mechanism]
 ) -> None:
-    assert isinstance(jrr.plan(N, 1.0, M, k).mechanism, best)
+    plan = bare_plans.plan(N, 1.0, M, k)
+    rows = [row for row in plan.compare() if row.mechanism is not None]
+    assert isinstance(min(rows, key=lambda row: row.expected_stderr).mechanism, best)
+    chosen = plan.mechanism
+    assert chosen.report_format.width <= 1_000
+    assert isinstance(chosen, jrr.DRR) or not chosen.deals
 
 
 # The paper's Section 4.6.3 --------------------------------------------------------------------
@@ -366,7 +374,7 @@ def test_k_jrr_does_not_consistently_outperform_grr() -> None:
             leaning = jrr.JRR(n, grr.p, k=k, s=s)
             assert (leaning.variance(even) > grr.variance(even)).all()
         if k > 2:
-            assert isinstance(jrr.plan(n, epsilon, 5, k, mechanism="jrr").mechanism, jrr.RR)
+            assert isinstance(bare_plans.plan(n, epsilon, 5, k, mechanism="jrr").mechanism, jrr.RR)
 
 
 @pytest.mark.parametrize(

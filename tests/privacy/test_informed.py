@@ -31,7 +31,7 @@ from jrr.privacy.informed import (
     loss_distribution,
 )
 from jrr.privacy.informed.rounds import composed
-from tests import oracle
+from tests import bare_plans, oracle
 
 Floats: TypeAlias = NDArray[np.float64]
 CLOSE = 1e-12
@@ -496,7 +496,7 @@ def test_encodings_with_cards_are_bounded_by_the_dealer() -> None:
 
 
 def test_a_plan_in_this_view_says_what_was_asked() -> None:
-    made = jrr.plan(300, 0.5, delta=DELTA, view="everything", mechanism="drr")
+    made = bare_plans.plan(300, 0.5, delta=DELTA, view="everything", mechanism="drr")
     assert made.everything() <= 0.5 < made.everything(1e-9)
     assert {row.name for row in made.compare()} == {"RR", "JRR (optimal)", "DRR"}
     assert made.mechanism in [row.mechanism for row in made.compare()]

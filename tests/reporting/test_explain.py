@@ -9,14 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jrr
-from jrr.reporting.explain import (
-    adversaries,
-    belief,
-    consent,
-    contributor_text,
-    show_at_least,
-    show_epsilon,
-)
+from jrr._base.wording import show_at_least, show_epsilon
+from jrr.reporting.explain import adversaries, belief, consent, contributor_text
+from tests import bare_plans
 
 
 @given(epsilon=st.floats(1e-6, 30), prior=st.floats(0.001, 0.999))
@@ -53,7 +48,7 @@ def test_short_numbers_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
 def test_consent_states_the_margin_of_the_plan(mechanism: str) -> None:
-    plan = jrr.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism=mechanism)
+    plan = bare_plans.plan(10_000, 1.0, 5, dealer_epsilon=3.0, mechanism=mechanism)
     (margin,) = re.findall(r"±([\d.]+) percentage points", consent(plan))
     exact = 100 * 1.959964 * plan.stderr()
     assert exact * 0.9999 <= float(margin) <= 1.1 * exact
@@ -62,17 +57,13 @@ def test_consent_states_the_margin_of_the_plan(mechanism: str) -> None:
 @pytest.mark.parametrize("cap", [None, 3.0])
 @pytest.mark.parametrize("mechanism", ["jrr", "drr"])
 def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float | None) -> None:
-    plan = jrr.plan(10_000, 1.0, 5, dealer_epsilon=cap, mechanism=mechanism)
+    plan = bare_plans.plan(10_000, 1.0, 5, dealer_epsilon=cap, mechanism=mechanism)
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
+    full = f"ε = {show_epsilon(plan.everything())} at δ = 1e-06"
+    assert f"likely, except with a chance of at most 1 in 1,000,000 ({full})." in text
     told = contributor_text(plan)  # the collector really has all reports
-    if math.isinf(plan.surely()):  # an uneven deck, and all other answers known
-        assert "some contributors' answers can become certain (ε unbounded), with a chance" in text
-        assert "certain if they are the collector" in told
-        return
-    full = f"ε = {show_epsilon(plan.surely())}"
-    assert f"{full}), except with a chance of at most 1 in 1,000,000." in text
     assert f"(but for a chance of at most 1 in 1,000,000): {full}." in told
     for view in ("report", "cards", "dealer"):
         known = plan.guarantees[view]
@@ -80,18 +71,22 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
 
 
 def test_every_adversary_has_its_views_epsilon() -> None:
-    plan = jrr.plan(1_000, 0.5, 3, dealer_epsilon=2.5)
+    plan = bare_plans.plan(1_000, 0.5, 3, dealer_epsilon=2.5)
     rows = adversaries(plan, 1e-4)
     for row in rows:
         full = row.view == "everything"
-        exact = plan.surely(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
-        assert (row.epsilon, row.chance) == (exact, 1e-4 if full else 0.0)
-        assert show_epsilon(row.epsilon) in row.sentence
-        assert ("except with a chance of at most 1 in 10,000." in row.sentence) == full
+        exact = plan.everything(1e-4) if full else plan.mechanism.epsilon(row.view, 3)
+        assert (row.epsilon, row.delta) == (exact, 1e-4 if full else 0.0)
+        assert row.sure_epsilon == (plan.surely(1e-4) if full else exact)
+        assert row.chance == row.delta
+        assert (
+            f"(ε = {show_epsilon(row.epsilon)}{' at δ = 0.0001' if full else ''})." in row.sentence
+        )
+        assert ("except with a chance of at most 1 in 10,000 (" in row.sentence) == full
     assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
-    nobody = [row.view for row in adversaries(jrr.plan(1_000, 0.5, 0))]
+    nobody = [row.view for row in adversaries(bare_plans.plan(1_000, 0.5, 0))]
     assert nobody == ["report", "everything", "dealer"]
-    (only,) = adversaries(jrr.plan(1_000, 0.5, mechanism="rr"))
+    (only,) = adversaries(bare_plans.plan(1_000, 0.5, mechanism="rr"))
     assert only.view == "report"
 
 
@@ -99,9 +94,9 @@ def test_every_adversary_has_its_views_epsilon() -> None:
     ("delta", "shown"), [(1e-6, "1 in 1,000,000"), (0.003, "1 in 333"), (0.02, "2%"), (0.0, None)]
 )
 def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> None:
-    row = adversaries(jrr.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
+    row = adversaries(bare_plans.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
     assert row.view == "everything"
-    assert (f"except with a chance of at most {shown}." in row.sentence) == (shown is not None)
+    assert (f"except with a chance of at most {shown} (" in row.sentence) == (shown is not None)
     assert ("except" in row.sentence) == (shown is not None)
 
 
@@ -137,40 +132,42 @@ def test_nearly_certain_is_not_shown_as_certain() -> None:
 
 def test_words_for_contributors() -> None:
     """Second person, roles named before they act, no abbreviation but ε, which is explained."""
-    told = contributor_text(jrr.plan(1_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr"))
+    told = contributor_text(bare_plans.plan(1_000, 1.0, 5, dealer_epsilon=3.0, mechanism="drr"))
     assert "the dealer, who deals the cards" in told
     assert "ε is the measure" in told
     assert not re.search(r"\b(RR|JRR|DRR|docs)\b", told)
-    nobody = contributor_text(jrr.plan(1_000, 1.0, dealer_epsilon=3.0, mechanism="drr"), 1e-6, True)
+    nobody = contributor_text(
+        bare_plans.plan(1_000, 1.0, dealer_epsilon=3.0, mechanism="drr"), 1e-6, True
+    )
     assert "the parties that deal the cards" in nobody
     assert "0 contributors" not in nobody
-    open_ended = contributor_text(jrr.plan(1_000, 1.0, mechanism="drr"))
+    open_ended = contributor_text(bare_plans.plan(1_000, 1.0, mechanism="drr"))
     assert "- certain if those who deal the cards" in open_ended
-    alone = contributor_text(jrr.plan(1_000, 1.0, mechanism="rr"))
+    alone = contributor_text(bare_plans.plan(1_000, 1.0, mechanism="rr"))
     assert "whatever else they know: ε = 1." in alone
     assert "card" not in alone
 
 
 def test_a_whole_question_is_quoted() -> None:
-    plan = jrr.plan(1_000, 1.0, mechanism="rr")
+    plan = bare_plans.plan(1_000, 1.0, mechanism="rr")
     assert "answer the question “Have you?” through randomized" in consent(plan, "Have you?")
     assert "answer whether they have through randomized" in consent(plan, "whether they have")
 
 
 def test_what_can_become_certain_has_its_chance() -> None:
     """γ = 0 and a small deck: δ(∞) = λ/2·(1-λ)^(n/2), here a little below 1 in 519."""
-    plan = jrr.plan(100, 0.1, mechanism="drr")
+    plan = bare_plans.plan(100, 0.1, mechanism="drr")
     row = adversaries(plan)[1]
     assert (row.view, row.epsilon) == ("everything", math.inf)
     truth = plan.mechanism.to_dict()["truth"]
     assert row.chance == pytest.approx(truth / 2 * (1 - truth) ** 50, rel=1e-6)
-    assert "can become certain (ε unbounded), with a chance of at most 1 in 519." in row.sentence
+    assert "can become certain, with a chance of at most 1 in 519 (ε unbounded)." in row.sentence
     assert "- certain if they are the collector" in contributor_text(plan)
 
 
 @given(epsilon=st.floats(0.001, 8))
 def test_a_shown_belief_is_never_below_the_real_one(epsilon: float) -> None:
-    plan = jrr.Plan(jrr.plan(100, epsilon, mechanism="rr").request, jrr.RR(epsilon=epsilon))
+    plan = jrr.Plan(bare_plans.plan(100, epsilon, mechanism="rr").request, jrr.RR(epsilon=epsilon))
     (shown,) = re.findall(r"at most ([\d.]+)% likely", adversaries(plan)[0].sentence)
     exact = 100 * belief(plan.mechanism.epsilon())
     assert exact <= float(shown) <= exact + 0.1 + 1e-9

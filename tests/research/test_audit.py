@@ -18,7 +18,6 @@ from jrr._base.randomness import RandomSource, Words, shuffled, source
 from jrr.cli.app import run as program
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Cards, Mechanism, Rng
-from jrr.planning.plans import plan
 from jrr.research.audit import (
     ERROR,
     Audit,
@@ -38,6 +37,7 @@ from jrr.research.audit import (
 )
 from jrr.research.audit.bounds import lower_chance, upper_chance
 from jrr.research.audit.counting import tally
+from tests.bare_plans import plan
 
 P = math.e / (1 + math.e)  # P(1): RR with ε = 1
 JRR_CARDS = JRR(20, P - 0.2 * 3 / 17, s=0.2)  # ε = 1 in the view cards with 3 colluders

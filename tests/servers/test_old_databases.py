@@ -72,7 +72,7 @@ def opened(role: str, make: App, folder: Path) -> FastAPI:
         link_key=str(private),
     )
     engine = connect(settings.database)
-    prepare(engine, role)
+    prepare(engine, role, migrate=True)
     app = make(settings, engine)
     app.state.engine = engine
     return app

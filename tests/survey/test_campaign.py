@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from jrr import DRR, JRR, OLH, OUE, RR, Mechanism
 from jrr.errors import JrrError
-from jrr.planning.plans import plan
 from jrr.survey.addresses import check_address
 from jrr.survey.campaign import MOST, Campaign, hash_of, read_campaign
 from jrr.survey.creation import campaign_from, more_people, plan_for, planned_for
 from jrr.survey.dealer_kinds import DealerServer, NoDealer, read_dealer
+from tests.bare_plans import plan
 
 DEALER, COLLECTOR = "https://dealer.example", "https://collector.example:8443/here"
 
@@ -313,7 +313,7 @@ def test_only_canonical_bytes_are_a_document() -> None:
         (b"\xff", "UTF-8"),
         (b"[" * 100_000, "brackets"),
         (b"{}", "jrr_campaign"),
-        (b'{"jrr_campaign":2}', "version 1 or older"),
+        (b'{"jrr_campaign":3}', "version 2 or older"),
         (b'{"jrr_campaign":"1"}', "jrr_campaign"),
         (b'{"jrr_campaign":1}', "exactly of"),
         (b" " * (MOST + 1), "at most"),
@@ -433,7 +433,9 @@ def test_a_campaign_from_a_plan() -> None:
     server = DealerServer(DEALER)
     document = campaign_from(made, **asked, dealer=server)
     assert document.mechanism == made.mechanism
-    assert dict(document.promised or {}) == dict(made.guarantees)
+    assert dict(document.promised or {}) == dict(made.guarantees) | {
+        "everything": made.everything()
+    }
     assert (document.capacity, document.colluders) == (100, 5)
     with pytest.raises(JrrError, match="dealer must be an address"):
         campaign_from(made, **asked)

@@ -15,7 +15,7 @@ from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Limits, Receipt
+from jrr.survey.contributor import Receipt
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.documents import read_body
@@ -28,13 +28,14 @@ from jrr.survey.identity import (
     new_invitation,
     pseudonym,
 )
+from jrr.survey.limits import Limits, check_limits
 from jrr.survey.steps import Call, Reply, Save, Step, Wait
 from tests.statistics_rules import P_VALUE, accepts_only, chi_square, skewed
 
 SECRET = bytes(range(20))
 DEALING = "https://dealer.example"
 COLLECTING = "https://collector.example"
-LIMITS = Limits(700.0, patience=30.0)
+LIMITS = Limits(700.0, patience=30.0, one_round=True)
 Say = Callable[[Call], Reply]
 
 
@@ -425,17 +426,15 @@ def test_fetching_checks_hash_place_and_limits() -> None:
     elsewhere = f"https://elsewhere.example/v1/campaigns/{asked.hash}"
     error, _ = talk(contributor.fetch(elsewhere, LIMITS), servers(asked))
     assert "another collector" in str(error)
-    error, _ = talk(
-        contributor.fetch(link, Limits(asked.guarantee("cards") * 0.99)), servers(asked)
-    )
+    error, _ = talk(contributor.fetch(link, Limits(asked.cost * 0.99)), servers(asked))
     assert "more than your limit" in str(error)
 
 
 def test_an_unbounded_dealer_is_fine_only_for_those_who_set_no_limit() -> None:
-    asked = campaign(DRR(20, truth=0.5))
-    contributor.check_limits(asked, Limits(700.0))
+    asked = campaign(DRR(100, truth=0.5))
+    check_limits(asked, Limits(700.0))
     with pytest.raises(ProtocolError, match="view: dealer"):
-        contributor.check_limits(asked, Limits(700.0, 700.0))
+        check_limits(asked, Limits(700.0, 700.0))
 
 
 # -- names ---------------------------------------------------------------------------------

@@ -74,6 +74,9 @@ COMMANDS = {
         "Make one-time invitations, and tell the servers whom to accept.",
     ),
     "contribute": LazyCommand("jrr.cli.contribute", "contribute", "Answer a campaign's question."),
+    "ledger": LazyCommand(
+        "jrr.cli.ledger", "ledger", "Show what your answers on this device have cost together."
+    ),
     "mpc": LazyCommand(
         "jrr.cli.mpc",
         "mpc",
@@ -175,7 +178,7 @@ def run(arguments: Sequence[str]) -> int:
         return _say(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say(f"interrupted; nothing is half-written{_going_on(arguments)}", INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click turns the one into the other
         # Whoever read us has gone; without this the interpreter complains once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

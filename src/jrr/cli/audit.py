@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from jrr.research.audit import Subject
 
 VIOLATED = 1  # exit code
-VIEWS = ("report", "cards", "dealer", "rounds")  # as in jrr.research.audit, loaded when used
+VIEWS = (
+    "report",
+    "cards",
+    "everything",
+    "dealer",
+    "rounds",
+)  # as in jrr.research.audit, loaded when used
 
 
 @click.command("audit")
@@ -25,6 +31,9 @@ VIEWS = ("report", "cards", "dealer", "rounds")  # as in jrr.research.audit, loa
     default="report",
     show_default=True,
     help="What the adversary sees beside one report; all but report deal decks of 20 unless -n.",
+)
+@click.option(
+    "--delta", type=float, default=1e-3, show_default=True, help="View everything: δ of the claim."
 )
 @click.option("--with-cards", is_flag=True, help="View report: made with a card, freshly dealt.")
 @click.option("--rounds", type=int, default=2, show_default=True, help="View rounds: how many.")
@@ -40,7 +49,9 @@ VIEWS = ("report", "cards", "dealer", "rounds")  # as in jrr.research.audit, loa
 def command(
     context: click.Context,
     /,
+    *,
     view: str,
+    delta: float,
     with_cards: bool,
     rounds: int,
     program: str | None,
@@ -67,6 +78,7 @@ def command(
     from jrr.research.audit import Command, audit, choice
 
     subject: Subject
+    delta = delta if view == "everything" and program is None else 0.0
     if program is not None:
         if claimed is None:
             raise ArgumentError("claimed must be given with --command, got none")
@@ -82,9 +94,16 @@ def command(
             mechanism, view, colluders=colluders, rounds=rounds, with_cards=with_cards
         )
         if claimed is None:
-            claimed = choice.claim_of(mechanism, view, colluders)
+            claimed = choice.claim_of(mechanism, view, colluders, delta)
+        if not mechanism.deals and survey["mechanism"] in ("auto", "jrr", "drr") and not as_json:
+            console().print(
+                f"What was planned is {mechanism.brief()}: nothing with cards is enough more "
+                "accurate here, so plain randomized response is audited."
+            )
     with bar("auditing", as_json) as progress:
-        finding = audit(subject, claimed, trials, seed, workers=workers, progress=progress)
+        finding = audit(
+            subject, claimed, trials, seed, delta=delta, workers=workers, progress=progress
+        )
     if plot is not None:
         from jrr.research.audit.draw import draw_audits
 

@@ -9,19 +9,24 @@ import click
 
 from jrr._base import checks
 from jrr._base.files import write_whole_bytes
+from jrr._base.wording import show_guarantee
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import (
     console,
     dealer_cap,
     delta_option,
+    interval_options,
     json_option,
     print_json,
+    simultaneous_option,
     survey_options,
     view_option,
 )
 from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
-from jrr.reporting.explain import OUTSIDE, show_epsilon
+from jrr.reporting.explain import OUTSIDE
+from jrr.reporting.intervals import sentence
 
 if TYPE_CHECKING:
     from jrr.survey.dealer_kinds import Party
@@ -68,7 +73,16 @@ def campaign() -> None:
     "--min-cell", type=int, default=MIN_CELL, show_default=True, help="Smallest group shown."
 )
 @click.option(
-    "--consent-file", type=FILE, help="Consent text; default: what jrr explain tells contributors."
+    "--results-every",
+    type=int,
+    default=1,
+    show_default=True,
+    help="New reports between two results that the collector shows, the final one included.",
+)
+@click.option(
+    "--consent-file",
+    type=FILE,
+    help="Consent text, to which the cost is added; default: what jrr explain tells contributors.",
 )
 @click.option("--consent-version", default="1", show_default=True)
 @click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
@@ -103,7 +117,7 @@ def create(
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
     request = CampaignRequest(
         labels=tuple(label.strip() for label in labels.split(",")),
-        dealer_epsilon=dealer_cap(wanted["epsilon"], dealer_epsilon, no_dealer_cap),
+        dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
         parties=_parties(party),
         invitations=not public,
         covariates=_covariates(covariate),
@@ -118,6 +132,7 @@ def create(
         "file": str(out),
         "mechanism": document.mechanism.to_dict(),
         "guarantees": dict(document.promised or {}),
+        "delta": document.delta,
         "protected_against_repeats": document.invitations,
     }
     if as_json:
@@ -126,8 +141,10 @@ def create(
     screen = console()
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
     screen.print(f"Link for contributors: {document.link}", soft_wrap=True)
-    for view in ("report", "cards", "dealer"):
-        screen.print(f"ε per round, view {view}: {show_epsilon(document.guarantee(view))}")
+    for view in ("report", "cards", "everything", "dealer"):
+        delta = document.delta if view == "everything" and document.deals else 0.0
+        screen.print(f"Per round, view {view}: {show_guarantee(document.guarantee(view), delta)}")
+    screen.print(f"What contributors are told an answer costs: {document.cost_line}")
     if document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
     if public:
@@ -188,18 +205,38 @@ def close(
 @campaign.command()
 @operator_options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@simultaneous_option
+@interval_options
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
 @json_option
-def show(level: float, round_number: int, by: str | None, as_json: bool, **options: Any) -> None:
+def show(
+    level: float,
+    simultaneous: bool,
+    population: Population,
+    population_size: int | None,
+    round_number: int,
+    by: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
     asked = operator.campaign
-    summary = operator.summary(round_number, level, by)
+    summary = operator.summary(
+        round_number,
+        level,
+        by,
+        simultaneous=simultaneous,
+        population=population,
+        population_size=population_size,
+    )
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers
         if summary.too_few is not None:
             facts["too_few"] = {"reports": summary.too_few, "min_cell": asked.min_cell}
+        if summary.waits is not None:
+            facts["results_wait"] = summary.waits
         if summary.estimate is not None:
             facts["estimate"] = summary.estimate
         print_json(facts)
@@ -213,6 +250,8 @@ def show(level: float, round_number: int, by: str | None, as_json: bool, **optio
             f"{counted(summary.too_few, 'report', 'reports')} in round {round_number}: too few to "
             f"estimate from ({asked.min_cell} are needed, or one when the campaign is closed)."
         )
+    if summary.waits is not None:
+        screen.print(f"No result yet: {summary.waits}.")
     if summary.estimate is not None:
         _print_estimate(summary.estimate, level)
 
@@ -251,6 +290,10 @@ def _print_estimate(document: dict[str, Any], level: float) -> None:
                 f"{100 * high:.2f}%, {100 * level:g}%, {final})"
             )
         outside |= any(not 0 <= share <= 1 for share in group["frequencies"])
+    # A collector of an earlier version does not say what its intervals mean.
+    if "population" in everybody:
+        fields = ("level", "simultaneous", "population", "population_size")
+        screen.print(sentence(**{name: everybody[name] for name in fields}))
     if outside:
         screen.print(OUTSIDE)
     small = document.get("groups_too_small", 0)
@@ -259,6 +302,7 @@ def _print_estimate(document: dict[str, Any], level: float) -> None:
 
 
 def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
+    from jrr.survey.addresses import without_slash
     from jrr.survey.dealer_kinds import FEWEST_PARTIES, MOST_PARTIES, Party
 
     if given and not FEWEST_PARTIES <= len(given) <= MOST_PARTIES:
@@ -272,7 +316,7 @@ def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
         if len(parts) != 3 or not Path(parts[2]).is_file():
             raise checks.refusal("party", text, "URL,HOST:PORT,CERTIFICATE.pem, a file that exists")
         certificate = Path(parts[2]).read_text("ascii", errors="replace")
-        parties.append(Party(url=parts[0], link=parts[1], certificate=certificate))
+        parties.append(Party(url=without_slash(parts[0]), link=parts[1], certificate=certificate))
     return tuple(parties)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from jrr._base.wording import show_epsilon
 from jrr.cli.progress import bar
 from jrr.mechanisms.request import Request
 from jrr.planning.alternatives import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
-from jrr.reporting.explain import show_epsilon
 
 
 def compare(request: Request, delta: float, quiet: bool) -> list[Alternative]:

@@ -1,18 +1,25 @@
 """`jrr contribute`: one person's answer, perturbed on this device."""
 
+import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from jrr._base import checks
+from jrr._base.wording import show_guarantee
+from jrr.cli.asking import ask_choice
 from jrr.cli.options import console, json_option, print_json
-from jrr.reporting.explain import show_epsilon
+from jrr.errors import ArgumentError, ProtocolError
+from jrr.survey.promises import DELTA
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from jrr.client.contributor import Contributor
     from jrr.survey.campaign import Campaign
+    from jrr.survey.contributor import Receipt
+    from jrr.survey.spending import Spent
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -26,15 +33,37 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Your invitation; asked for if not given.  [env: JRR_INVITATION]",
 )
 @click.option("--public", is_flag=True, help="The campaign needs no invitation.")
-@click.option("--limit", type=float, required=True, help="Most ε you accept (view: cards).")
-@click.option("--dealer-limit", type=float, help="Most ε you accept (view: dealer).")
+@click.option(
+    "--limit",
+    type=float,
+    required=True,
+    help="Most ε at δ you accept against the collector (view: everything), over all your answers.",
+)
+@click.option(
+    "--dealer-limit",
+    type=float,
+    help="Most ε you accept against dealer and collector together (view: dealer), over all.",
+)
+@click.option(
+    "--delta", type=float, default=DELTA, show_default=True, help="The δ of --limit, over all."
+)
+@click.option(
+    "--one-round", is_flag=True, help="Count only the round that you answer, not all that follow."
+)
 @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait.")
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
 @click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
 @click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
 @click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
+@click.option("--agree", is_flag=True, help="You agree to take part: do not ask.")
+@click.option(
+    "--repeat",
+    is_flag=True,
+    help="Send the report that you made for the same question before; it costs nothing more.",
+)
 @click.option("--state", type=FOLDER, help="Directory where reports wait to be received.")
+@click.option("--ledger", type=FILE, help="File that adds up your costs.  [default: in --state]")
 @click.option("--ca", type=FILE, help="Certificates to trust, in PEM.")
 @json_option
 def contribute(
@@ -42,38 +71,29 @@ def contribute(
     link: str,
     invitation: str | None,
     public: bool,
-    limit: float,
-    dealer_limit: float | None,
-    patience: float,
     round_number: int,
     covariate: tuple[str, ...],
     enrol: bool,
     cards_only: bool,
     answer_from: IO[str] | None,
-    state: Path | None,
-    ca: Path | None,
+    agree: bool,
+    repeat: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Answer a campaign's question.
 
     The answer is asked for (or read by --answer-from), never given on the command line, where
-    the shell would remember it. It is perturbed here; only the perturbed report is stored and
-    sent. After an interruption the same command sends the same report.
+    the shell would remember it, and not shown on the screen. It is perturbed here; only the
+    perturbed report is stored and sent. After an interruption the same command sends the same
+    report. What your answers cost adds up in a ledger on this device (jrr ledger), and --limit
+    holds for all of them together.
     """
     from jrr.client.contributor import Contributor
-    from jrr.survey.contributor import read_attributes
 
     if invitation is None and not public:
-        invitation = click.prompt("Your invitation", hide_input=True, err=True)
-    person = Contributor(
-        link,
-        invitation,
-        limit=limit,
-        dealer_limit=dealer_limit,
-        patience=patience,
-        state=state,
-        ca=ca,
-    )
+        invitation = _ask_invitation()
+    person = Contributor(link, invitation, **options)
     campaign = person.campaign
     screen = console(to_error=as_json)  # JSON has standard output for itself
     if enrol:
@@ -94,14 +114,75 @@ def contribute(
     receipt = person.resume(round_number)
     earlier = receipt is not None
     if receipt is None:
-        given = read_attributes(campaign, _split(covariate))
+        asks = answer_from is None
+        given = _attributes(campaign, _split(covariate), asks=asks and not repeat, as_json=as_json)
         person.check_ready(given, round_number)
-        if answer_from is None:
-            _show_campaign(screen, campaign)
-            answer = click.prompt("Your answer", type=click.Choice(campaign.labels), err=as_json)
+        if repeat:
+            receipt = person.repeat(given, round_number)
+            if receipt is None:
+                raise ArgumentError(
+                    "repeat must be left out: no report to this question is remembered here"
+                )
+            earlier = True
         else:
-            answer = answer_from.read().strip()
-        receipt = person.answer(answer, given, round_number)
+            after = _checked(person, round_number)
+            if asks:
+                _show_campaign(screen, campaign)
+                _show_spending(screen, person, after, options["limit"])
+                asked = agree or not sys.stdin.isatty()  # a script was told to by somebody
+                if not asked and not click.confirm("Do you agree to take part?", err=as_json):
+                    raise ProtocolError("you did not agree to take part: nothing was sent")
+            receipt = person.answer(_answer(campaign, answer_from, as_json), given, round_number)
+    _say_receipt(receipt, earlier, screen, as_json)
+
+
+def _ask_invitation() -> str:
+    """Asked for until it has no slip of the pen: before anything else is asked."""
+    from jrr.survey.identity import invitation_secret
+
+    while True:
+        text: str = click.prompt("Your invitation", hide_input=True, err=True)
+        try:
+            invitation_secret(text)
+        except ArgumentError as error:
+            if not sys.stdin.isatty():
+                raise
+            click.echo(str(error), err=True)
+        else:
+            return text
+
+
+def _attributes(
+    campaign: "Campaign", given: dict[str, str], *, asks: bool, as_json: bool
+) -> dict[str, str]:
+    """The public attributes; those that are missing are asked for, if a person can be."""
+    from jrr.survey.contributor import read_attributes
+
+    if asks and sys.stdin.isatty():
+        for name, values in campaign.covariates.items():
+            if name not in given:
+                given[name] = ask_choice(f"{name} (sent as it is)", values, to_error=as_json)
+    return read_attributes(campaign, given)
+
+
+def _checked(person: "Contributor", round_number: int) -> "Spent":
+    """What will have been spent; a refusal says what would cost nothing."""
+    try:
+        return person.check_spending(round_number)
+    except ProtocolError as error:
+        advice = ""
+        if person.can_repeat():
+            advice = "; --repeat sends the report that you made before, which costs nothing more"
+        raise ProtocolError(f"{error}{advice}") from None
+
+
+def _answer(campaign: "Campaign", answer_from: IO[str] | None, as_json: bool) -> str:
+    if answer_from is not None:
+        return answer_from.read().strip()
+    return ask_choice("Your answer", campaign.labels, hidden=True, to_error=as_json)
+
+
+def _say_receipt(receipt: "Receipt", earlier: bool, screen: "Console", as_json: bool) -> None:
     if as_json:
         facts = {"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded}
         print_json(facts | {"earlier": earlier})
@@ -132,11 +213,11 @@ def _show_campaign(screen: "Console", campaign: "Campaign") -> None:
     """What somebody should know before they answer."""
     screen.print(campaign.question)
     screen.print(campaign.consent)
-    cost = show_epsilon(campaign.cost)
-    screen.print(f"It costs you ε = {cost} against {campaign.against}.")
+    each = f", for each of {campaign.rounds} rounds" if campaign.rounds > 1 else ""
+    screen.print(f"An answer costs you {campaign.cost_line}{each}.")
     if campaign.deals and campaign.invitations:
-        most = show_epsilon(campaign.guarantee("dealer"))
-        screen.print(f"Whoever deals the cards and the collector together: ε = {most}.")
+        most = show_guarantee(campaign.guarantee("dealer"), 0.0)
+        screen.print(f"Whoever deals the cards and the collector together: {most}.")
     if campaign.deals and not campaign.enrols:
         screen.print(
             f"Cards come from decks of {campaign.mechanism.moments.deck:,}; the guarantee "
@@ -144,3 +225,13 @@ def _show_campaign(screen: "Console", campaign: "Campaign") -> None:
         )
     if not campaign.invitations:
         screen.print("Anybody can answer this, and as often as they like.")
+
+
+def _show_spending(screen: "Console", person: "Contributor", after: "Spent", limit: float) -> None:
+    """What the ledger says, before the answer is asked for."""
+    before = person.spent
+    screen.print(
+        f"You have spent {show_guarantee(before.epsilon, before.delta)} in {before.answers} "
+        f"{'answer' if before.answers == 1 else 'answers'}; with this campaign it will be "
+        f"{show_guarantee(after.epsilon, after.delta)} of your limit {limit:g}."
+    )

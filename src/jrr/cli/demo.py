@@ -1,5 +1,6 @@
 """`jrr demo`: a whole survey, several ways side by side."""
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def demo(
     start = time.perf_counter()
     screen = console()
     rng = None if seed is None else SeededRandom(seed)
-    cap = dealer_cap(survey["epsilon"], dealer_epsilon, no_dealer_cap)
+    cap = dealer_cap(dealer_epsilon, no_dealer_cap)
     networked = not in_process and seed is None
     if not networked and (postgres or committee):
         raise ArgumentError(
@@ -91,7 +92,7 @@ def demo(
     low, high = facts["interval"]
     inside = "inside" if low <= result.truth <= high else "outside"
     screen.print(f"Chosen: {chosen.mechanism.brief()}; the truth is {inside} its 95% interval.")
-    if cap is None:
+    if cap == math.inf:
         screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
     screen.print(f"{written} ({seconds:.1f} seconds)" if networked else written)
 
@@ -99,8 +100,8 @@ def demo(
 def _table(result: DemoSurvey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
     table = Table(
-        title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} against "
-        f"the collector and {request.colluders} colluders",
+        title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} in the "
+        f"view cards, {request.colluders} colluders",
         title_justify="left",
     )
     for heading in ("", "estimate", "standard error", "95% interval", "variance / RR's"):

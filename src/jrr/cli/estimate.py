@@ -9,13 +9,21 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr._base import checks
-from jrr.cli.options import console, json_option, print_json
+from jrr._base.wording import show_epsilon
+from jrr.cli.options import (
+    console,
+    interval_options,
+    json_option,
+    print_json,
+    simultaneous_option,
+)
 from jrr.cli.progress import bar
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate, Population
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
 from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
-from jrr.reporting.explain import OUTSIDE, show_epsilon
+from jrr.reporting.explain import OUTSIDE
+from jrr.reporting.intervals import intervals_in_words, weights_in_words
 
 if TYPE_CHECKING:
     from jrr.tables import Result
@@ -29,6 +37,8 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 @click.option("--by", help="A public column: one estimate per group, and their differences.")
 @click.option("--weight", help="A column of survey weights.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@simultaneous_option
+@interval_options
 @click.option(
     "--min-cell",
     type=int,
@@ -42,34 +52,48 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
     "--postprocess", type=click.Choice(tuple(STEPS)), help="Also: shares made possible (biased)."
 )
 @click.option("--top", type=int, default=20, show_default=True, help="Answers shown.")
+@click.option("-o", "--out", type=FILE, help="Also: write the results as a .csv file.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file of results.")
 @click.option("--plot", type=FILE, help="Draw the estimates.")
 @json_option
 def estimate(
+    *,
     reports: tuple[Path, ...],
     by: str | None,
     weight: str | None,
     level: float,
+    simultaneous: bool,
+    population: Population,
+    population_size: int | None,
     min_cell: int,
     decks: int | None,
     key: Path | None,
     postprocess: str | None,
     top: int,
+    out: Path | None,
+    force: bool,
     plot: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate how many hold each answer, from files of reports.
 
     The mechanism and the labels are in the files. Shares are of the people who reported, and
-    intervals count the noise of perturbation, not that of choosing whom to ask.
+    intervals count the noise of perturbation; with --population sample also that of choosing
+    whom to ask. Each interval holds with the chance --level, with --simultaneous all of them at
+    once.
 
     \b
     jrr estimate reports.parquet
+    jrr estimate reports.parquet --population sample --population-size 20000
     jrr estimate north.parquet south.csv --by region --plot shares.png
     """  # noqa: D301 - click reads the \b
     level = checks.level(level)
     top = checks.integer("top", top, 1)
     from jrr import tables
+    from jrr.tables.estimating import check_results_file
 
+    if out is not None:
+        check_results_file(out, force)  # before anything is counted
     with bar("counting", as_json) as progress:
         result = tables.estimate(
             *reports,
@@ -78,6 +102,8 @@ def estimate(
             min_cell=min_cell,
             key=key,
             decks=decks,
+            population=population,
+            population_size=population_size,
             progress=progress,
         )
     if plot is not None:
@@ -86,13 +112,27 @@ def estimate(
         everybody = {"everybody": result.estimate}
         groups = {group.name: group.estimate for group in result.groups}
         question = result.header.question or ""
-        draw_estimate(result.header.names, everybody | groups, plot, level, top, question)
-    document = result.to_dict(level, step=postprocess, delta=DELTA)
+        draw_estimate(
+            result.header.names,
+            everybody | groups,
+            plot,
+            level,
+            top,
+            question,
+            simultaneous=simultaneous,
+        )
+    if out is not None:
+        result.write_csv(out, level, force=force)
+    document = result.to_dict(level, step=postprocess, delta=DELTA, simultaneous=simultaneous)
     if as_json:
         print_json(document)
         return
     screen = console()
-    _Report(screen=screen, result=result, level=level, top=top).print(document)
+    _Report(screen=screen, result=result, level=level, top=top, simultaneous=simultaneous).print(
+        document
+    )
+    if out is not None:
+        screen.print(f"Results: {out}")
     if plot is not None:
         screen.print(f"Picture: {plot}")
 
@@ -105,6 +145,7 @@ class _Report:
     result: "Result"
     level: float
     top: int  # answers shown
+    simultaneous: bool  # whether intervals hold for all answers at once
 
     def print(self, document: dict[str, Any]) -> None:
         """Everybody, groups, differences, and what each report loses."""
@@ -114,6 +155,9 @@ class _Report:
         by_card = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
         screen.print(f"{about}{n:,} reports{by_card}, {header.mechanism.brief()}\n")
         screen.print(self._shares(result.estimate))
+        screen.print(intervals_in_words(result.estimate, self.level, self.simultaneous))
+        if result.estimate.effective_n < (1 - 1e-9) * n:
+            screen.print(weights_in_words(result.estimate))
         for name, answer in document.get("answered", {}).items():
             low, high = answer["interval"]
             screen.print(
@@ -135,6 +179,8 @@ class _Report:
         for group in groups:
             self.screen.print(f"\n{group.name}: {group.estimate.n:,} reports")
             self.screen.print(self._shares(group.estimate))
+            if group.estimate.effective_n < min(FEWEST_EFFECTIVE, (1 - 1e-9) * group.estimate.n):
+                self.screen.print(weights_in_words(group.estimate))
         if groups.hidden:
             words = "1 group has" if groups.hidden == 1 else f"{groups.hidden} groups have"
             verb = "is not shown" if groups.hidden == 1 else "are not shown"
@@ -158,7 +204,7 @@ class _Report:
             justify = "left" if heading in ("groups", "answer") else "right"
             table.add_column(heading, justify=justify)  # type: ignore[arg-type]  # both are
         for first, second, difference in groups.differences():
-            low, high = difference.interval(self.level)
+            low, high = difference.interval(self.level, simultaneous=self.simultaneous)
             for v in answers:
                 table.add_row(
                     f"{first} - {second}",
@@ -173,9 +219,10 @@ class _Report:
         if self.result.n_carded:
             self.screen.print(
                 f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
-                f"report, {show_epsilon(epsilon['cards'])} to the collector and "
-                f"{document['colluders']} colluders with their cards, "
-                f"{show_epsilon(epsilon['dealer'])} to dealer and collector together."
+                f"report, {show_epsilon(epsilon['cards'])} to whoever also has the cards of "
+                f"{document['colluders']} colluders, {show_epsilon(epsilon['dealer'])} to dealer "
+                "and collector together. A collector that uses all reports learns more than the "
+                "first two: jrr explain says how much."
             )
         else:
             self.screen.print(
@@ -195,7 +242,7 @@ class _Report:
         interval = f"{100 * self.level:g}% interval"
         for heading in ("answer", "share", "standard error", interval, "count"):
             table.add_column(heading, justify="left" if heading == "answer" else "right")
-        low, high = estimate.interval(self.level)
+        low, high = estimate.interval(self.level, simultaneous=self.simultaneous)
         shares, errors = estimate.frequencies, estimate.stderr
         order = list(range(len(names)))
         if len(names) > top:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from jrr._base.randomness import SeededRandom
+from jrr._base.wording import show_epsilon
 from jrr.cli.options import (
     console,
     delta_option,
@@ -18,7 +19,6 @@ from jrr.cli.options import (
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import show_epsilon
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")
@@ -37,6 +37,7 @@ seed_option = click.option(
 @force_option
 @json_option
 def deal(
+    *,
     out: Path,
     decks: int,
     view: PlanView,
@@ -84,9 +85,10 @@ def deal(
         return
     console().print(
         f"{decks * plan.request.n:,} cards in {out}: {plan.mechanism.brief()}\n"
-        f"ε {show_epsilon(plan.guarantees['cards'])} against the collector and "
+        f"ε {show_epsilon(plan.guarantees['cards'])} for one report beside the cards of "
         f"{plan.request.colluders} colluders, {show_epsilon(plan.guarantees['dealer'])} against "
-        "dealer and collector together. Keep the file from the collector."
+        "dealer and collector together. Keep the file from the collector, who has all reports; "
+        "what it can learn from them: jrr explain."
     )
 
 
@@ -114,12 +116,15 @@ def deal(
     help="Without cards; auto takes the most accurate.",
 )
 @click.option("--keep", multiple=True, help="A public column to copy, for --by and --weight.")
+@click.option("--delimiter", help="Between columns of a CSV file.  [default: found]")
+@click.option("--encoding", help="Of a CSV file, as cp1252.  [default: found, or UTF-8]")
 @click.option("--seal", type=FILE, help="Seal each report to this public key (`jrr keys`).")
 @click.option("-o", "--out", type=FILE, help="Default: DATA with .reports.parquet at its end.")
 @seed_option
 @force_option
 @json_option
 def perturb(
+    *,
     data: Path,
     labels: str | None,
     labels_file: Path | None,
@@ -133,7 +138,8 @@ def perturb(
 ) -> None:
     """Perturb a column of labels into a file of reports.
 
-    Reads CSV (also .csv.gz), Parquet and Arrow. Reports keep the order of the rows.
+    Reads CSV (also .csv.gz), Parquet and Arrow, and with the extra [formats] .xlsx (the first
+    sheet), .sav and .dta. Reports keep the order of the rows.
 
     \b
     jrr perturb data.csv --column smokes --epsilon 1
@@ -181,8 +187,9 @@ def perturb(
     screen.print(f"{target}: {m.brief()}")
     screen.print(
         f"ε {show_epsilon(guarantees['report'])} of one report alone, "
-        f"{show_epsilon(guarantees['cards'])} against the collector and {header.colluders} "
-        f"colluders, {show_epsilon(guarantees['dealer'])} against dealer and collector together."
+        f"{show_epsilon(guarantees['cards'])} beside the cards of {header.colluders} colluders, "
+        f"{show_epsilon(guarantees['dealer'])} against dealer and collector together. What a "
+        "collector can learn from all reports: jrr explain."
         if header.decks
         else f"ε {show_epsilon(guarantees['report'])} against everybody who sees the report."
     )
@@ -199,7 +206,7 @@ def perturb(
 @force_option
 @json_option
 def shuffle(
-    reports: tuple[Path, ...], out: Path, seed: int | None, force: bool, as_json: bool
+    *, reports: tuple[Path, ...], out: Path, seed: int | None, force: bool, as_json: bool
 ) -> None:
     """Put reports of one or several files into one file in uniformly random order.
 

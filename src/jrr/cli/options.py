@@ -10,12 +10,12 @@ from rich.console import Console
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, JrrError
+from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import check_word, mechanism_words
+from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, MAX_BYTES
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.views import PlanView
-
-DEALER_ABOVE = 2.0  # the default cap: a colluding dealer may learn ε + 2 and no more
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +55,29 @@ class FrequencyType(click.ParamType[Frequency]):
         return numbers if len(numbers) == 2 else numbers[0]
 
 
+def interval_options(command: F) -> F:
+    """What intervals are to speak of: all answers at once, or a population."""
+    for option in (
+        click.option(
+            "--population-size", type=int, help="People whom the sample was drawn from, if known."
+        ),
+        click.option(
+            "--population",
+            type=click.Choice(POPULATIONS),
+            default="respondents",
+            show_default=True,
+            help="Whom errors speak of: with sample, those of whom the respondents are one.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+simultaneous_option = click.option(
+    "--simultaneous", is_flag=True, help="Intervals that hold for all answers at once."
+)
+
+
 delta_option = click.option(
     "--delta",
     type=float,
@@ -89,15 +112,14 @@ def survey_options(command: F) -> F:
                 type=float,
                 default=1.0,
                 show_default=True,
-                help="ε against the collector and the colluders (view: cards).",
+                help="ε of one report beside the colluders' cards, or at δ by --view everything.",
             ),
             click.option(
                 "-M",
                 "--colluders",
                 type=int,
-                default=5,
-                show_default=True,
-                help="Contributors who may give their cards to the collector.",
+                help="Contributors who may give their cards to the collector.  [default: "
+                f"{COLLUDERS}, or everybody else]",
             ),
             click.option(
                 "-k", "k", type=int, default=2, show_default=True, help="Possible answers."
@@ -133,20 +155,20 @@ def dealer_options(command: F) -> F:
     )(command)
 
 
-def dealer_cap(epsilon: float, dealer_epsilon: float | None, no_dealer_cap: bool) -> float | None:
-    """The cap that was asked for; the command line always has one unless told otherwise."""
+def dealer_cap(dealer_epsilon: float | None, no_dealer_cap: bool) -> float | None:
+    """The cap that was asked for: None is the default, infinity none at all."""
     if no_dealer_cap:
         if dealer_epsilon is not None:
             raise ArgumentError("--dealer-epsilon and --no-dealer-cap must not be given together")
-        return None
-    return min(epsilon + DEALER_ABOVE, 700.0) if dealer_epsilon is None else dealer_epsilon
+        return math.inf
+    return dealer_epsilon
 
 
 def make_plan(
     *,
     n: int,
     epsilon: float,
-    colluders: int,
+    colluders: int | None,
     k: int,
     frequency: Frequency,
     mechanism: str,
@@ -154,10 +176,11 @@ def make_plan(
     no_dealer_cap: bool,
     view: PlanView = "cards",
     delta: float | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> Plan:
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
-    cap = dealer_cap(epsilon, dealer_epsilon, no_dealer_cap)
+    cap = dealer_cap(dealer_epsilon, no_dealer_cap)
     return plan(
         n,
         epsilon,
@@ -168,6 +191,7 @@ def make_plan(
         view=view,
         mechanism=mechanism,
         frequency=frequency,
+        max_bytes=max_bytes,
     )
 
 

@@ -1,7 +1,9 @@
 """`jrr plan`: which mechanism, how accurate, how private."""
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.files import write_whole
+from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.options import (
     console,
     delta_option,
+    interval_options,
     json_option,
     make_plan,
     print_json,
@@ -22,11 +26,15 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.errors import ArgumentError, JrrError
+from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism
-from jrr.planning.plans import Plan, epsilon_of_everything
+from jrr.mechanisms.request import Frequency
+from jrr.planning.costs import costs_of
+from jrr.planning.defaults import MAX_BYTES
+from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import adversaries, show_at_least, show_epsilon
+from jrr.reporting.explain import adversaries
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -35,18 +43,29 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.command()
 @survey_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
+@interval_options
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
 @delta_option
 @view_option
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(1),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Most bytes of a report in an automatic choice.",
+)
 @click.option("--plot", type=FILE, help="Draw error against frequency.")
 @click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
 def plan(
     margin: float | None,
+    population: Population,
+    population_size: int | None,
     others: bool,
     delta: float,
     view: PlanView,
+    max_bytes: int,
     plot: Path | None,
     curve: Path | None,
     losses: Path | None,
@@ -65,10 +84,16 @@ def plan(
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
     """  # noqa: D301 - click reads the \b
-    chosen_plan = make_plan(**survey, view=view, delta=delta)
+    chosen_plan = make_plan(**survey, view=view, delta=delta, max_bytes=max_bytes)
     if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")
-    reach = {} if margin is None else _reach(chosen_plan, check_margin(margin), survey["mechanism"])
+    sampling_of(population, chosen_plan.request.n, population_size)  # refused before the search
+    whom = {"population": population, "population_size": population_size}
+    reach = {}
+    if margin is not None:
+        reach = _reach(chosen_plan, check_margin(margin), survey["mechanism"], whom)
+    elif population != "respondents":
+        raise checks.refusal("population", population, "given with --margin")
     rows_of_others = compare(chosen_plan.request, delta, quiet=as_json) if others else []
     if plot:
         from jrr.reporting.plots import draw_plan
@@ -91,8 +116,9 @@ def plan(
     _print_statement(screen, chosen_plan, delta)
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
+        wanted = percentage_points(f"{100 * reach['margin']:g}")
         screen.print(
-            f"For ±{100 * reach['margin']:g} points (95%): "
+            f"For ±{wanted} (95%{_of_whom(reach)}): "
             f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
@@ -123,6 +149,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
             "delta": delta,
         },
         "stderr": chosen_plan.stderr(),
+        "costs": asdict(chosen_plan.costs),
         "compare": [
             {
                 "name": row.name,
@@ -131,9 +158,10 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
                 "expected_stderr": row.expected_stderr,
                 "epsilon": dict(row.epsilon),
                 "everything": row.mechanism and _everything(chosen_plan, row.mechanism, delta),
+                "costs": row.costs and asdict(row.costs),
                 "note": row.note,
             }
-            for row in chosen_plan.compare()
+            for row in chosen_plan.compare(shown_frequencies(request.frequency))
         ],
     }
 
@@ -151,17 +179,38 @@ def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
     return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
 
 
-def _reach(chosen_plan: Plan, margin: float, mechanism: str) -> dict[str, Any]:
+def _reach(
+    chosen_plan: Plan, margin: float, mechanism: str, whom: dict[str, Any]
+) -> dict[str, Any]:
     """How many people at this ε, or which ε with this many people; None where none is enough."""
-    r, cap = chosen_plan.request, chosen_plan.request.dealer_epsilon
-    above = None if cap is None else cap - r.epsilon
+    r = chosen_plan.request
+    cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
+    free = cap == math.inf
+    above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
     people = _or_none(
-        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency)
+        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom)
     )
     epsilon = _or_none(
-        lambda: required_epsilon(margin, r.n, r.colluders, r.k, above, mechanism, r.frequency)
+        lambda: required_epsilon(
+            margin,
+            r.n,
+            r.colluders,
+            r.k,
+            cap if free else None,
+            mechanism,
+            r.frequency,
+            dealer_above=above,
+            **whom,
+        )
     )
-    return {"margin": margin, "required_n": people, "required_epsilon": epsilon}
+    return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
+
+
+def _of_whom(reach: dict[str, Any]) -> str:
+    if reach["population"] == "respondents":
+        return ""
+    size = reach["population_size"]
+    return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"
 
 
 def _or_none(search: Callable[[], float]) -> float | None:
@@ -173,7 +222,7 @@ def _or_none(search: Callable[[], float]) -> float | None:
 
 def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     request = chosen_plan.request
-    compared = chosen_plan.compare()
+    compared = chosen_plan.compare(shown_frequencies(request.frequency))
     rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
     frequencies = list(rows[0][0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
@@ -184,35 +233,69 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     for frequency in frequencies:
         error.add_column(f"{100 * frequency:g}%", justify="right")
     error.add_column("expected", justify="right")
+    price = _table("What it costs; times of one core, about")
+    for heading in ("bytes a report", "bytes a card", "to deal", "all reports"):
+        price.add_column(heading, justify="right")
     for view in SHOWN:
         privacy.add_column(view, justify="right")
     first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
-    for row, mechanism in rows:
+    numbers = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
+    errors = _rows_aligned([[100 * value for value in line] for line in numbers])
+    known = [
+        {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
+        for row, mechanism in rows
+    ]
+    columns = [aligned([line[view] for line in known], digits=4, up=True) for view in SHOWN]
+    for at, (row, mechanism) in enumerate(rows):
         chosen = row is first
         name = f"{row.name} (chosen)" if chosen else row.name
         style = "bold" if chosen else None
-        errors = [*(row.stderr[frequency] for frequency in frequencies), row.expected_stderr]
-        error.add_row(name, *(f"{100 * value:.3g}" for value in errors), style=style)
-        known = {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
-        privacy.add_row(name, *(show_epsilon(known[view]) for view in SHOWN), style=style)
+        error.add_row(name, *errors[at], style=style)
+        costs = costs_of(mechanism, request.n)
+        price.add_row(
+            name,
+            f"{costs.report_bytes:,}",
+            f"{costs.card_bytes:,}",
+            f"{costs.deal_seconds:.2g} s",
+            f"{costs.respond_seconds:.2g} s",
+            style=style,
+        )
+        privacy.add_row(name, *(column[at] for column in columns), style=style)
     screen.print(
-        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} against the collector "
-        f"and {request.colluders} colluders (view: {chosen_plan.view})\n"
+        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
+        f"{chosen_plan.view}, {request.colluders} colluders\n"
     )
     screen.print(error)
     screen.print(privacy)
+    screen.print(price)
     if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
         screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
     for row in compared:
         if row.note:
             screen.print(f"{row.name}: {row.note}")
     if chosen_plan.losses is not None and chosen_plan.losses.compositions != "all":
-        reached = show_at_least(chosen_plan.everything_at_least(delta))
+        reached = chosen_plan.everything_at_least(delta)
         most = show_epsilon(chosen_plan.everything(delta))
-        screen.print(
-            f"Chosen, everything: at most {most} whatever the others answer; some answers do "
-            f"reach {reached}."
-        )
+        tight = f"; some answers do reach {show_at_least(reached)}" if reached else ""
+        screen.print(f"Chosen, everything: at most {most} whatever the others answer{tight}.")
+
+
+def shown_frequencies(known: Frequency) -> tuple[float, ...]:
+    """The shares of which a plan shows the error: the usual ones, and what is known of the answer.
+
+    Of an interval its ends and its middle are shown: the others are not expected.
+    """
+    if isinstance(known, tuple):
+        low, high = known
+        return tuple(dict.fromkeys((low, (low + high) / 2, high)))
+    return FREQUENCIES if known is None else tuple(sorted({*FREQUENCIES, known}))
+
+
+def _rows_aligned(rows: list[list[float]]) -> list[list[str]]:
+    """All numbers of a table with equally many decimals."""
+    width = len(rows[0])
+    shown = aligned([value for row in rows for value in row])
+    return [shown[at : at + width] for at in range(0, len(shown), width)]
 
 
 def _table(title: str) -> Table:
@@ -233,4 +316,5 @@ def _print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
             f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
-    screen.print(f"Expected standard error: {100 * chosen_plan.stderr():.3g} percentage points.")
+    error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
+    screen.print(f"Expected standard error: {error}.")

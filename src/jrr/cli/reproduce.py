@@ -31,6 +31,7 @@ from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 @click.option("--force", is_flag=True, help="Make finished figures again.")
 @json_option
 def command(
+    *,
     names: tuple[str, ...],
     runs: int,
     seed: int,

@@ -156,7 +156,7 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
         f"--dealer {dealer} --collector {collector}",
         f"{jrr} invite campaign.json --count 100",
         f"{jrr} campaign open campaign.json",
-        f"JRR_INVITATION=$({last} -f 1) {jrr} contribute $({last} -f 2) --limit 1",
+        f"JRR_INVITATION=$({last} -f 1) {jrr} contribute $({last} -f 2) --limit 2",
         f"{jrr} campaign show campaign.json",
     ]
 

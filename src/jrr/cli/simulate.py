@@ -31,6 +31,7 @@ from jrr.research.simulated_surveys import (
 def command(
     context: click.Context,
     /,
+    *,
     yes: float,
     counts: str | None,
     question: str | None,

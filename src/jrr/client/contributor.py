@@ -5,22 +5,26 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from jrr._base import checks
 from jrr._base.files import write_once, write_whole
 from jrr.client.http import Http
+from jrr.client.ledger import NAME, Entry, Ledger
 from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.base import Rng
+from jrr.mechanisms.base import Mechanism, Rng
 from jrr.survey import contributor as protocol
 from jrr.survey.addresses import split_link
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Limits, Receipt
+from jrr.survey.contributor import Receipt
 from jrr.survey.deck import card_from_json, card_to_json
-from jrr.survey.hand import Hand, fetch_hand
+from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
 from jrr.survey.identity import invitation_secret, new_invitation, pseudonym
+from jrr.survey.limits import Limits, check_limits
+from jrr.survey.promises import DELTA
+from jrr.survey.spending import Expense, Spent, expense_of, question_hash, total
 from jrr.survey.steps import Call, Reply, Save, Steps, Wait
 
 T = TypeVar("T")
@@ -35,14 +39,22 @@ class Contributor:
     `state`, and sends it until the collector has committed it. The true answer is neither stored,
     logged nor sent.
 
+    Limits hold for everything that was answered before, in this and in other campaigns, which a
+    ledger on this device adds up (jrr.survey.spending). All rounds of a campaign count at once.
+
     Args:
         link: The campaign's link, as https://survey.example/v1/campaigns/ and its name.
         invitation: One's own; None where anybody may answer.
-        limit: Most ε accepted against the collector and colluders, per round.
-        dealer_limit: Most ε accepted against dealer and collector together; None: any.
+        limit: Most ε accepted against the collector, who has all reports (view: everything), for
+            all answers in the ledger and this campaign together.
+        dealer_limit: The same against dealer and collector together; None: any.
+        delta: The δ at which `limit` is kept, for all answers together.
+        one_round: Count a campaign's rounds one at a time, when they are answered.
         patience: Seconds to wait for a card, and for the collector.
         state: Directory for what must survive an interruption; by default below the home
             directory.
+        ledger: File that adds up what answers cost; by default in `state`. People who share an
+            account should have one each.
         ca: File of certificates to trust, in PEM.
         rng: Where randomness comes from; by default the system's secure one.
 
@@ -63,8 +75,11 @@ class Contributor:
         *,
         limit: float,
         dealer_limit: float | None = None,
+        delta: float = DELTA,
+        one_round: bool = False,
         patience: float = 30.0,
         state: str | Path | None = None,
+        ledger: str | Path | None = None,
         ca: str | Path | None = None,
         rng: Rng = None,
     ) -> None:
@@ -74,9 +89,12 @@ class Contributor:
             checks.epsilon("limit", limit),
             None if dealer_limit is None else checks.epsilon("dealer_limit", dealer_limit),
             checks.real("patience", patience, "seconds >= 0", 0.0),
+            checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True),
+            one_round,
         )
         self._state = Path(state) if state is not None else default_state()
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._ledger = Ledger(self._state / NAME if ledger is None else Path(ledger))
         self._invitation = None if invitation is None else invitation_secret(invitation)
         self._http = Http(ca)
         self._rng = rng
@@ -89,8 +107,35 @@ class Contributor:
             self._campaign = self._drive(protocol.fetch(self._link, self._limits))
         return self._campaign
 
+    @property
+    def spent(self) -> Spent:
+        """What all answers in the ledger have cost together."""
+        return total(self._ledger.expenses(), self._limits.delta)
+
+    def check_spending(self, round_number: int = 0) -> Spent:
+        """What will have been spent after answering, as it counts against the limits.
+
+        Args:
+            round_number: Which round.
+
+        Returns:
+            What was spent before, and this campaign: its rounds that are not answered yet, or
+            only this one, if they are counted one at a time.
+
+        Raises:
+            ProtocolError: That is more than the limits.
+        """
+        return self._check_spending(self._ledger.expenses(), round_number)
+
+    def _check_spending(self, before: list[Expense], round_number: int) -> Spent:
+        campaign = self.campaign
+        answered = self._ledger.answered(campaign.hash, self._person())
+        counted = {round_number} if self._limits.one_round else set(range(campaign.rounds))
+        return check_limits(campaign, self._limits, before, sorted(counted - answered))
+
     def enrol(self) -> None:
         """Take a place in the next deal, where the campaign enrols first."""
+        self.check_spending()
         self._drive(protocol.enrol(self.campaign, self._secret(), self._limits, self._device()))
 
     def fetch_cards(self) -> bool:
@@ -163,6 +208,52 @@ class Contributor:
         )
         return self._drive(conversation, round_number)
 
+    def can_repeat(self) -> bool:
+        """Whether a report was made before for the same question, by the same chances."""
+        asked = question_hash(self.campaign, self.campaign.mechanism)
+        return self._ledger.remembered(asked) is not None
+
+    def repeat(
+        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
+    ) -> Receipt | None:
+        """Answer a question that is asked again by the report that was made for it before.
+
+        Nobody is asked, and nothing is spent: however often the same report is sent, it tells what
+        it told the first time. It also stays what it was if the answer has changed since, and
+        whoever sees a report of many values twice can tell that it is the same one.
+
+        Args:
+            covariates: Public attributes, exactly those that the campaign declares.
+            round_number: Which round.
+
+        Returns:
+            The collector's receipt; None where no such report is remembered.
+
+        Raises:
+            ProtocolError: A server refuses.
+            UnreachableError: The collector does not answer; the report is kept for another try.
+        """
+        campaign = self.campaign
+        waiting = self.resume(round_number)
+        if waiting is not None:
+            return waiting
+        mechanism = campaign.mechanism
+        if campaign.enrols:
+            mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))
+        report = self._ledger.remembered(question_hash(campaign, mechanism))
+        if report is None:
+            return None
+        conversation = protocol.repeat(
+            campaign,
+            self._secret(),
+            report,
+            self._limits,
+            mechanism=mechanism,
+            covariates=covariates,
+            round_number=round_number,
+        )
+        return self._drive(conversation, round_number, repeated=True)
+
     def check_ready(
         self, covariates: Mapping[str, str] | None = None, round_number: int = 0
     ) -> None:
@@ -176,6 +267,8 @@ class Contributor:
         if not path.exists():
             return None
         body = path.read_bytes()
+        if round_number not in self._ledger.answered(self.campaign.hash, self._person()):
+            self._enter(body, round_number)  # made before there was a ledger
         return self._drive(protocol.send(self.campaign, body, self._limits.patience))
 
     def _path(self, round_number: int) -> Path:
@@ -183,8 +276,7 @@ class Contributor:
 
     def _file(self, kind: str) -> Path:
         """One's own: several people may share a device."""
-        who = pseudonym(self._secret(), self.name, "state")
-        return self._state / f"{self.name[:16]}-{who.hex()[:32]}.{kind}"
+        return self._state / f"{self.name[:16]}-{self._person()}.{kind}"
 
     def _device(self) -> bytes:
         """A secret of this device, so that whoever made the invitations cannot fetch the card."""
@@ -193,7 +285,46 @@ class Contributor:
             write_once(path, secrets.token_hex(32))
         return bytes.fromhex(path.read_text("ascii"))
 
-    def _save(self, body: bytes, round_number: int) -> Reply | None:
+    def _person(self) -> str:
+        """Whose answer it is: several people may share a device."""
+        return pseudonym(self._secret(), self.name, "state").hex()[:32]
+
+    def _enter(
+        self,
+        body: bytes,
+        round_number: int,
+        mechanism: Mechanism | None = None,
+        *,
+        repeated: bool = False,
+        check: Callable[[list[Expense]], object] = lambda before: None,
+    ) -> None:
+        campaign = self.campaign
+        made_by = mechanism or campaign.mechanism
+        try:
+            report = json.loads(body)["report"]
+        except (ValueError, KeyError, TypeError):
+            return  # damaged: it will not be sent
+        entry = Entry(
+            campaign=campaign.hash,
+            person=self._person(),
+            round=round_number,
+            question=question_hash(campaign, made_by),
+            expense=None if repeated else expense_of(campaign, round_number),
+            mechanism=made_by,
+            report=report,
+        )
+        self._ledger.enter(entry, check)
+
+    def _save(self, step: Save, round_number: int, repeated: bool) -> Reply | None:
+        body = step.body
+        # First the ledger: what is in it and was never sent was only counted for nothing.
+        self._enter(
+            body,
+            round_number,
+            step.mechanism,
+            repeated=repeated,
+            check=lambda before: self._check_spending(before, round_number),
+        )
         try:
             write_once(self._path(round_number), body.decode())
         except FileExistsError:  # another run of this program was faster
@@ -211,7 +342,7 @@ class Contributor:
             write_once(path, new_invitation())
         return invitation_secret(path.read_text())
 
-    def _drive(self, steps: Steps[T], round_number: int = 0) -> T:
+    def _drive(self, steps: Steps[T], round_number: int = 0, repeated: bool = False) -> T:
         reply: Reply | None = None
         try:
             while True:
@@ -222,7 +353,7 @@ class Contributor:
                 elif isinstance(step, Wait):
                     time.sleep(step.seconds)
                 elif isinstance(step, Save):
-                    reply = self._save(step.body, round_number)
+                    reply = self._save(step, round_number, repeated)
         except StopIteration as finished:
             result: T = finished.value
             return result

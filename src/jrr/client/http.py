@@ -13,11 +13,15 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
-from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, read_problem
+from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, RESULTS_WAIT, read_problem
 from jrr.survey.steps import Call, Reply
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
 OPERATOR_TIMEOUT = 600.0  # seconds: installing many invitations, exporting many reports
+
+
+class ResultsWaitError(ProtocolError):
+    """The collector shows no new result yet; the message says when it will."""
 
 
 class Http:
@@ -95,8 +99,15 @@ class Http:
 class Admin:
     """The operator's side of one server."""
 
-    def __init__(self, address: str, token: str, ca: str | Path | None = None) -> None:
-        self.address = address
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        ca: str | Path | None = None,
+        *,
+        variable: str | None = None,  # where the token is expected, for a refusal
+    ) -> None:
+        self.address, self._variable = address, variable
         headers = {"Authorization": f"Bearer {token}"}
         self._http = Http(ca, headers, timeout=OPERATOR_TIMEOUT)
 
@@ -133,6 +144,13 @@ class Admin:
     def _refusal(self, reply: Reply) -> JrrError:
         kind, detail = read_problem(reply.body)
         words = f"{self.address} refused ({reply.status}): {detail or 'no reason given'}"
+        if reply.status in (401, 403) and self._variable is not None:
+            return ProtocolError(
+                f"{words}; is {self._variable} the token that `jrr serve token` printed for this "
+                "server?"
+            )
+        if kind == RESULTS_WAIT:
+            return ResultsWaitError(detail)
         if reply.gave_up or kind == MISSING_PARTY:
             return UnreachableError(words)
         return IntegrityError(words) if kind == ABORTED_DEAL else ProtocolError(words)

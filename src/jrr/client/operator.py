@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.http import Admin
+from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
@@ -40,6 +41,7 @@ class CampaignSummary:
 
     servers: dict[str, Any]  # counts at each server
     too_few: int | None = None  # reports, where they are too few to estimate from
+    waits: str | None = None  # why no result is shown yet, where results must be some apart
     estimate: dict[str, Any] | None = None  # None without the collector, or with too few reports
 
 
@@ -54,7 +56,11 @@ class Operator:
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
-            raise ArgumentError("tokens must be given for the servers to act on, got none")
+            raise ArgumentError(
+                "tokens must be given for the servers to act on, got none: set "
+                "JRR_COLLECTOR_TOKEN, JRR_DEALER_TOKEN or JRR_PARTY_TOKEN (as NUMBER:TOKEN), or "
+                "give --collector-token, --dealer-token or --party-token"
+            )
 
     @classmethod
     def by_tokens(
@@ -75,16 +81,19 @@ class Operator:
         """
         dealer = None
         if tokens.dealer is not None and isinstance(campaign.dealer, DealerServer):
-            dealer = Admin(campaign.dealer.url, tokens.dealer, ca)
+            dealer = Admin(campaign.dealer.url, tokens.dealer, ca, variable="JRR_DEALER_TOKEN")
         parties = []
         for number, token in tokens.parties.items():
             if not campaign.by_committee or number >= len(campaign.dealers):
                 allowed = "the number of a party of this campaign"
                 raise checks.refusal("party_token", str(number), allowed)
-            parties.append(Admin(campaign.dealers[number], token, ca))
+            address = campaign.dealers[number]
+            parties.append(Admin(address, token, ca, variable="JRR_PARTY_TOKEN"))
         collector = None
         if tokens.collector is not None:
-            collector = Admin(campaign.collector, tokens.collector, ca)
+            collector = Admin(
+                campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
+            )
         return cls(campaign, dealer, collector, tuple(parties))
 
     @property
@@ -153,7 +162,10 @@ class Operator:
         told to by their own operators, within `join` seconds.
         """
         if not self._dealing:
-            raise ArgumentError("the token of the dealer, or of a party, must be given to deal")
+            raise ArgumentError(
+                "the token of the dealer, or of a party, must be given to deal (JRR_DEALER_TOKEN "
+                "or JRR_PARTY_TOKEN)"
+            )
         wish = {"patience": patience, "join": join, "again": again} if self.parties else None
         longer = join + patience if self.parties else 0.0
         with ThreadPoolExecutor(len(self._dealing)) as pool:
@@ -216,7 +228,14 @@ class Operator:
         return {name: server.get(self.path) for name, server in servers.items()}
 
     def summary(
-        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+        self,
+        round_number: int = 0,
+        level: float = 0.95,
+        by: str | None = None,
+        *,
+        simultaneous: bool = False,
+        population: Population | str = "respondents",
+        population_size: int | None = None,
     ) -> CampaignSummary:
         """Counts at the servers and, from the collector, the estimate of a round so far.
 
@@ -226,6 +245,10 @@ class Operator:
             round_number: Which round.
             level: Of the confidence interval.
             by: A covariate of the campaign: one estimate per group.
+            simultaneous: Whether the intervals of all answers hold at once with that chance.
+            population: Whom they speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of.
+            population_size: People in that population; None: no end of them.
 
         Returns:
             The counts, and either the estimate or how many reports are too few for one.
@@ -236,6 +259,7 @@ class Operator:
             UnreachableError: A server does not answer.
         """
         level = checks.level(level)
+        checks.one_of("population", population, POPULATIONS)
         self.campaign.check_round(round_number)
         if by is not None:
             checks.one_of("by", by, tuple(self.campaign.covariates))
@@ -246,7 +270,18 @@ class Operator:
         closed = servers[COLLECTOR]["state"] == CLOSED
         if reports < fewest_to_show(self.campaign.min_cell, final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
-        return CampaignSummary(servers=servers, estimate=self.estimate(round_number, level, by))
+        try:
+            found = self.estimate(
+                round_number,
+                level,
+                by,
+                simultaneous=simultaneous,
+                population=population,
+                population_size=population_size,
+            )
+        except ResultsWaitError as reason:
+            return CampaignSummary(servers=servers, waits=str(reason))
+        return CampaignSummary(servers=servers, estimate=found)
 
     def _named(self) -> dict[str, Admin]:
         """Those who deal: the dealer, or parties by their numbers in the campaign."""
@@ -262,10 +297,26 @@ class Operator:
         return addresses.index(party.address)
 
     def estimate(
-        self, round_number: int = 0, level: float = 0.95, by: str | None = None
+        self,
+        round_number: int = 0,
+        level: float = 0.95,
+        by: str | None = None,
+        *,
+        simultaneous: bool = False,
+        population: Population | str = "respondents",
+        population_size: int | None = None,
     ) -> dict[str, Any]:
         """The estimate, live or final."""
-        asked = {"round": round_number, "level": repr(level)} | ({"by": by} if by else {})
+        asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
+        # Only what was asked for, so that collectors of earlier versions understand the rest.
+        if by:
+            asked["by"] = by
+        if simultaneous:
+            asked["simultaneous"] = "true"
+        if population != "respondents":
+            asked["population"] = population
+        if population_size is not None:
+            asked["population_size"] = population_size
         document: dict[str, Any] = self._at_collector().get(
             f"{self.path}/estimate?{urlencode(asked)}"
         )
@@ -279,7 +330,9 @@ class Operator:
 
     def _at_collector(self) -> Admin:
         if self.collector is None:
-            raise ArgumentError("the collector's token must be given for this")
+            raise ArgumentError(
+                "the collector's token must be given for this (JRR_COLLECTOR_TOKEN)"
+            )
         return self.collector
 
 

@@ -2,14 +2,15 @@
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Stratum, quantile
+from jrr.estimation.contrasts import Component
+from jrr.estimation.estimates import Estimate, level_of_each, plug_in_stderr
+from jrr.estimation.intervals import interval
 from jrr.estimation.moments import Floats
 
 
@@ -27,17 +28,19 @@ class Difference:
     frequencies: Floats
     stderr: Floats
     _first: Estimate
-    _second: Estimate
-    _same_deck: bool
+    _pools: Sequence[Sequence[Component]]
 
-    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Confidence intervals of the differences, built from the two estimates' own ones.
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:
+        """Confidence intervals of the differences.
 
-        Distances from estimate to interval end add in squares (Zou and Donner's MOVER), and so
-        does what sharing a deck may add at worst: see `difference`.
+        A difference is kept if there are two shares so far apart that neither group's own
+        reports rule out and that the difference observed does not contradict. The noise is that
+        of these shares, not of the estimates (docs/theory.md, section on intervals).
 
         Args:
             level: how often such an interval holds the true difference, in (0, 1).
+            simultaneous: whether the intervals of all values are to hold at once with that
+                chance; by default each one does.
 
         Returns:
             Lower and upper ends, one per value.
@@ -45,26 +48,22 @@ class Difference:
         Raises:
             ArgumentError: where level is not in (0, 1).
         """
-        (low_a, high_a), (low_b, high_b) = self._first.interval(level), self._second.interval(level)
-        a, b = self._first.frequencies, self._second.frequencies
-        tied = 2 * quantile(level) ** 2 * self._worst_tie(level)
-        return (
-            self.frequencies - np.sqrt((a - low_a) ** 2 + (high_b - b) ** 2 + tied),
-            self.frequencies + np.sqrt((high_a - a) ** 2 + (b - low_b) ** 2 + tied),
-        )
+        level = checks.level(level)
+        return interval(self._pools, level_of_each(self._first, level) if simultaneous else level)
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: plain numbers, with the intervals of one level.
 
         There is no way back from it; see `Estimate.to_dict`.
 
         Args:
             level: of the intervals.
+            simultaneous: whether those of all values hold at once with that chance.
 
         Returns:
             difference, stderr, interval.
         """
-        low, high = self.interval(level)
+        low, high = self.interval(level, simultaneous=simultaneous)
         return {
             "difference": self.frequencies.tolist(),
             "stderr": self.stderr.tolist(),
@@ -74,21 +73,6 @@ class Difference:
     def to_json(self, level: float = 0.95) -> str:
         """The result document of `to_dict` as one line of JSON."""
         return json.dumps(self.to_dict(level), sort_keys=True)
-
-    def _worst_tie(self, level: float) -> Floats:
-        """The largest negative covariance, without its sign, that both intervals allow.
-
-        Not the one at the estimates: a joint mechanism's is noisy where the error is large.
-        """
-        worst = np.zeros_like(self.frequencies)
-        if self._same_deck:
-            for a in self._first.strata:
-                for b in self._second.strata:
-                    leans_a, leans_b = _leans(self._first, a, level), _leans(self._second, b, level)
-                    products = [x * y for x in leans_a for y in leans_b]
-                    worst = worst + _tie(a, b) * np.maximum(np.max(products, axis=0), 0.0)
-        share: Floats = worst / (self._first.weight * self._second.weight)
-        return share
 
 
 def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Difference:
@@ -109,8 +93,9 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         The first minus the second, with standard errors and intervals.
 
     Raises:
-        ArgumentError: where the two have different numbers of values, or same_deck is True of
-            estimates by two mechanisms.
+        ArgumentError: where the two have different numbers of values, same_deck is True of
+            estimates by two mechanisms, or one is of its respondents and the other of the
+            population they were drawn from.
 
     Example:
         >>> import jrr
@@ -120,8 +105,8 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         >>> gap = jrr.difference(south, north, same_deck=False)
         >>> gap.frequencies.round(3).tolist()
         [-0.19, 0.19]
-        >>> gap.interval()[0].round(3).tolist()
-        [-0.267, 0.113]
+        >>> gap.interval()[0].round(2).tolist()
+        [-0.27, 0.11]
     """
     for name, value in (("first", first), ("second", second)):
         if not isinstance(value, Estimate):
@@ -131,44 +116,37 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
             "first and second must have the same number of values, "
             f"got {len(first.counts)} and {len(second.counts)}"
         )
-    covariance = np.zeros_like(first.counts)
-    if same_deck:
-        for a in first.strata:
-            for b in second.strata:
-                covariance = covariance + _covariance(a, b)
-        covariance = covariance / (first.weight * second.weight)
-    variance = first.stderr**2 + second.stderr**2 - 2 * covariance
+    if first.population != second.population:
+        raise ArgumentError(
+            "first and second must be of the same population, "
+            f"got {first.population!r} and {second.population!r}"
+        )
+    minus = [replace(part, factor=-part.factor) for part in second.parts]
+    pools = _pools(first.parts, minus, same_deck=same_deck)
     return Difference(
         frequencies=first.frequencies - second.frequencies,
-        stderr=np.sqrt(variance),
+        stderr=plug_in_stderr(pools),
         _first=first,
-        _second=second,
-        _same_deck=same_deck,
+        _pools=pools,
     )
 
 
-def _leans(estimate: Estimate, stratum: Stratum, level: float) -> tuple[Floats, Floats]:
-    """Σd of a stratum at both ends of what its counts may be: with several strata, 0 and all."""
-    low, high = np.zeros_like(estimate.counts), np.full_like(estimate.counts, stratum.weight)
-    if len(estimate.strata) == 1:
-        ends = (end * stratum.weight for end in estimate.interval(level))
-        low, high = (np.clip(end, 0, stratum.weight) for end in ends)
-    return stratum.moments.lean(low, stratum.weight), stratum.moments.lean(high, stratum.weight)
-
-
-def _covariance(a: Stratum, b: Stratum) -> Floats:
-    """Covariance of two estimated counts whose contributors share a deck."""
-    lean_a = a.moments.lean(a.plausible, a.weight)
-    lean_b = b.moments.lean(b.plausible, b.weight)
-    return -_tie(a, b) * lean_a * lean_b
-
-
-def _tie(a: Stratum, b: Stratum) -> Floats:
-    """What two leans, multiplied, take from the covariance of two estimated counts."""
-    if a.moments.deck is None or b.moments.deck is None:
-        return np.zeros_like(a.counts)
-    if not a.moments.same_as(b.moments):
-        raise ArgumentError("same_deck=True must be said of estimates by one mechanism, got two")
-    decks = max(a.decks, b.decks, math.ceil((a.n + b.n) / a.moments.deck))
-    tie: Floats = a.moments.pair_weight(decks) / (a.moments.gain * b.moments.gain)
-    return tie
+def _pools(
+    first: Sequence[Component], second: Sequence[Component], *, same_deck: bool
+) -> list[list[Component]]:
+    """All parts, those together that draw from the same decks."""
+    if not same_deck:
+        return [[part] for part in (*first, *second)]
+    carded = [[part for part in side if part.moments.deck is not None] for side in (first, second)]
+    tied = [part for side in carded for part in side]
+    pools = [[part] for part in (*first, *second) if part.moments.deck is None]
+    if all(carded):
+        if not tied[0].moments.same_as(tied[1].moments):
+            raise ArgumentError(
+                "same_deck=True must be said of estimates by one mechanism, got two"
+            )
+        deck = tied[0].moments.deck or 1
+        fewest = math.ceil(sum(part.n for part in tied) / deck)
+        decks = max(fewest, *(part.decks for part in tied))
+        return [[replace(part, decks=decks) for part in tied], *pools]
+    return [[part] for part in tied] + pools

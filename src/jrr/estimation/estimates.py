@@ -1,23 +1,30 @@
 """Estimate: shares with standard errors and intervals (docs/theory.md, section on intervals).
 
-The interval inverts a score test: it keeps every count x that the reports do not contradict,
-|x̂ - x| <= z·sd(x) + half a report. The variance is taken at the hypothesised x, not at the
-estimate, because a joint mechanism's variance depends strongly on the true frequency and an
-estimate near 0 would understate it; half a report corrects for counting in whole numbers.
+An interval keeps every share that the reports do not contradict. The noise is that of the
+hypothesised share, not of the estimate, because a joint mechanism's variance depends strongly on
+the true share and an estimate near 0 would understate it.
 """
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from jrr._base import checks
+from jrr._base.short_repr import MOST
 from jrr.errors import ArgumentError
-from jrr.estimation.moments import Floats, Moments, Quadratic, Spread
+from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
+from jrr.estimation.intervals import interval
+from jrr.estimation.moments import Floats, Moments
+
+Population = Literal["respondents", "sample"]
+POPULATIONS: tuple[Population, ...] = ("respondents", "sample")
+FEWEST_EFFECTIVE = 20  # an effective sample size below which intervals are not promised to hold
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,34 +41,30 @@ class Stratum:
     decks: int
     weight: float = math.nan  # of everybody together; set to n where there are no weights
     weight_squares: float = math.nan
+    weight_cubes: float = math.nan
+    heaviest: float = 1.0  # the largest weight
     squares: Floats | None = None  # estimated, unbiased
 
     def __post_init__(self) -> None:
         if self.squares is None:
-            object.__setattr__(self, "weight", float(self.n))
-            object.__setattr__(self, "weight_squares", float(self.n))
+            for name in ("weight", "weight_squares", "weight_cubes"):
+                object.__setattr__(self, name, float(self.n))
 
-    @property
-    def plausible(self) -> Floats:
-        """The estimated counts brought into what is possible, for plugging into a variance."""
-        within: Floats = np.clip(self.counts, 0.0, self.weight)
-        return within
-
-    @property
-    def plausible_squares(self) -> Floats:
-        """The same for the squares of the weights."""
-        squares = self.counts if self.squares is None else self.squares
-        within: Floats = np.clip(squares, 0.0, self.weight_squares)
-        return within
-
-    def spread(self) -> Spread:
-        """Variance of the estimated count as a function of the true one."""
-        return self.moments.spread(self.weight, self.weight_squares, self.decks)
-
-    def variance(self) -> Floats:
-        """Variance of the estimated count, taken at the estimate."""
-        quadratic = self.spread().along(self.plausible_squares, np.zeros(1))
-        return quadratic.at_least_0(self.plausible)
+    def part(self, factor: float, sampling: Sampling | None = None) -> Component:
+        """These contributors in a contrast that their estimated counts enter by a factor."""
+        return Component(
+            moments=self.moments,
+            n=self.n,
+            decks=self.decks,
+            weight=self.weight,
+            squares=self.weight_squares,
+            cubes=self.weight_cubes,
+            heaviest=self.heaviest,
+            counts=self.counts,
+            held_squares=self.counts if self.squares is None else self.squares,
+            factor=factor,
+            sampling=sampling,
+        )
 
 
 class Estimate:
@@ -71,6 +74,7 @@ class Estimate:
 
     Args:
         strata: contributors who are estimated apart, with a card and without; their counts add.
+        sampling: where they are a sample of the people that errors and intervals speak of.
 
     Raises:
         ArgumentError: where nobody reported.
@@ -87,8 +91,9 @@ class Estimate:
         True
     """
 
-    def __init__(self, strata: Sequence[Stratum]) -> None:
+    def __init__(self, strata: Sequence[Stratum], sampling: Sampling | None = None) -> None:
         self.strata = tuple(stratum for stratum in strata if stratum.n)
+        self.sampling = sampling
         if not self.strata:
             raise ArgumentError("reports must hold at least one report, got none")
 
@@ -101,6 +106,14 @@ class Estimate:
     def weight(self) -> float:
         """What all contributors weigh together; n where no weights were given."""
         return sum(stratum.weight for stratum in self.strata)
+
+    @property
+    def effective_n(self) -> float:
+        """Contributors of equal weight that would be as many (Kish): (Σw)²/Σw².
+
+        Below 20 (`jrr.estimation.estimates.FEWEST_EFFECTIVE`) intervals are not promised to hold.
+        """
+        return self.weight**2 / sum(stratum.weight_squares for stratum in self.strata)
 
     @property
     def counts(self) -> Floats:
@@ -116,42 +129,106 @@ class Estimate:
     @property
     def count_stderr(self) -> Floats:
         """Standard errors of the counts, the variance taken at the estimate."""
-        variances = [stratum.variance() for stratum in self.strata]
-        error: Floats = np.sqrt(np.sum(variances, axis=0))
-        return error
+        return self.stderr * self.weight
 
     @property
     def stderr(self) -> Floats:
-        """Standard errors of the frequencies."""
-        return self.count_stderr / self.weight
+        """Standard errors of the frequencies, the variance taken at the estimate."""
+        return plug_in_stderr([[part] for part in self.parts])
 
-    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+    @property
+    def population(self) -> Population:
+        """Whom errors and intervals speak of: see `for_population`."""
+        return "respondents" if self.sampling is None else "sample"
+
+    @property
+    def population_size(self) -> int | None:
+        """How many people the respondents were drawn from, where that was told."""
+        if self.sampling is None or math.isinf(self.sampling.size):
+            return None
+        return round(self.sampling.size)
+
+    def for_population(
+        self, population: Population | str = "sample", size: float | None = None
+    ) -> "Estimate":
+        """The same estimate of other people: standard errors and intervals change, shares do not.
+
+        Args:
+            population: "respondents": those who answered; the only noise is that of
+                perturbation. "sample": all those whom they are a random sample of, so that
+                drawing them is noise too; weights count with their design effect (Kish).
+            size: people in that population. Without it there is no end of them.
+
+        Returns:
+            A new estimate.
+
+        Raises:
+            ArgumentError: for another word, a size below the number of respondents, or one that
+                is given with "respondents".
+
+        Example:
+            >>> import jrr
+            >>> estimate = jrr.RR(p=0.75).estimate([0] * 50 + [1] * 50)
+            >>> estimate.stderr.round(4).tolist()
+            [0.0866, 0.0866]
+            >>> estimate.for_population("sample").stderr.round(4).tolist()
+            [0.1, 0.1]
+            >>> estimate.for_population("sample", size=110).stderr.round(4).tolist()
+            [0.0879, 0.0879]
+        """
+        return Estimate(self.strata, sampling_of(population, self.n, size))
+
+    def interval(
+        self,
+        level: float = 0.95,
+        *,
+        simultaneous: bool = False,
+        population: Population | str | None = None,
+        population_size: float | None = None,
+    ) -> tuple[Floats, Floats]:
         """Confidence intervals of the frequencies.
 
-        They count the noise of perturbation, not that of choosing whom to ask.
+        Every level from 0.8 to 0.999 holds (docs/theory.md, section on intervals).
 
         Args:
             level: how often such an interval holds the true share, in (0, 1).
+            simultaneous: whether all intervals are to hold at once with that chance; by default
+                each one does.
+            population: "respondents" or "sample", as for `for_population`; None: as the
+                estimate says.
+            population_size: people in the population, with "sample".
 
         Returns:
             Lower and upper ends, one per value.
 
         Raises:
-            ArgumentError: where level is not in (0, 1).
+            ArgumentError: where level is not in (0, 1), or as `for_population` does.
 
         Example:
             >>> import jrr
             >>> low, high = jrr.RR(k=2, p=0.75).estimate([0, 1, 1, 1] * 100).interval()
-            >>> low.round(3).tolist(), high.round(3).tolist()
-            ([-0.087, 0.913], [0.087, 1.087])
+            >>> low.round(2).tolist(), high.round(2).tolist()
+            ([-0.09, 0.91], [0.09, 1.09])
         """
-        z = quantile(level)
-        high = _upper_count(self.strata, z)
-        # Everything is symmetric under "count those who do not hold v": reuse the upper end.
-        low = self.weight - _upper_count([_complement(stratum) for stratum in self.strata], z)
-        return low / self.weight, high / self.weight
+        level = checks.level(level)
+        if population is not None or population_size is not None:
+            word = self.population if population is None else population
+            return self.for_population(word, population_size).interval(
+                level, simultaneous=simultaneous
+            )
+        each = level_of_each(self, level) if simultaneous else level
+        return interval([[part] for part in self.parts], each)
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    @cached_property
+    def parts(self) -> tuple[Component, ...]:
+        """The strata as parts of the share of each value."""
+        return tuple(
+            stratum.part(1 / self.weight, self.sampling)
+            for stratum in self.strata
+            if stratum.weight > 0
+        )
+
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: plain numbers, with the intervals of one level.
 
         There is no way back from it, since it has no variances at other shares. What is kept
@@ -160,19 +237,25 @@ class Estimate:
 
         Args:
             level: of the intervals.
+            simultaneous: whether all of them hold at once with that chance.
 
         Returns:
-            n, weight, counts, count_stderr, frequencies, stderr, level, interval.
+            n, effective_n, weight, counts, count_stderr, frequencies, stderr, level,
+            simultaneous, population, population_size, interval.
         """
-        low, high = self.interval(level)
+        low, high = self.interval(level, simultaneous=simultaneous)
         return {
             "n": self.n,
+            "effective_n": self.effective_n,
             "weight": self.weight,
             "counts": self.counts.tolist(),
             "count_stderr": self.count_stderr.tolist(),
             "frequencies": self.frequencies.tolist(),
             "stderr": self.stderr.tolist(),
             "level": level,
+            "simultaneous": simultaneous,
+            "population": self.population,
+            "population_size": self.population_size,
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
         }
 
@@ -182,11 +265,30 @@ class Estimate:
 
     def __repr__(self) -> str:
         low, high = self.interval()
+        shares = self.frequencies
+        shown = len(shares) if len(shares) <= MOST else MOST // 2
         rows = ", ".join(
-            f"{v}: {f:.4f} [{a:.4f}, {b:.4f}]"
-            for v, (f, a, b) in enumerate(zip(self.frequencies, low, high, strict=True))
+            f"{v}: {shares[v]:.4f} [{low[v]:.4f}, {high[v]:.4f}]" for v in range(shown)
         )
-        return f"Estimate(n={self.n}, 95%: {rows})"
+        more = f", ... {len(shares)} values" if shown < len(shares) else ""
+        return f"Estimate(n={self.n}, 95%: {rows}{more})"
+
+
+def sampling_of(population: Population | str, n: int, size: float | None) -> Sampling | None:
+    """How n respondents were drawn from the population; None: they are all that is asked about.
+
+    Raises:
+        ArgumentError: for another word, or a size below n or given with "respondents".
+    """
+    word = checks.one_of("population", population, POPULATIONS)
+    if word == "respondents":
+        if size is not None:
+            raise checks.refusal("population_size", size, "given with population='sample' only")
+        return None
+    if size is None:
+        return Sampling()
+    people = checks.real("population_size", size, f"at least the {n:,} who reported", float(n))
+    return Sampling(fraction=n / people, size=people)
 
 
 def quantile(level: float) -> float:
@@ -202,57 +304,21 @@ def quantile(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + checks.level(level) / 2)
 
 
-def _complement(stratum: Stratum) -> Stratum:
-    """The same contributors, counted by not holding each value."""
-    m = stratum.moments
-    flipped = replace(m, p=1 - m.q, q=1 - m.p, lean_holder=-m.lean_other, lean_other=-m.lean_holder)
-    squares = None if stratum.squares is None else stratum.weight_squares - stratum.squares
-    counts = stratum.weight - stratum.counts
-    return replace(stratum, moments=flipped, counts=counts, squares=squares)
+def level_of_each(estimate: Estimate, level: float) -> float:
+    """The level of single intervals that all hold at once with the chance `level` (Bonferroni).
 
-
-def _upper_count(strata: Sequence[Stratum], z: float) -> Floats:
-    """The largest count that the score test does not reject."""
-    n = sum(stratum.weight for stratum in strata)
-    estimate = np.sum([stratum.counts for stratum in strata], axis=0)
-    half = 0.5 / strata[0].moments.gain * sum(stratum.weight_squares for stratum in strata) / n
-    anchor = np.sum([stratum.plausible for stratum in strata], axis=0)
-    variance = _towards_all(strata, anchor, n)
-    below = estimate + half + z * np.sqrt(variance.at_least_0(anchor))
-    above = estimate + half + z * np.sqrt(variance.at_least_0(np.full_like(anchor, n)))
-    # Inside [anchor, n]: the larger root of y² = z² V(centre + y), where x = centre + y.
-    centre = estimate + half
-    square = 1 - z**2 * variance.square
-    linear = -(z**2) * (variance.linear + 2 * variance.square * centre)
-    constant = -(z**2) * variance.at(centre)
-    spread = np.sqrt(np.maximum(linear**2 - 4 * square * constant, 0.0))
-    root = centre + (spread - linear) / (2 * square)
-    inside = np.where((root >= anchor) & (root <= n), root, -math.inf)
-    largest = np.maximum(
-        np.maximum(np.where(below <= anchor, below, -math.inf), inside),
-        np.where(above >= n, above, -math.inf),
-    )
-    # A root exactly at an end may round past it from both sides: then it is that end.
-    return np.where(np.isfinite(largest), largest, np.clip(root, anchor, n))
-
-
-def _towards_all(strata: Sequence[Stratum], anchor: Floats, n: float) -> Quadratic:
-    """Variance of the total as a quadratic on [anchor, n].
-
-    As the hypothesised total grows from the estimate to everybody, each stratum's count grows
-    in a straight line from its own estimate to its own everybody.
+    Where every report supports one of two values, both intervals hold or fail together.
     """
-    constant, linear, square = (np.zeros_like(anchor) for _ in range(3))
-    room = np.where(n > anchor, n - anchor, 1.0)
-    for stratum in strata:
-        slope = np.where(n > anchor, (stratum.weight - stratum.plausible) / room, 0.0)
-        start = stratum.plausible - slope * anchor
-        # The squares of the holders' weights grow along: y = y_start + y_slope X, X the total.
-        left = stratum.weight_squares - stratum.plausible_squares
-        y_slope = np.where(n > anchor, left / room, 0.0)
-        y_start = stratum.plausible_squares - y_slope * anchor
-        a, b, c, held = stratum.spread()
-        constant = constant + a + start * (b + c * start) + held * y_start
-        linear = linear + slope * (b + 2 * c * start) + held * y_slope
-        square = square + c * slope**2
-    return Quadratic(constant, linear, square)
+    values = len(estimate.counts)
+    one = values == 2 and all(stratum.moments.exclusive for stratum in estimate.strata)
+    return 1 - (1 - level) / (1 if one else values)
+
+
+def plug_in_stderr(pools: Sequence[Sequence[Component]]) -> Floats:
+    """Standard error of a contrast, at the estimates brought into what is possible."""
+    law = cumulants(
+        pools, [[Held(part.plausible, part.plausible_squares) for part in parts] for parts in pools]
+    )
+    shape = np.shape(pools[0][0].counts)
+    error: Floats = np.broadcast_to(np.sqrt(law.variance), shape).copy()
+    return error

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, overload
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.differences import Difference, difference
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import Estimate, Population, sampling_of
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
 
@@ -50,9 +50,9 @@ class GroupEstimate:
     name: str
     estimate: Estimate
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: `Estimate.to_dict` and the name of the group."""
-        return {"name": self.name} | self.estimate.to_dict(level)
+        return {"name": self.name} | self.estimate.to_dict(level, simultaneous=simultaneous)
 
 
 class GroupDifference(NamedTuple):
@@ -62,9 +62,10 @@ class GroupDifference(NamedTuple):
     second: str
     difference: Difference
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: `Difference.to_dict` and the names of the groups."""
-        return {"first": self.first, "second": self.second} | self.difference.to_dict(level)
+        document = self.difference.to_dict(level, simultaneous=simultaneous)
+        return {"first": self.first, "second": self.second} | document
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,16 +110,21 @@ class GroupEstimates(Sequence[GroupEstimate]):
             for first, second in combinations(self.shown, 2)
         ]
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: groups, groups_too_small, differences.
 
         With more than 50 groups the differences are left out, for there are too many pairs.
+
+        Args:
+            level: of the intervals.
+            simultaneous: whether those of one group, or of one pair of groups, hold all at once
+                with that chance.
         """
         pairs = self.differences() if len(self) <= MOST_COMPARED_GROUPS else []
         return {
-            "groups": [group.to_dict(level) for group in self.shown],
+            "groups": [group.to_dict(level, simultaneous=simultaneous) for group in self.shown],
             "groups_too_small": self.hidden,
-            "differences": [pair.to_dict(level) for pair in pairs],
+            "differences": [pair.to_dict(level, simultaneous=simultaneous) for pair in pairs],
         }
 
 
@@ -128,6 +134,8 @@ def estimate_groups(
     *,
     min_cell: int = MIN_CELL,
     decks: int | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
 ) -> GroupEstimates:
     """Estimate every group that has enough reports, and count those that have not.
 
@@ -138,6 +146,9 @@ def estimate_groups(
             weight above 0 are not shown either.
         decks: how many decks the contributors of all groups were dealt from, where it is more
             than the tallies name. Every group draws from all of them.
+        population: whom error bars speak of, as for `Estimate.for_population`.
+        population_size: people in the whole population, of whom every group is taken to be the
+            same share as of the respondents.
 
     Returns:
         The groups that are shown, in the order of their names, and the number of the others.
@@ -159,8 +170,11 @@ def estimate_groups(
         return GroupEstimates(min_cell=min_cell)
     everybody = add_tallies(list(tallies.values()))
     dealt = max(decks or 1, len(everybody.decks), mechanism.fewest_decks(everybody.n_carded))
+    sampling = sampling_of(population, everybody.n, population_size)
     shown = tuple(
-        GroupEstimate(name=name, estimate=mechanism.estimate(tallies[name], dealt))
+        GroupEstimate(
+            name=name, estimate=Estimate(mechanism.estimate(tallies[name], dealt).strata, sampling)
+        )
         for name in sorted(tallies)
         if _may_be_shown(tallies[name], min_cell)
     )

@@ -10,7 +10,7 @@ contributors of one deck have covariance -pair_weight * d_i * d_j. Hence
 which is a quadratic in n_v. Everything about accuracy is derived from these lines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ class Moments:
         lean_other: d of anybody else.
         deck: contributors per deck; None where no cards are dealt.
         signed: cards of the deck that are not blank.
+        card_skew: E[ξ³] of a standardised card ξ; 0 where plus and minus cards are as many.
+        exclusive: whether every report supports exactly one value.
 
     Example:
         >>> fair = Moments.same_for_all(p=0.75, q=0.25, gain=0.5)  # plain RR
@@ -49,6 +51,8 @@ class Moments:
     lean_other: Floats
     deck: int | None = None
     signed: int | None = None
+    card_skew: Floats = field(default_factory=lambda: np.zeros(1))
+    exclusive: bool = False
 
     @classmethod
     def same_for_all(
@@ -61,6 +65,7 @@ class Moments:
         lean_other: float = 0.0,
         deck: int | None = None,
         signed: int | None = None,
+        exclusive: bool = False,
     ) -> "Moments":
         """Moments of a mechanism that treats all values alike."""
         numbers = {
@@ -71,7 +76,7 @@ class Moments:
             "lean_other": lean_other,
         }
         arrays = {name: np.array([number], np.float64) for name, number in numbers.items()}
-        return cls(**arrays, deck=deck, signed=signed)
+        return cls(**arrays, deck=deck, signed=signed, exclusive=exclusive)
 
     def pair_weight(self, decks: int) -> float:
         """Minus the correlation of two random contributors' cards, with `decks` decks.
@@ -83,8 +88,31 @@ class Moments:
             return 0.0
         return self.signed / (self.deck * (self.deck * decks - 1))
 
+    def triple_weight(self, decks: int) -> Floats:
+        """E[ξ_i ξ_j ξ_l] of three contributors' cards, with `decks` decks.
+
+        All ξ of the decks add up to 0, and so do those that two others leave over.
+        """
+        cards = 0 if self.deck is None else self.deck * decks
+        if cards < 3:
+            return np.zeros(1)
+        weight: Floats = 2 * self.card_skew / ((cards - 1) * (cards - 2))
+        return weight
+
+    def card_values(self) -> tuple[Floats, Floats]:
+        """The two values of ξ, where there are two kinds of cards: above 0 and below."""
+        root = np.sqrt(self.card_skew**2 + 4)
+        return (self.card_skew + root) / 2, (self.card_skew - root) / 2
+
     def __post_init__(self) -> None:
-        for array in (self.p, self.q, self.gain, self.lean_holder, self.lean_other):
+        for array in (
+            self.p,
+            self.q,
+            self.gain,
+            self.lean_holder,
+            self.lean_other,
+            self.card_skew,
+        ):
             array.setflags(write=False)  # mechanisms keep and share them
 
     def same_as(self, other: "Moments") -> bool:
@@ -94,10 +122,25 @@ class Moments:
         alike = all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
         return alike and (self.deck, self.signed) == (other.deck, other.signed)
 
+    def some(self, values: slice) -> "Moments":
+        """The same for some of the values."""
+        if self.p.size == 1:
+            return self
+        names = ("p", "q", "gain", "lean_holder", "lean_other", "card_skew")
+        arrays = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: a[values] if a.size > 1 else a for k, a in arrays.items()})
+
     def without_cards(self) -> "Moments":
         """The same marginals for contributors who hold no card."""
         nothing = np.zeros_like(self.p)
-        return Moments(p=self.p, q=self.q, gain=self.gain, lean_holder=nothing, lean_other=nothing)
+        return Moments(
+            p=self.p,
+            q=self.q,
+            gain=self.gain,
+            lean_holder=nothing,
+            lean_other=nothing,
+            exclusive=self.exclusive,
+        )
 
     def estimate(self, support: Floats, n: float) -> Floats:
         """The unbiased estimate of the true counts."""

@@ -7,13 +7,14 @@ from typing import Any
 
 from jrr._base import checks
 from jrr._base.documents import read_json, read_version
+from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
 
 VERSION = 1
 
 
-@dataclass(frozen=True)
-class Tally:
+@dataclass(frozen=True, repr=False)
+class Tally(ShortRepr):
     """How many reports support each value, apart for those with and those without a card.
 
     Tallies add. Parts of one deck bear one name (by default none); tallies of decks that were

@@ -1,6 +1,7 @@
 """WeightedTally: reports counted by survey weights; it adds and travels as a Tally does."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from typing import Any
@@ -10,15 +11,17 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.documents import read_json, read_version
+from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
 
 VERSION = 1
 _ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
+_LATER = {"weight_cubes", "heaviest"}  # fields that documents of earlier versions do not have
 _Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WeightSums:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WeightSums(ShortRepr):
     """Some contributors' reports: what weighs in for each value, and in all.
 
     Attributes:
@@ -27,6 +30,11 @@ class WeightSums:
         support_squares: the same for the squares of the weights.
         weight: the weights of all reports, added up.
         weight_squares: the same for their squares.
+        weight_cubes: the same for their cubes, which say how unequal they are.
+        heaviest: the largest weight.
+
+    Documents of earlier versions have neither of the last two: then they are the most that the
+    squares allow.
     """
 
     n: int
@@ -34,12 +42,20 @@ class WeightSums:
     support_squares: _Floats
     weight: float
     weight_squares: float
+    weight_cubes: float = math.nan
+    heaviest: float = math.nan
+
+    def __post_init__(self) -> None:
+        for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
+            if math.isnan(getattr(self, name)):
+                object.__setattr__(self, name, self.weight_squares**power)
 
     def __add__(self, other: object) -> "WeightSums":
         if not isinstance(other, WeightSums):
             return NotImplemented
-        names = [field.name for field in fields(self)]
-        return WeightSums(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        names = [field.name for field in fields(self) if field.name != "heaviest"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return WeightSums(**sums, heaviest=max(self.heaviest, other.heaviest))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
@@ -57,7 +73,7 @@ class WeightSums:
             ArgumentError: for anything else, or for sums that no weights have.
         """
         names = set(cls.__dataclass_fields__)
-        if not isinstance(document, Mapping) or set(document) != names:
+        if not isinstance(document, Mapping) or set(document) | _LATER != names:
             raise checks.refusal("weight sums", document, f"an object of {sorted(names)}")
         sums: dict[str, Any] = {"n": checks.integer("n", document["n"], 0, 1 << 62)}
         for total, part in (("weight", "support"), ("weight_squares", "support_squares")):
@@ -69,11 +85,16 @@ class WeightSums:
             allowed = f"numbers in 0..{total}"
             numbers = [checks.real(part, value, allowed, 0.0, most) for value in values]
             sums[part] = np.array(numbers, np.float64)
+        for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
+            if name in document:
+                most = sums["weight_squares"] ** power * _ROUNDING
+                allowed = f"in 0..weight_squares**{power}"
+                sums[name] = checks.real(name, document[name], allowed, 0.0, most)
         return cls(**sums)
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedTally:
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedTally(ShortRepr):
     """As a Tally, each report counted by its contributor's weight.
 
     Weights must be known beforehand and public: they may depend on neither answer nor card.

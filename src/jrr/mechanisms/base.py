@@ -17,11 +17,12 @@ from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.estimates import Estimate, Population, Stratum
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.marked_arrays import MIXED, MarkedReports
 from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import LossDistribution, Losses
@@ -36,9 +37,9 @@ Ints = NDArray[np.int64]
 
 
 class Mechanism(ABC):
-    """Probabilities, and nothing else: no state, no input or output, no randomness of its own.
+    """A value that describes itself: no state, no input or output, no randomness of its own.
 
-    Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `epsilon`,
+    Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `_epsilon`,
     `report_format`, `deal`, `respond`, `respond_one` and the private methods that count reports.
     Everything else has a default that is right for a mechanism that does without, such as
     `sorted_deck` (no cards) or `losses` (no law is known; bounds are used instead).
@@ -217,7 +218,7 @@ class Mechanism(ABC):
 
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
-        raise checks.refusal("mechanism", self, "RR, JRR or DRR")
+        raise checks.refusal("mechanism", self, "one that says its card_laws, as RR, JRR or DRR")
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
@@ -312,11 +313,35 @@ class Mechanism(ABC):
         """
 
     def report_to_json(self, report: Any) -> Any:
-        """One report, as `respond_one` makes it, as a JSON value."""
+        """One report, as `respond_one` makes it, as a JSON value.
+
+        Args:
+            report: one report.
+
+        Returns:
+            A number, a text or a list, which `report_from_json` reads back.
+
+        Example:
+            >>> import jrr
+            >>> m = jrr.SUE(k=4, epsilon=1.0)
+            >>> report = m.respond_one(2)
+            >>> m.report_from_json(m.report_to_json(report)) == report
+            True
+        """
         return self.report_format.to_json(report)
 
     def report_from_json(self, document: object) -> Any:
-        """The report that `report_to_json` wrote; anything out of the domain is refused."""
+        """The report that `report_to_json` wrote; anything out of the domain is refused.
+
+        Args:
+            document: a JSON value.
+
+        Returns:
+            The report, as `respond_one` makes it; `tally` takes lists of them.
+
+        Raises:
+            ArgumentError: for anything that the mechanism cannot have reported.
+        """
         row = np.frombuffer(self.report_bytes(document), np.uint8)[None, :]
         one = self.report_format.unpack(row)[0]
         return one.tobytes() if one.ndim else one.item()
@@ -363,10 +388,11 @@ class Mechanism(ABC):
         """Count reports.
 
         Args:
-            reports: as `respond` makes them.
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
             carded: whose reports were made with a card: True, False or one flag per report. None
-                means everybody, for a mechanism that deals cards; say False for those who
-                answered without one, or their noise is understated.
+                is what `respond` remembers of its reports. Of lists and plain arrays nobody
+                remembers anything: None then means everybody, for a mechanism that deals cards.
+                Say False for those who answered without one, or their noise is understated.
             deck: a name for the deck that the cards came from, where there are several.
             weights: survey weights, one per report.
 
@@ -380,18 +406,34 @@ class Mechanism(ABC):
             >>> import jrr
             >>> jrr.RR(p=0.75).tally([0, 1, 1, 1]).cardless
             (1, 3)
+            >>> m = jrr.OLH(k=100, epsilon=1.0)
+            >>> m.tally([m.respond_one(7), m.respond_one(42)]).n
+            2
         """
+        marked = reports.carded if isinstance(reports, MarkedReports) else None
+        if isinstance(reports, list | tuple):
+            reports = self.report_format.from_list(reports)
         checked = self._check_reports(reports)
         if len(checked) == 0:
             raise ArgumentError("reports must hold at least one report, got none")
         deals = self.deals
         if carded is None:
-            carded = deals
+            if deals and marked == MIXED:
+                raise ArgumentError(
+                    "carded must be one flag per report where some were made with a card and some "
+                    "without, got none"
+                )
+            carded = deals if marked is None or not deals else bool(marked)
         if isinstance(carded, bool | np.bool_):
             flags = np.broadcast_to(np.bool_(carded), len(checked))
         else:
             flags = checks.flags("carded", carded, len(checked))
         held = int(np.count_nonzero(flags))
+        if deals and ((marked is False and held) or (marked is True and held < len(checked))):
+            raise ArgumentError(
+                f"carded must be {marked} for these reports, which `respond` made "
+                f"{'with' if marked else 'without'} cards, got another"
+            )
         if held and not deals:
             raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
         if weights is not None:
@@ -428,6 +470,8 @@ class Mechanism(ABC):
             support_squares=self._weighted_support(reports, squares),
             weight=float(weights.sum()),
             weight_squares=float(squares.sum()),
+            weight_cubes=float((squares * weights).sum()),
+            heaviest=float(weights.max(initial=0.0)),
         )
 
     @abstractmethod
@@ -435,15 +479,23 @@ class Mechanism(ABC):
         """What the checked reports that support each value weigh together."""
 
     def estimate(
-        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
     ) -> Estimate:
         """Unbiased counts with error bars.
 
         Args:
             reports: reports, or a tally of them.
             decks: how many decks the contributors with a card were dealt from. By default as many
-                as the tally names, or the fewest that could hold them: say more where people of
-                more decks dropped out, or the error bars are too short.
+                as the tally names, or one: say more where people of more decks dropped out, or
+                the error bars are too short.
+            population: whom error bars speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of (`Estimate.for_population`).
+            population_size: people in that population; None: no end of them.
 
         Returns:
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
@@ -465,18 +517,21 @@ class Mechanism(ABC):
         moments = self.moments
         fewest = self.fewest_decks(tally.n_carded)
         if decks is None:
-            decks = max(fewest, len(tally.decks))
-            if tally.decks and "" not in tally.decks and fewest > len(tally.decks):
+            decks = max(1, len(tally.decks))
+            if fewest > decks:
+                named = "one deck" if decks == 1 else f"each of the {decks} decks named"
                 raise ArgumentError(
-                    f"reports with a card must be at most {moments.deck} for each of the "
-                    f"{len(tally.decks)} decks named, got {tally.n_carded}: is one there twice?"
+                    f"reports with a card must be at most {moments.deck} for {named}, got "
+                    f"{tally.n_carded}: is one there twice? Of several decks, name them (deck=) or "
+                    "say how many there are (decks=)"
                 )
         decks = checks.integer("decks", decks, fewest)
         if isinstance(tally, WeightedTally):
             if not tally.weight > 0:
                 raise ArgumentError("weights must not all be 0")
             groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
-            return Estimate([_weighted_stratum(*group) for group in groups])
+            weighted = Estimate([_weighted_stratum(*group) for group in groups])
+            return weighted.for_population(population, population_size)
         self._check_tally(tally)
         counts = (
             (moments, tally.n_carded, tally.carded, decks),
@@ -492,7 +547,7 @@ class Mechanism(ABC):
                 )
                 for m, n, support, used in counts
             ]
-        )
+        ).for_population(population, population_size)
 
     @property
     def deals(self) -> bool:
@@ -545,6 +600,8 @@ def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum
         decks=decks,
         weight=sums.weight,
         weight_squares=sums.weight_squares,
+        weight_cubes=sums.weight_cubes,
+        heaviest=sums.heaviest,
         squares=moments.estimate(sums.support_squares, sums.weight_squares),
     )
 
@@ -558,3 +615,10 @@ def check_countable(k: int) -> None:
 def check_truth_probability(argument: str, value: object, k: int) -> float:
     """A probability of telling the truth, better than guessing."""
     return checks.real(argument, value, f"in (1/{k}, 1]", 1 / k, 1.0, open_low=True)
+
+
+def checked_mechanism(value: object) -> Mechanism:
+    """A mechanism, or a refusal."""
+    if not isinstance(value, Mechanism):
+        raise checks.refusal("mechanism", value, "a mechanism")
+    return value

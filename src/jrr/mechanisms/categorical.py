@@ -11,6 +11,7 @@ from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_countable
 from jrr.mechanisms.cards import SortedDeck
+from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
 from jrr.mechanisms.report_formats import NumberFormat
 
 
@@ -61,6 +62,7 @@ class Categorical(Mechanism):
         """Perturbed reports of true values; without cards by the mechanism's own marginal."""
         checked = checks.symbols("values", values, self.k)
         dealt = None if cards is None else self._check_cards(cards, len(checked))
+        spend(cards)
         source = randomness.source(rng)
         out = np.empty(len(checked), np.min_scalar_type(self.k - 1))
         for start in range(0, len(checked), randomness.BLOCK):
@@ -69,7 +71,7 @@ class Categorical(Mechanism):
             self._respond_block(
                 checked[block], None if dealt is None else dealt[block], u, out[block]
             )
-        return out
+        return MarkedReports.of(out, carded=cards is not None)
 
     def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> int:
         """One report without arrays, for a contributor's own device."""
@@ -102,4 +104,5 @@ class Categorical(Mechanism):
 
 def shuffled_deck(deck: SortedDeck, rng: Rng) -> Cards:
     """All cards of a deck in uniformly random order."""
-    return randomness.shuffled(np.repeat(deck.faces, deck.counts), randomness.source(rng))
+    faces = np.repeat(deck.faces, deck.counts)
+    return DealtCards.of(randomness.shuffled(faces, randomness.source(rng)))

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr._base.exact import SCALE, words_down, words_up
+from jrr._base.short_repr import ShortRepr
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
@@ -46,8 +47,8 @@ from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import View
 
 
-@dataclass(frozen=True, init=False)
-class DRR(Categorical):
+@dataclass(frozen=True, init=False, repr=False)
+class DRR(ShortRepr, Categorical):
     """Dealt randomized response for decks of n contributors over k values.
 
     Args:
@@ -115,7 +116,8 @@ class DRR(Categorical):
         """First and second moments of the reports."""
         share = np.asarray(self.deck, np.float64) / self.n
         q = self.dealt * share + self.own / self.k
-        lean = self.dealt * np.sqrt(share * (1 - share))
+        spread = np.sqrt(share * (1 - share))
+        lean = self.dealt * spread
         return Moments(
             p=self.truth + q,
             q=q,
@@ -124,6 +126,8 @@ class DRR(Categorical):
             lean_other=lean,
             deck=self.n,
             signed=self.n,
+            card_skew=np.divide(1 - 2 * share, spread, out=np.zeros(self.k), where=spread > 0),
+            exclusive=True,
         )
 
     @classmethod

@@ -32,6 +32,7 @@ from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
 from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.rr import RR
@@ -193,7 +194,8 @@ class OLH(Mechanism):
             )
 
         near = sorted({max(2, without + step) for step in (-1, 0, 1)})
-        return least([with_cards(g) for g in near], request)
+        tuned = least([with_cards(g) for g in near], request)
+        return tuned if tuned.s else cls._best(request)  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
         """Seeds tell nothing: what perturbs the hash says it all."""
@@ -255,8 +257,8 @@ class OLH(Mechanism):
             hashing.finish(hashing.prefix(seeds), checked.astype(np.uint32)), self.g
         )
         out["seed"] = seeds
-        out["value"] = self.inner.respond(hashed, cards, source)
-        return out
+        out["value"] = self.inner.respond(hashed, cards, source)  # where cards are spent
+        return MarkedReports.of(out, carded=cards is not None)
 
     def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> tuple[int, int]:
         """One report: a seed and a perturbed hash."""

@@ -7,6 +7,7 @@ second, all compositions seconds: so the search asks for few of each.
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Request, least
@@ -16,6 +17,7 @@ _SCANNED = 1_000  # people, over all decks, for whom every composition is comput
 _SCANNED_IN_PLANS = 120  # people, over all decks, for whom a plan computes every composition
 
 
+@lru_cache(maxsize=256)  # what was just chosen is held against its request once more
 def keeps_everything(mechanism: Mechanism, request: Request, delta: float) -> bool:
     """Whether (ε, δ) holds in this view, and the cap on the dealer in its own."""
     cap = request.dealer_epsilon
@@ -31,13 +33,19 @@ def certified_delta(mechanism: Mechanism, request: Request) -> float:
     colluders = request.colluders if mechanism.deals else 0
     if mechanism.k == 2 and request.n * (colluders + 1) <= _SCANNED_IN_PLANS:
         return delta_of_everything(mechanism, request, math.inf, _SCANNED_IN_PLANS)
-    return _delta_once(mechanism.quick_losses(colluders), request)
+    law = mechanism.quick_losses(colluders)
+    return _delta_by_dealer(mechanism, request) if law is None else _delta_once(law, request)
 
 
 def likely_delta(mechanism: Mechanism, request: Request) -> float:
     """δ at the budget in a case that is likely the worst."""
     colluders = request.colluders if mechanism.deals else 0
     return _delta_once(mechanism.likely_worst(colluders), request)
+
+
+def _delta_by_dealer(mechanism: Mechanism, request: Request) -> float:
+    """Where no law is known: the dealer's view has more, and holds outright."""
+    return 0.0 if mechanism.epsilon("dealer") <= request.budget else 1.0
 
 
 def _delta_once(law: Losses | None, request: Request) -> float:
@@ -63,7 +71,10 @@ def delta_of_everything(
             if worst > enough:
                 break
         return worst
-    return _delta_once(mechanism.losses(colluders), request)
+    law = mechanism.losses(colluders)
+    if law is None:
+        return _delta_by_dealer(mechanism, request)
+    return _delta_once(law, request)
 
 
 def largest(

@@ -6,6 +6,7 @@ Modules are named, not imported: whoever reads a document loads only the mechani
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from jrr._base import checks, documents
@@ -25,19 +26,30 @@ _MODULES = {  # name -> module whose class of that name it is; plans compare in 
 }
 
 
+@cache
+def _announced() -> dict[str, str]:
+    """Mechanisms of other packages: their entry points in the group "jrr.mechanisms"."""
+    return {point.name: point.value for point in entry_points(group="jrr.mechanisms")}
+
+
 def names() -> tuple[str, ...]:
     """The names of all mechanisms."""
-    return tuple(_MODULES)
+    return tuple(dict.fromkeys((*_MODULES, *_announced())))
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
     """The class of a mechanism."""
-    kind: type[Mechanism] = getattr(import_module(_MODULES[name]), name)
+    module = _MODULES.get(name) or _announced()[name]
+    kind: type[Mechanism] = getattr(import_module(module), name)
     return kind
 
 
 def register(name: str, module: str) -> None:
-    """Announce a mechanism of another package: the class `name` of this module."""
+    """Announce a mechanism in this process: the class `name` of this module.
+
+    A package does it for every process, servers and the command line included, by an entry point
+    `Corner = "my_package.corner"` in the group "jrr.mechanisms".
+    """
     _MODULES[name] = module
     families.cache_clear()
 
@@ -45,7 +57,7 @@ def register(name: str, module: str) -> None:
 @cache
 def families() -> "Mapping[str, Family]":
     """Every family by the word that a plan takes."""
-    return {family.key: family for name in _MODULES for family in mechanism_class(name).families()}
+    return {family.key: family for name in names() for family in mechanism_class(name).families()}
 
 
 def from_dict(document: object) -> Mechanism:
@@ -66,7 +78,10 @@ def from_dict(document: object) -> Mechanism:
     """
     if not isinstance(document, Mapping) or "mechanism" not in document:
         raise checks.refusal("document", document, "an object that names a mechanism")
-    kind = mechanism_class(checks.one_of("mechanism", document["mechanism"], names()))
+    name = document["mechanism"]
+    if not isinstance(name, str) or name not in _MODULES:  # else see what packages announce
+        name = checks.one_of("mechanism", name, names())
+    kind = mechanism_class(name)
     arguments = {name: value for name, value in document.items() if name != "mechanism"}
     needed = set(kind.parameters) - set(kind.omitted_parameters)
     if not needed <= set(arguments) <= set(kind.parameters):
@@ -80,5 +95,19 @@ def from_dict(document: object) -> Mechanism:
 
 
 def from_json(text: str) -> Mechanism:
-    """The mechanism that `Mechanism.to_json` wrote."""
+    """The mechanism that `Mechanism.to_json` wrote.
+
+    Args:
+        text: one JSON object.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ArgumentError: as `from_dict` does, or if the text is no JSON object.
+
+    Example:
+        >>> from_json('{"mechanism": "RR", "k": 2, "p": 0.75}')
+        RR(k=2, p=0.75)
+    """
     return from_dict(documents.read_json("text", text, "a mechanism in JSON"))

@@ -45,6 +45,7 @@ class ReportFormat(ABC):
     """How one kind of report is written; `Mechanism.report_format` names it."""
 
     width: int  # bytes of a report
+    words: int  # random words that a report is made from, but for rare ties
     columns: tuple[Column, ...]
 
     @abstractmethod
@@ -63,6 +64,10 @@ class ReportFormat(ABC):
     def from_json(self, document: object) -> bytes:
         """The bytes of one report; anything that `to_json` does not write is refused."""
 
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """What `Mechanism.tally` takes, from a list of what `respond_one` returns."""
+        return reports
+
     @abstractmethod
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """The arrays of the columns."""
@@ -76,6 +81,7 @@ class NumberFormat(ReportFormat):
     """A whole number in 0..k-1."""
 
     width = 4
+    words = 1
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -111,7 +117,7 @@ class BitsFormat(ReportFormat):
 
     def __init__(self, k: int) -> None:
         self.k = k
-        self.width = -(-k // 8)
+        self.width = self.words = -(-k // 8)
         self.columns = (Column.of_bytes("report", self.width),)
 
     def pack(self, reports: NDArray[Any]) -> Rows:
@@ -134,6 +140,14 @@ class BitsFormat(ReportFormat):
             raise checks.refusal("report", document, f"0 in the bits after bit {self.k - 1}")
         return row
 
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """Rows of bytes, from bytes; rows that are arrays stay what they are."""
+        if not reports or not all(isinstance(report, bytes) for report in reports):
+            return reports
+        if any(len(report) != self.width for report in reports):
+            raise checks.refusal("reports", reports, f"reports of {self.width} bytes each")
+        return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), self.width)
+
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of bytes."""
         return [reports]
@@ -147,6 +161,7 @@ class SeededFormat(ReportFormat):
     """A seed of 64 bits and a whole number in 0..g-1."""
 
     width = SEEDED_REPORT.itemsize
+    words = 2
     columns = (
         Column.of_numbers("seed", np.uint64, np.uint64),
         Column.of_numbers("report", np.uint32, np.uint32),
@@ -180,6 +195,17 @@ class SeededFormat(ReportFormat):
             raise checks.refusal("report", document, allowed)
         bucket = checks.integer("report", value, 0, self.g - 1)
         return int(digits).to_bytes(8, "little") + bucket.to_bytes(4, "little")
+
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """A structured array, from pairs of seed and value, also in lists as JSON has them."""
+        if not reports:
+            return np.empty(0, SEEDED_REPORT)
+        allowed = "pairs of a seed (a whole number below 2**64) and a value"
+        try:
+            pairs = [(int(seed), int(value)) for seed, value in reports]
+            return np.array(pairs, SEEDED_REPORT)
+        except (TypeError, ValueError, OverflowError):
+            raise checks.refusal("reports", reports, allowed) from None
 
     def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
         """Seeds and values."""

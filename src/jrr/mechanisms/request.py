@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from jrr._base import checks
+from jrr.estimation.contrasts import Sampling
 from jrr.estimation.moments import Moments
 
 Frequency = float | tuple[float, float] | None
@@ -85,6 +86,16 @@ class Request:
             return max(0.0, *(a + f * (b + f * c) for f in (low, high, top))) / self.n**2
         first, second = (1 / 2, 1 / 3) if known is None else (known, known**2)
         return max(0.0, a + first * b + second * c) / self.n**2
+
+    def sampling_variance(self, sampling: Sampling) -> float:
+        """By the same criterion: variance of the share among n people drawn at random."""
+        known = self.frequency
+        if known is None and self.k > 2:
+            known = 1 / self.k
+        if isinstance(known, tuple):
+            known = min(max(0.5, known[0]), known[1])  # the worst: the nearest to 1/2
+        spread = 1 / 6 if known is None else known * (1 - known)
+        return spread * sampling.second / self.n
 
 
 def least(candidates: Sequence[_Some], request: Request) -> _Some:

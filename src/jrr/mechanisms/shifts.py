@@ -43,6 +43,7 @@ def marginal_moments(
         lean_other=lean_other,
         deck=deck,
         signed=signed,
+        exclusive=True,
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.estimation.moments import Floats
-from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.base import Mechanism, Rng, checked_mechanism
 
 Ints = NDArray[np.int64]
 MOST = 10**9  # cards in a deck that numpy's hypergeometric law can draw from
@@ -46,8 +46,7 @@ def simulate(
         >>> jrr.simulate(jrr.RR(p=1.0), [3, 7], runs=2).tolist()
         [[3.0, 7.0], [3.0, 7.0]]
     """
-    if not isinstance(mechanism, Mechanism):
-        raise checks.refusal("mechanism", mechanism, "a mechanism")
+    checked_mechanism(mechanism)
     true = _whole("counts", counts, mechanism.k)
     runs = checks.integer("runs", runs, 1)
     mechanism.moments.check_total("counts", float(true.sum()), 1)

@@ -29,11 +29,13 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
+from jrr.mechanisms.balanced_bits import balanced_bits
 from jrr.mechanisms.base import Cards, Ints, Rng
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
 from jrr.mechanisms.draws import chance, hypergeometric
 from jrr.mechanisms.families import Family
+from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, spend
 from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.request import Request
 from jrr.privacy import loss
@@ -57,10 +59,6 @@ class Unary(PackedBits):
         s: how far a card leans a bit; chosen for accuracy unless given.
         q: the probability that a bit 0 is reported as 1, instead of epsilon.
         dealer_epsilon: a cap on what a dealer can learn that colludes with the collector.
-
-    Example:
-        >>> OUE(64, epsilon=1.0).p
-        0.5
     """
 
     k: int  # size of the domain
@@ -212,7 +210,7 @@ class Unary(PackedBits):
         """The encoding with its best lean under the request."""
         if coupling == "none":
             return cls(request.k, epsilon=request.budget)
-        return cls.tuned(
+        tuned = cls.tuned(
             request.k,
             request.budget,
             coupling,
@@ -221,6 +219,7 @@ class Unary(PackedBits):
             request.dealer_epsilon,
             request.variance_of,
         )
+        return tuned if tuned.s else cls._best(request, "none")  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
         if self.n is None:
@@ -284,12 +283,8 @@ class Unary(PackedBits):
         """
         if self.n is None:
             return None
-        source = randomness.source(rng)
-        deck = (np.arange(self.law.deck) % 2).astype(np.uint8)
-        cards = np.empty((self.n, self.k), np.uint8)
-        for column in range(self.k):
-            cards[:, column] = randomness.shuffled(deck, source)[: self.n]
-        return np.packbits(cards, axis=1, bitorder="little")
+        bits = balanced_bits(self.law.deck, self.k, randomness.source(rng))
+        return DealtCards.of(bits[: self.n])
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
@@ -297,13 +292,14 @@ class Unary(PackedBits):
         """Packed reports, one row of bytes each."""
         checked = checks.symbols("values", values, self.k)
         dealt = None if cards is None else self._check_cards(cards, len(checked))
+        spend(cards)
         source = randomness.source(rng)
         out = np.empty((len(checked), self.width), np.uint8)
         for start in range(0, len(checked), _ROWS):
             block = slice(start, start + _ROWS)
             plus = None if dealt is None else _unpacked(dealt[block], self.k)
             out[block] = self._respond_rows(checked[block], plus, source)
-        return out
+        return MarkedReports.of(out, carded=cards is not None)
 
     def _respond_rows(
         self, values: NDArray[Any], plus: NDArray[np.bool_] | None, source: RandomSource
@@ -378,7 +374,16 @@ class Unary(PackedBits):
 
 @dataclass(frozen=True, init=False)
 class SUE(Unary):
-    """Symmetric unary encoding (basic RAPPOR): p = 1 - q."""
+    """Symmetric unary encoding (basic RAPPOR): p = 1 - q.
+
+    Called as `SUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> SUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "SUE"
     title: ClassVar[str] = "symmetric unary encoding, a form of randomized response"
@@ -391,7 +396,16 @@ class SUE(Unary):
 
 @dataclass(frozen=True, init=False)
 class OUE(Unary):
-    """Optimised unary encoding: p = 1/2."""
+    """Optimised unary encoding: p = 1/2.
+
+    Called as `OUE(k, epsilon, coupling="none", n=None, colluders=0, s=None)`, or with `q=` instead
+    of epsilon; `dealer_epsilon=` caps what a dealer can learn. With the coupling "joint" or "dealt"
+    cards are dealt in decks of n, and epsilon is kept in the view `cards` with so many colluders.
+
+    Example:
+        >>> OUE(64, epsilon=1.0).report_format.width
+        8
+    """
 
     name: ClassVar[str] = "OUE"
     title: ClassVar[str] = "optimised unary encoding, a form of randomized response"

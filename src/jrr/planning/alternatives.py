@@ -26,12 +26,13 @@ _DEALER = "the dealer, not to show the collector the cards"
 _SHUFFLER = "the shuffler, not to tell whose report is whose"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Alternative:
     """One way to ask; all of them answer the same request."""
 
     name: str
     mechanism: Mechanism | None  # None: the answers are added up, nobody perturbs one
+    proved_for: Mechanism | None  # whose figures these are: the mechanism's own
     variance: Mapping[float, float]  # true frequency -> variance of the estimated count
     epsilon: float
     delta: float
@@ -41,6 +42,10 @@ class Alternative:
     shuffled_epsilon: float | None = None  # ε at δ of the counts alone, behind a shuffler
     shuffled_rr_variance: float | None = None  # of RR that keeps the same ε behind a shuffler
     compositions: str = ""  # what the others may hold, where that was computed
+
+    def __post_init__(self) -> None:
+        if self.mechanism != self.proved_for:
+            raise checks.refusal("mechanism", self.mechanism, f"{self.proved_for!r}, as proved")
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """A result document: plain values, with standard errors of the share among n people."""
@@ -118,15 +123,16 @@ class _Question:
         colluders = f" and has the cards of {request.colluders} colluders" if dealt else ""
         beware = "; not against one that uses all reports together" if dealt else ""
         return Alternative(
-            name,
-            mechanism,
-            self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
-            mechanism.epsilon("cards", request.colluders),
-            0.0,
-            f"a collector that sees who reported what{colluders}{beware}",
-            _DEALER if dealt else _NOBODY,
-            mechanism.epsilon("dealer"),
-            self._shuffled_epsilon(mechanism),
+            name=name,
+            mechanism=mechanism,
+            proved_for=mechanism,
+            variance=self._variance(by_frequency or [mechanism] * len(FREQUENCIES)),
+            epsilon=mechanism.epsilon("cards", request.colluders),
+            delta=0.0,
+            guarantee=f"a collector that sees who reported what{colluders}{beware}",
+            trust=_DEALER if dealt else _NOBODY,
+            if_they_collude=mechanism.epsilon("dealer"),
+            shuffled_epsilon=self._shuffled_epsilon(mechanism),
             compositions=self._compositions(mechanism),
         )
 
@@ -155,32 +161,36 @@ class _Question:
         if dealt and 0 < epsilon < math.inf:
             rr = self._shuffled_rr(epsilon)
         return Alternative(
-            name,
-            mechanism,
-            self._variance([mechanism] * len(FREQUENCIES)),
-            epsilon,
-            self.delta,
-            "a collector that sees the counts of all reports and knows everybody else's answer, "
-            "if no contributor colludes",
-            f"{_DEALER}; {_SHUFFLER}" if dealt else _SHUFFLER,
-            mechanism.epsilon("dealer"),
-            epsilon,
-            None if rr is None else self._variance([rr] * len(FREQUENCIES))[0.0],
-            compositions,
+            name=name,
+            mechanism=mechanism,
+            proved_for=mechanism,
+            variance=self._variance([mechanism] * len(FREQUENCIES)),
+            epsilon=epsilon,
+            delta=self.delta,
+            guarantee="a collector that sees the counts of all reports and knows everybody else's "
+            "answer, if no contributor colludes",
+            trust=f"{_DEALER}; {_SHUFFLER}" if dealt else _SHUFFLER,
+            if_they_collude=mechanism.epsilon("dealer"),
+            shuffled_epsilon=epsilon,
+            shuffled_rr_variance=None
+            if rr is None
+            else self._variance([rr] * len(FREQUENCIES))[0.0],
+            compositions=compositions,
         )
 
     def added_up(self) -> Alternative:
         shrink = math.exp(-self.request.epsilon)
         noise = 2 * shrink / math.expm1(-self.request.epsilon) ** 2
         return Alternative(
-            "secure aggregation with geometric noise",
-            None,
-            dict.fromkeys(FREQUENCIES, noise),
-            self.request.epsilon,
-            0.0,
-            "a collector that sees the noisy count and knows everybody else's answer",
-            "those who add up, not to look at answers and to add the noise",
-            math.inf,
+            name="secure aggregation with geometric noise",
+            mechanism=None,
+            proved_for=None,
+            variance=dict.fromkeys(FREQUENCIES, noise),
+            epsilon=self.request.epsilon,
+            delta=0.0,
+            guarantee="a collector that sees the noisy count and knows everybody else's answer",
+            trust="those who add up, not to look at answers and to add the noise",
+            if_they_collude=math.inf,
         )
 
     def _variance(self, mechanisms: list[Mechanism]) -> dict[float, float]:

@@ -9,6 +9,14 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request, least
+from jrr.planning.costs import costs_of
+from jrr.planning.defaults import (
+    LEAST_GAIN,
+    MAX_BYTES,
+    MAX_CARD_SECONDS,
+    MAX_DEAL_SECONDS,
+    MOST_INFORMED,
+)
 
 AUTO = "auto"
 BASELINE = "rr"  # exists for every request; no automatic choice is worse
@@ -25,16 +33,57 @@ def check_word(mechanism: object) -> str:
     return checks.one_of("mechanism", word, mechanism_words())
 
 
-def choose(request: Request, word: str = AUTO) -> Mechanism:
-    """The most accurate mechanism that keeps ε in the view "cards" and the cap on the dealer."""
+def choose(request: Request, word: str = AUTO, max_bytes: int = MAX_BYTES) -> Mechanism:
+    """The most accurate mechanism that keeps ε in the view "cards" and the cap on the dealer.
+
+    Automatically only among those that are worth their cost (`objection`).
+    """
     if word != AUTO:
         return families()[word].best(request)
-    candidates = [
-        family
-        for family in families().values()
-        if family.chosen and (request.k > 2 or not family.encodes)
-    ]
-    return least(list(_best_of_each(candidates, request)), request)
+    best = list(_best_of_each(request))
+    without = _least_without(best, request, max_bytes)
+    worth = [m for family, m in best if not objection(family, m, request, without, max_bytes)]
+    return least(worth, request)
+
+
+def objection(
+    family: Family, mechanism: Mechanism, request: Request, without: float, max_bytes: int
+) -> str:
+    """Why an automatic choice leaves a mechanism out; empty where it does not.
+
+    without: the least variance of a mechanism that deals no cards.
+    """
+    costs = costs_of(mechanism, request.n)
+    if family.key != BASELINE and costs.report_bytes > max_bytes:
+        return f"{costs.report_bytes:,} bytes a report, more than max_bytes={max_bytes:,}"
+    if not mechanism.deals:
+        return ""
+    if request.expected_variance(mechanism) > (1 - LEAST_GAIN) * without:
+        return f"cards gain less than {LEAST_GAIN:.0%} of the variance"
+    if costs.deal_seconds > max(MAX_DEAL_SECONDS, MAX_CARD_SECONDS * request.n):
+        return f"dealing a deck takes about {costs.deal_seconds:,.0f} seconds"
+    dealer = mechanism.epsilon("dealer")
+    if family.best_informed is None and dealer > MOST_INFORMED * request.epsilon:
+        return (
+            "against a collector that has all reports only the dealer's bound is known, "
+            f"more than {MOST_INFORMED:g} times the epsilon asked for"
+        )
+    return ""
+
+
+def least_without_cards(request: Request, max_bytes: int = MAX_BYTES) -> float:
+    """The least variance of a mechanism that deals no cards."""
+    return _least_without(_best_of_each(request), request, max_bytes)
+
+
+def _least_without(
+    best: Iterable[tuple[Family, Mechanism]], request: Request, max_bytes: int
+) -> float:
+    return min(
+        request.expected_variance(m)
+        for family, m in best
+        if not m.deals and (family.key == BASELINE or m.report_format.width <= max_bytes)
+    )
 
 
 @lru_cache(maxsize=64)  # it takes seconds
@@ -45,14 +94,23 @@ def choose_informed(request: Request, delta: float, word: str = AUTO) -> Mechani
     informed = {key: best for key, best in known.items() if best is not None}
     checks.one_of("mechanism", word, (AUTO, *informed))
     words = {*informed} if word == AUTO else {BASELINE, word}
-    return least([best(request, delta) for key, best in informed.items() if key in words], request)
+    best = [informed[key](request, delta) for key in informed if key in words]
+    if word != AUTO:
+        return least(best, request)
+    without = min(request.expected_variance(m) for m in best if not m.deals)
+    enough = (1 - LEAST_GAIN) * without
+    return least(
+        [m for m in best if not m.deals or request.expected_variance(m) <= enough], request
+    )
 
 
-def _best_of_each(candidates: Iterable[Family], request: Request) -> Iterator[Mechanism]:
+def _best_of_each(request: Request) -> Iterator[tuple[Family, Mechanism]]:
     """The best of each family; the baseline always exists, others may be refused."""
-    for family in candidates:
+    for family in families().values():
+        if not family.chosen or (family.encodes and request.k == 2):
+            continue
         try:
-            yield family.best(request)
+            yield family, family.best(request)
         except JrrError:
             if family.key == BASELINE:
                 raise

@@ -1,20 +1,34 @@
 """From what a person knows before a survey to a mechanism (docs/theory.md, section 7)."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from jrr._base import checks
+from jrr._base.documents import read_json
 from jrr.errors import ArgumentError, JrrError
-from jrr.mechanisms.base import Mechanism
+from jrr.estimation.estimates import Population, sampling_of
+from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_search import keeps_everything
 from jrr.mechanisms.registry import families, from_dict
 from jrr.mechanisms.request import Frequency, Request
-from jrr.planning.choice import AUTO, BASELINE, check_word, choose, choose_informed
+from jrr.planning.choice import (
+    AUTO,
+    BASELINE,
+    check_word,
+    choose,
+    choose_informed,
+    least_without_cards,
+    objection,
+)
+from jrr.planning.costs import Costs, costs_of
+from jrr.planning.defaults import MAX_BYTES, cap_or_default, colluders_or_default
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
@@ -42,10 +56,10 @@ class Row:
 
     family: Family
     mechanism: Mechanism | None  # None where it does not exist; `refusal` says why
-    colluders: int
+    request: Request
+    delta: float | None = None  # where ε is to be kept in the view "everything"
     stderr: Mapping[float, float] = field(default_factory=dict)  # frequency -> standard error
-    expected_stderr: float = math.nan  # by the plan's criterion
-    kept: bool = True  # the guarantee that was asked for
+    objection: str = ""  # why an automatic choice leaves it out
     refusal: str = ""
 
     @property
@@ -56,11 +70,31 @@ class Row:
     @cached_property
     def epsilon(self) -> Mapping[str, float]:
         """View -> ε of this row's mechanism."""
-        return {} if self.mechanism is None else self.mechanism.guarantees(self.colluders)
+        colluders = self.request.colluders
+        return {} if self.mechanism is None else self.mechanism.guarantees(colluders)
+
+    @cached_property
+    def expected_stderr(self) -> float:
+        """By the plan's criterion; not a number where there is no mechanism."""
+        return math.nan if self.mechanism is None else stderr(self.mechanism, self.request)
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether the guarantee that was asked for holds."""
+        if self.mechanism is None:
+            return True
+        if self.delta is None:
+            return self.request.allows(self.mechanism)
+        return keeps_everything(self.mechanism, self.request, self.delta)
+
+    @property
+    def costs(self) -> Costs | None:
+        """Bytes and seconds."""
+        return None if self.mechanism is None else costs_of(self.mechanism, self.request.n)
 
     @property
     def falls_back(self) -> bool:
-        """Whether the best of the family is plain randomized response."""
+        """Whether the best of the family is plain randomized response, without cards."""
         return (
             self.family.key != BASELINE
             and self.mechanism is not None
@@ -70,86 +104,109 @@ class Row:
     @property
     def note(self) -> str:
         """What a reader should know of this row."""
-        if self.falls_back:
-            return "plain RR is the best of this family here"
         if self.mechanism is None:
             return self.refusal
-        return "" if self.kept else "breaks the guarantee asked for"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Certificate:
-    """That planning found (ε, δ) kept in the view "everything", by exactly this mechanism."""
-
-    mechanism: Mechanism
-    colluders: int
-    epsilon: float
-    delta: float
-
-    def covers(self, mechanism: Mechanism, request: Request) -> bool:
-        """Whether it speaks of this mechanism and of no less than the request."""
-        return (
-            self.mechanism == mechanism
-            and self.colluders >= request.colluders
-            and self.epsilon <= request.budget
-        )
+        if self.falls_back:
+            return "plain RR is the best of this family here"
+        if not self.kept:
+            return "breaks the guarantee asked for"
+        return f"left out of the automatic choice: {self.objection}" if self.objection else ""
 
 
 @dataclass(frozen=True)
 class Plan:
     """A mechanism chosen for a request, with what it promises and how well it does.
 
-    A plan cannot be put together with a mechanism that does not keep its request: guarantees
-    travel with the mechanism that they were found for.
+    Made by `plan`. It cannot be put together with a mechanism that does not keep its request:
+    guarantees travel with the mechanism that they were found for.
+
+    Attributes:
+        request: what was asked.
+        mechanism: what was chosen.
+        kind: the family it was chosen from, or "auto".
+        delta: with which it was planned in the view "everything"; None in the view "cards".
+        max_bytes: of a report, in an automatic choice.
+
+    Example:
+        >>> plan(1_000, 1.0, mechanism="rr").guarantees["report"] <= 1.0
+        True
     """
 
     request: Request
     mechanism: Mechanism
     kind: str = "rr"  # the family it was chosen from, or "auto"
-    certificate: Certificate | None = None  # where it was planned in the view "everything"
+    delta: float | None = None  # where it was planned in the view "everything"
+    max_bytes: int = MAX_BYTES  # of a report, in an automatic choice
 
     def __post_init__(self) -> None:
-        request = self.request
-        if self.certificate is not None:
-            if not self.certificate.covers(self.mechanism, request):
+        request: object = self.request
+        if not isinstance(request, Request):
+            raise checks.refusal("request", request, "a Request")
+        mechanism = checked_mechanism(self.mechanism)
+        check_word(self.kind)
+        if mechanism.k != request.k or mechanism.moments.deck not in (None, request.n):
+            raise ArgumentError(
+                f"mechanism must have k={request.k} and decks of n={request.n}, "
+                f"got {mechanism.brief()}"
+            )
+        if self.delta is not None:
+            if not keeps_everything(mechanism, request, _check_delta(self.delta)):
                 raise ArgumentError(
-                    "mechanism must be the one that the certificate was made for, "
-                    f"{self.certificate.mechanism.brief()} with {self.certificate.colluders} "
-                    f"colluders, got {self.mechanism.brief()} with {request.colluders}"
+                    f"mechanism must keep epsilon={request.epsilon!r} at delta={self.delta!r} in "
+                    f"the view 'everything' with {request.colluders} colluders, and "
+                    f"dealer_epsilon={request.dealer_epsilon!r}, got {mechanism.brief()}"
                 )
-        elif not request.allows(self.mechanism):
-            reached = self.mechanism.epsilon("cards", request.colluders)
+        elif not request.allows(mechanism):
+            reached = mechanism.epsilon("cards", request.colluders)
             raise ArgumentError(
                 f"mechanism must keep epsilon={request.epsilon!r} in the view 'cards' and "
-                f"dealer_epsilon={request.dealer_epsilon!r}, got {self.mechanism.brief()}, which "
-                f"has {reached!r} and {self.mechanism.epsilon('dealer')!r}"
+                f"dealer_epsilon={request.dealer_epsilon!r}, got {mechanism.brief()}, which "
+                f"has {reached!r} and {mechanism.epsilon('dealer')!r}"
             )
 
-    def stderr(self, frequency: float | None = None) -> float:
-        """Standard error of an estimated frequency; without one, by the plan's criterion."""
-        return stderr(self.mechanism, self.request, frequency)
+    def stderr(
+        self,
+        frequency: float | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
+    ) -> float:
+        """Standard error of an estimated frequency; without one, by the plan's criterion.
 
-    @property
-    def delta(self) -> float | None:
-        """The δ it was planned with in the view "everything"; None in the view "cards"."""
-        return None if self.certificate is None else self.certificate.delta
+        Args:
+            frequency: the true one; None: by the plan's criterion.
+            population: "respondents": the noise of perturbation alone; "sample": also that of
+                drawing the n people at random, as for `Estimate.for_population`.
+            population_size: people in that population; None: no end of them.
+
+        Raises:
+            ArgumentError: for a frequency, population or size that is none.
+        """
+        noise = stderr(self.mechanism, self.request, frequency)
+        sampling = sampling_of(population, self.request.n, population_size)
+        if sampling is None:
+            return noise
+        request = self.request
+        if frequency is not None:
+            request = replace(request, frequency=frequency)
+        return math.hypot(noise, math.sqrt(request.sampling_variance(sampling)))
 
     @property
     def view(self) -> PlanView:
         """The view in which the ε asked for is kept."""
-        return "cards" if self.certificate is None else "everything"
+        return "cards" if self.delta is None else "everything"
 
     @cached_property
     def guarantees(self) -> Mapping[str, float]:
         """View -> ε, with the colluders that were planned for."""
-        return self.mechanism.guarantees(self.request.colluders)
+        return MappingProxyType(self.mechanism.guarantees(self.request.colluders))
 
     def everything(self, delta: float = DELTA) -> float:
         """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
         bound = epsilon_of_everything(self.mechanism, self.request.colluders, delta)
-        if self.certificate is None or delta < self.certificate.delta:
+        if self.delta is None or delta < self.delta:
             return bound
-        return min(bound, self.certificate.epsilon)  # planning may have looked closer
+        return min(bound, self.request.epsilon)  # planning may have looked closer
 
     def surely(self, chance: float = DELTA) -> float:
         """ε that this collector's loss exceeds with at most this chance (an upper bound).
@@ -168,6 +225,11 @@ class Plan:
         return min(low, self.everything(delta))
 
     @property
+    def costs(self) -> Costs:
+        """Bytes of a report and of a card, time to deal and to respond."""
+        return costs_of(self.mechanism, self.request.n)
+
+    @property
     def losses(self) -> Losses | None:
         """The law of the loss in the view "everything"; None where it is not known."""
         return losses_of_everything(self.mechanism, self.request.colluders)
@@ -176,18 +238,19 @@ class Plan:
         """Every mechanism beside the others: RR, JRR (the paper's and optimal), DRR, encodings."""
         if not isinstance(frequencies, Sequence):
             raise checks.refusal("frequencies", frequencies, "a list of numbers in 0..1")
-        return [self._row(family, frequencies) for family in self._compared()]
+        without = least_without_cards(self.request, self.max_bytes)
+        return [self._row(family, frequencies, without) for family in self._compared()]
 
     def _compared(self) -> Iterator[Family]:
         for family in families().values():
-            if self.certificate is not None:
+            if self.delta is not None:
                 wanted = family.best_informed is not None
             else:  # encodings are for larger domains, or asked for by name
                 wanted = not family.encodes or self.request.k > 2 or family.key == self.kind
             if wanted:
                 yield family
 
-    def _row(self, family: Family, frequencies: Sequence[float]) -> Row:
+    def _row(self, family: Family, frequencies: Sequence[float], without: float) -> Row:
         request, delta = self.request, self.delta
         try:
             if delta is None:
@@ -196,16 +259,21 @@ class Plan:
                 mechanism = choose_informed(request, delta, family.key)
         except JrrError as error:
             return Row(
-                family=family, mechanism=None, colluders=request.colluders, refusal=str(error)
+                family=family, mechanism=None, request=request, delta=delta, refusal=str(error)
             )
         return Row(
             family=family,
             mechanism=mechanism,
-            colluders=request.colluders,
+            request=request,
+            delta=delta,
             stderr={f: stderr(mechanism, request, f) for f in frequencies},
-            expected_stderr=stderr(mechanism, request),
-            kept=delta is not None or request.allows(mechanism),
+            objection=self._objection(family, mechanism, without),
         )
+
+    def _objection(self, family: Family, mechanism: Mechanism, without: float) -> str:
+        if not family.chosen or self.delta is not None:
+            return ""
+        return objection(family, mechanism, self.request, without, self.max_bytes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `Plan.from_dict` reads back: the request and what was chosen."""
@@ -230,52 +298,51 @@ class Plan:
         return json.dumps(self.to_dict(), sort_keys=True)
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> "Plan":
-        """The plan that `to_dict` wrote; what it promises is computed and checked anew.
-
-        A document cannot vouch for a certificate: in the view "everything" the mechanism is held
-        against the law of its loss again.
-        """
+    def from_dict(cls, document: object) -> "Plan":
+        """The plan that `to_dict` wrote; what it promises is computed and checked anew."""
         names = {"request", "mechanism", "kind", "delta"}
-        if set(document) != names:
+        if not isinstance(document, Mapping) or set(document) != names:
             raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-        asked = dict(document["request"])
-        if isinstance(asked.get("frequency"), list):
-            asked["frequency"] = tuple(asked["frequency"])
-        try:
-            request = Request(**asked)
-        except TypeError:
-            allowed = "an object with the fields of a request"
-            raise checks.refusal("request", asked, allowed) from None
-        mechanism, kind = from_dict(document["mechanism"]), check_word(document["kind"])
-        if document["delta"] is None:
-            return cls(request, mechanism, kind)
-        delta = checks.real("delta", document["delta"], "in (0, 1)", 0.0, 1.0, open_low=True)
-        if not keeps_everything(mechanism, request, delta):
-            raise checks.refusal("mechanism", mechanism, f"one that keeps epsilon at delta={delta}")
-        return cls(request, mechanism, kind, _certified(mechanism, request, delta))
+        asked = document["request"]
+        fields = {field.name for field in dataclasses.fields(Request)}
+        if not isinstance(asked, Mapping) or set(asked) != fields:
+            raise checks.refusal("request", asked, f"an object with exactly {sorted(fields)}")
+        frequency = asked["frequency"]
+        if isinstance(frequency, list):
+            frequency = tuple(frequency)
+        request = Request(**{**asked, "frequency": frequency})
+        mechanism = from_dict(document["mechanism"])
+        return cls(request, mechanism, check_word(document["kind"]), document["delta"])
+
+    @classmethod
+    def from_json(cls, text: str) -> "Plan":
+        """The plan that `to_json` wrote."""
+        return cls.from_dict(read_json("text", text, "a plan in JSON"))
 
 
 def plan(
     n: int,
     epsilon: float,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
     dealer_epsilon: float | None = None,
     delta: float | None = None,
     view: PlanView = "cards",
     mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> Plan:
     """The most accurate mechanism that keeps ε against an adversary.
 
     Args:
         n: contributors per deck.
         epsilon: what that adversary may learn at most.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
         dealer_epsilon: what a dealer that colludes with the collector may learn at most;
-            None: no cap.
+            None: ε + 2; math.inf gives up the cap.
         delta: with view "everything" only, where ε is kept as (ε, delta)-differential privacy.
         view: "cards": the adversary has the report and the colluders' cards; "everything": it is
             a collector that has all reports and also knows everybody else's answer.
@@ -284,6 +351,9 @@ def plan(
             worst is counted), or None (k = 2: the mean over all frequencies; larger k: the mean
             over the values of the worst population). By that criterion no plan by "auto", "jrr"
             or "drr" is worse than RR.
+        max_bytes: of a report, with mechanism "auto". An automatic choice also leaves out cards
+            that lower the variance by less than 5%, decks that take over a minute to deal, and
+            cards where a collector with all reports is bounded only far above ε.
 
     Returns:
         The plan: its `mechanism`, `guarantees` by view, `stderr(frequency)` and `compare()`.
@@ -293,20 +363,40 @@ def plan(
 
     Example:
         >>> import jrr
-        >>> jrr.plan(n=10_000, epsilon=0.1, colluders=5, dealer_epsilon=2.1).mechanism.name
+        >>> jrr.plan(n=10_000, epsilon=0.1).mechanism.name
         'DRR'
     """
     checks.one_of("view", view, ("cards", "everything"))
     if view == "cards" and delta is not None:
         raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
     word = check_word(mechanism)
-    request = Request(n, epsilon, colluders, k, dealer_epsilon, frequency)
+    request = Request(
+        n,
+        epsilon,
+        colluders_or_default(colluders, n),
+        k,
+        cap_or_default(dealer_epsilon, epsilon),
+        frequency,
+    )
     if view == "cards":
-        return Plan(request, choose(request, word), word)
+        most = checks.integer("max_bytes", max_bytes, 1)
+        return Plan(request, choose(request, word, most), word, max_bytes=most)
     if delta is None:
         raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
-    chosen = choose_informed(request, delta, word)
-    return Plan(request, chosen, word, _certified(chosen, request, delta))
+    return Plan(request, choose_informed(request, delta, word), word, delta)
+
+
+def uncapped_plan(
+    n: int,
+    epsilon: float,
+    colluders: int = 0,
+    k: int = 2,
+    dealer_epsilon: float | None = None,
+    **options: Any,
+) -> Plan:
+    """As `plan` in the paper's setting: nobody colludes and no cap on the dealer unless given."""
+    cap = math.inf if dealer_epsilon is None else dealer_epsilon
+    return plan(n, epsilon, colluders, k, cap, **options)
 
 
 def stderr(mechanism: Mechanism, request: Request, frequency: float | None = None) -> float:
@@ -332,8 +422,5 @@ def losses_of_everything(mechanism: Mechanism, colluders: int) -> Losses | None:
     return mechanism.losses(colluders if mechanism.deals else 0)
 
 
-def _certified(mechanism: Mechanism, request: Request, delta: float) -> Certificate:
-    """To be called for a mechanism that planning has just found to keep (ε, δ)."""
-    return Certificate(
-        mechanism=mechanism, colluders=request.colluders, epsilon=request.budget, delta=delta
-    )
+def _check_delta(delta: object) -> float:
+    return checks.real("delta", delta, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from jrr._base import checks
-from jrr.estimation.estimates import quantile
+from jrr.estimation.estimates import Population, quantile
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
 from jrr.planning.plans import MechanismWord, Plan, plan
@@ -14,7 +14,7 @@ from jrr.privacy.views import PlanView
 def required_n(
     margin: float,
     epsilon: float,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
     dealer_epsilon: float | None = None,
     mechanism: MechanismWord | str = AUTO,
@@ -24,21 +24,28 @@ def required_n(
     *,
     view: PlanView = "cards",
     delta: float | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
 ) -> int:
     """The fewest contributors (an even number) whose margin of error is at most `margin`.
 
     Args:
         margin: half the width of a confidence interval of a frequency.
         epsilon: what the adversary may learn at most.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
-        dealer_epsilon: the cap on a dealer that colludes with the collector; None: no cap.
+        dealer_epsilon: the cap on a dealer that colludes with the collector; None: ε + 2;
+            math.inf gives it up.
         mechanism: a family, or "auto".
         frequency: what is known of the answer beforehand.
         level: of the interval.
         most: contributors beyond which the search gives up.
         view: who the adversary is, as for `plan`.
         delta: with view "everything", as for `plan`.
+        population: whom the interval is to speak of, as for `Estimate.for_population`: with
+            "sample" the noise of drawing the contributors counts too.
+        population_size: people in that population; None: no end of them.
 
     Returns:
         The number of contributors.
@@ -50,54 +57,68 @@ def required_n(
         >>> import jrr
         >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr")
         8842
+        >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr", population="sample")
+        10444
     """
     margin = check_margin(margin)
-    colluders = checks.integer("colluders", colluders, 0)
+    fewest_colluders = 0 if colluders is None else checks.integer("colluders", colluders, 0)
     z = quantile(level)
 
     def enough(pairs: int) -> bool:
         chosen = plan(
             2 * pairs, epsilon, colluders, k, dealer_epsilon, delta, view, mechanism, frequency
         )
-        return z * chosen.stderr() <= margin
+        error = chosen.stderr(population=population, population_size=population_size)
+        return z * error <= margin
 
-    fewest = max(1, colluders // 2 + 1)
-    high = fewest
+    fewest = max(1, fewest_colluders // 2 + 1)
+    if population_size is not None:  # nobody can be asked who is not there
+        people = checks.real(
+            "population_size", population_size, f"at least {2 * fewest}", 2 * fewest
+        )
+        most = min(most, int(people))
+    low, high = fewest - 1, fewest
     while not enough(high):
-        high *= 2
-        if 2 * high > most:
+        if high >= most // 2:
             raise checks.refusal("margin", margin, f"reachable with at most {most} contributors")
-    return 2 * _first_true(enough, fewest - 1 if fewest == high else high // 2, high)
+        low, high = high, min(2 * high, most // 2)
+    return 2 * _first_true(enough, low, high)
 
 
 def required_epsilon(
     margin: float,
     n: int,
-    colluders: int = 0,
+    colluders: int | None = None,
     k: int = 2,
-    dealer_above: float | None = None,
+    dealer_epsilon: float | None = None,
     mechanism: MechanismWord | str = AUTO,
     frequency: Frequency = None,
     level: float = 0.95,
     *,
-    dealer_epsilon: float | None = None,
+    dealer_above: float | None = None,
     view: PlanView = "cards",
     delta: float | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
 ) -> float:
     """The smallest ε, to four digits, at which n contributors reach a margin of error.
 
     Args:
         margin: half the width of a confidence interval of a frequency.
         n: contributors per deck.
-        colluders: how many contributors show the adversary their cards.
+        colluders: how many contributors show the adversary their cards; None: 5, or everybody
+            else where there are fewer.
         k: possible answers.
-        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be.
+        dealer_epsilon: the cap on the dealer as a number; math.inf gives it up; None: ε + 2.
         mechanism: a family, or "auto".
         frequency: what is known of the answer beforehand.
         level: of the interval.
-        dealer_epsilon: the cap on the dealer as a number; None, as `dealer_above`: no cap.
+        dealer_above: the cap on the dealer as so much above ε, whatever ε turns out to be; None:
+            2, unless dealer_epsilon is given.
         view: who the adversary is, as for `plan`.
         delta: with view "everything", as for `plan`.
+        population: whom the interval is to speak of, as for `required_n`.
+        population_size: people in that population; None: no end of them.
 
     Returns:
         ε, between 1e-6 and 20.
@@ -122,11 +143,14 @@ def required_epsilon(
         return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
 
     def enough(epsilon: float) -> bool:
-        return z * planned(epsilon).stderr() <= margin
+        error = planned(epsilon).stderr(population=population, population_size=population_size)
+        return z * error <= margin
 
     low, high = 1e-6, 20.0
     if not enough(high):
-        raise checks.refusal("margin", margin, f"reachable by {n} people at epsilon <= {high}")
+        capped = "" if dealer_epsilon is None else f" and dealer_epsilon={dealer_epsilon!r}"
+        reach = f"reachable by {n} people at epsilon <= {high}{capped}"
+        raise checks.refusal("margin", margin, reach)
     if enough(low):
         return low
     while high / low > 1.0001:

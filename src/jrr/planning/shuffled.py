@@ -21,9 +21,26 @@ def shuffled_rr(
 ) -> RR:
     """Randomized response with the largest local ε0 that is (ε, δ)-private once shuffled.
 
-    bound: "exact" by the law of the counts (k = 2) or its bound (k > 2), "closed form" by
-    `amplified_epsilon`. ones: how many of the others hold 1, for more people than can be scanned;
-    without it (ε, δ) holds for every number.
+    Args:
+        n: contributors.
+        epsilon: what a collector may learn that sees shuffled reports and knows all other answers.
+        delta: in (0, 1).
+        k: possible answers.
+        bound: "exact" by the law of the counts (k = 2) or its bound (k > 2), "closed form" by
+            `amplified_epsilon`.
+        progress: called with how many compositions are done and how many there are.
+        ones: how many of the others hold 1, for more people than can be scanned; without it
+            (ε, δ) holds for every number.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ArgumentError: for arguments out of range, or too many people to look at.
+
+    Example:
+        >>> shuffled_rr(1_000, 0.5, 1e-6).epsilon() > 1.5
+        True
     """
     epsilon, delta = checks.epsilon("epsilon", epsilon), check_delta(delta)
     n, k = checks.integer("n", n, 1), checks.domain(k)

@@ -1,6 +1,6 @@
 """What each adversary can learn: law and view (jrr.privacy.views) -> ε, exact, rounded outward.
 
-Losses are computed in whole numbers of random words (`jrr.exact`), so they hold for the
+Losses are computed in whole numbers of random words (`jrr._base.exact`), so they hold for the
 mechanism that runs, not for an idealisation of it.
 """
 

@@ -1,12 +1,16 @@
 """A plan in plain words: for contributors, for an ethics board, for whoever must decide.
 
-Every sentence about privacy names the view it holds against.
+Every sentence about privacy names the view it holds against. In the view "everything" a loss is
+random, and two figures speak of it. ε is always that of (ε, δ)-differential privacy. The other
+one, the loss that is exceeded with a chance of at most δ, is larger; beliefs are computed from
+it, and it bears another name wherever it is printed (`sure_epsilon`).
 """
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 
+from jrr._base.wording import percentage_points, rounded_up, show_guarantee
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
 
@@ -18,8 +22,9 @@ OUTSIDE = (
 PRIOR = 0.1  # the guess whose change illustrates an ε
 _LEARN = {
     "report": "if all they see is what you send",
-    "cards": "if they also see the secret cards of {people}",
-    "everything": "if they are the collector, and know how everybody else would answer{shown}",
+    "cards": "if they also see the secret cards of {people}, and nobody else's report",
+    "everything": "if they are the collector, who has all reports, and even know how everybody "
+    "else would answer{shown}",
     "dealer": "if those who deal the cards and the collector break their word and put together "
     "what they have",
 }
@@ -30,9 +35,11 @@ _TOLD = ("cards", "everything", "dealer")  # views that contributors are told of
 class Adversary:
     """One line of "who can learn what"."""
 
-    view: str  # as in Mechanism.epsilon, or "everything"
+    view: str  # as in Mechanism.epsilon
     who: str  # in plain words
-    epsilon: float
+    epsilon: float  # at δ
+    delta: float  # 0 but in the view "everything"
+    sure_epsilon: float  # exceeded with `chance` at most; beliefs are computed from it
     chance: float  # that more is learnt, or of a loss without bound; 0: never
     sentence: str
 
@@ -46,12 +53,12 @@ def belief(epsilon: float, prior: float = PRIOR) -> float:
 
 
 def meaning(epsilon: float, prior: float = PRIOR) -> str:
-    """What an ε means for one person."""
+    """What a loss that is never exceeded means for one person."""
     if math.isinf(epsilon):
-        return "some contributors' answers can become certain (ε unbounded)"
+        return "some contributors' answers can become certain"
     return (
         f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
-        f"{_shown_belief(epsilon, prior)} likely (ε = {show_epsilon(epsilon)})"
+        f"{_shown_belief(epsilon, prior)} likely"
     )
 
 
@@ -69,7 +76,7 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
     who = {
         "report": "to somebody who sees this one perturbed report",
         "truths": f"to somebody who sees this report and is told {told} by {people}",
-        "cards": f"to somebody who sees this report and the secret cards of {people}",
+        "cards": f"to somebody who sees this one report and the secret cards of {people}",
         "everything": "to a collector who has all reports"
         + (rest or " and everybody else's answer"),
         "dealer": f"to {dealer} and collector together, who see this report and its secret card",
@@ -80,24 +87,28 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
         del who["truths"], who["cards"]
     rows = []
     for view, text in who.items():
-        epsilon, chance = plan.guarantees.get(view, math.inf), 0.0
         if view == "everything":
-            epsilon, chance = _informed(plan, delta)
-        sentence = f"{text[0].upper()}{text[1:]}: {meaning(epsilon)}"
+            epsilon, at, sure, chance = _informed(plan, delta)
+        else:
+            epsilon = sure = plan.guarantees.get(view, math.inf)
+            at = chance = 0.0
+        sentence = f"{text[0].upper()}{text[1:]}: {meaning(sure)}"
         if chance:
-            word = "with" if math.isinf(epsilon) else "except with"
+            word = "with" if math.isinf(sure) else "except with"
             sentence += f", {word} a chance of at most {_odds(chance)}"
-        rows.append(Adversary(view, text, epsilon, chance, f"{sentence}."))
+        sentence += f" ({show_guarantee(epsilon, at)})."
+        rows.append(Adversary(view, text, epsilon, at, sure, chance, sentence))
     return rows
 
 
-def _informed(plan: Plan, delta: float) -> tuple[float, float]:
-    """ε and the chance that it is exceeded, or infinity and the chance of that."""
+def _informed(plan: Plan, delta: float) -> tuple[float, float, float, float]:
+    """ε, its δ, the loss that is exceeded rarely, and how rarely: or infinity, and its chance."""
     losses = plan.losses
     if losses is None:  # a bound that holds outright
-        return plan.surely(), 0.0
-    epsilon = plan.surely(delta)
-    return epsilon, losses.revealed if math.isinf(epsilon) else delta
+        bound = plan.surely()
+        return bound, 0.0, bound, 0.0
+    sure = plan.surely(delta)
+    return plan.everything(delta), delta, sure, losses.revealed if math.isinf(sure) else delta
 
 
 def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) -> str:
@@ -123,10 +134,11 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
         seen = _LEARN[row.view].format(people=people, shown=shown)
         if not plan.mechanism.deals:
             seen = "if they see what you send, whatever else they know"
-        but = "with" if math.isinf(row.epsilon) else "but for"
+        sure = row.sure_epsilon
+        but = "with" if math.isinf(sure) else "but for"
         rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
-        likely = "certain" if math.isinf(row.epsilon) else f"{_shown_belief(row.epsilon)} likely"
-        lines.append(f"- {likely} {seen}{rarely}: {_is(row.epsilon)}.")
+        likely = "certain" if math.isinf(sure) else f"{_shown_belief(sure)} likely"
+        lines.append(f"- {likely} {seen}{rarely}: {show_guarantee(row.epsilon, row.delta)}.")
     lines.append(
         "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
         "in several such surveys, the ε add up, and so do the chances."
@@ -137,7 +149,7 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
 def consent(plan: Plan, question: str = "the question", delta: float = DELTA) -> str:
     """A paragraph for an ethics board."""
     request, rows = plan.request, adversaries(plan, delta)
-    z = quantile(0.95)
+    margin = rounded_up(100 * quantile(0.95) * plan.stderr(), 2)
     text = (
         f"{request.n:,} participants answer {_quoted(question)} through "
         f"{plan.mechanism.title}: each participant's device perturbs the answer at random "
@@ -154,28 +166,9 @@ def consent(plan: Plan, question: str = "the question", delta: float = DELTA) ->
     text += (
         "These bounds hold for every participant and every answer, whatever is known of that "
         "participant beforehand. The published result is an unbiased estimate of a share "
-        f"with an expected margin of error of ±{_up(100 * z * plan.stderr(), 2)} percentage points "
-        "(95%)."
+        f"with an expected margin of error of ±{percentage_points(margin)} (95%)."
     )
     return text
-
-
-def show_epsilon(epsilon: float) -> str:
-    """Four digits, rounded up: what is shown is never less than what holds."""
-    if math.isinf(epsilon):
-        return "unbounded"
-    return _up(epsilon, 4)
-
-
-def show_at_least(epsilon: float) -> str:
-    """Four digits, rounded down: what is reached is never shown larger."""
-    down = Context(prec=4, rounding=ROUND_FLOOR).create_decimal(repr(epsilon))
-    return f"{down.normalize():f}" if math.isfinite(epsilon) else "unbounded"
-
-
-def _up(number: float, digits: int) -> str:
-    up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))
-    return f"{up.normalize():f}"
 
 
 def _quoted(question: str) -> str:
@@ -187,10 +180,6 @@ def _people(number: int) -> str:
     return "1 contributor" if number == 1 else f"up to {number:,} contributors"
 
 
-def _is(epsilon: float) -> str:
-    return "ε unbounded" if math.isinf(epsilon) else f"ε = {show_epsilon(epsilon)}"
-
-
 def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
     return _percent(belief(epsilon, prior), up=True)
 
@@ -198,7 +187,7 @@ def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
 def _odds(chance: float) -> str:
     """Rounded up: what is shown is never less than what holds."""
     if chance >= 1e-2:
-        return f"{_up(100 * chance, 3)}%"
+        return f"{rounded_up(100 * chance, 3)}%"
     down = Context(prec=3, rounding=ROUND_FLOOR)
     return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
 

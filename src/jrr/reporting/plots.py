@@ -12,6 +12,7 @@ from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.registry import families
 from jrr.planning.plans import Plan, losses_of_everything
+from jrr.reporting.intervals import intervals_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,8 +49,8 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes.set_ylim(bottom=0)
     cap = "none" if request.dealer_epsilon is None else f"ε = {request.dealer_epsilon:g}"
     axes.set_title(
-        f"n = {request.n:,}, ε = {request.epsilon:g} against the collector and "
-        f"{request.colluders} colluders (view: {plan.view}); dealer cap: {cap}",
+        f"n = {request.n:,}, ε = {request.epsilon:g} in the view {plan.view}, "
+        f"{request.colluders} colluders; dealer cap: {cap}",
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)
@@ -98,6 +99,8 @@ def draw_estimate(
     level: float = 0.95,
     top: int = 20,
     question: str = "",
+    *,
+    simultaneous: bool = False,
 ) -> Path:
     """Shares with their intervals, one row per answer, one mark per group."""
     first = next(iter(estimates.values()))
@@ -109,7 +112,8 @@ def draw_estimate(
     figure = new_figure(7.2, 1.2 + (0.25 + 0.12 * len(shown)) * len(order))
     axes = figure.subplots()
     for number, (name, estimate) in enumerate(shown.items()):
-        low, high = (100 * end[order] for end in estimate.interval(level))
+        ends = estimate.interval(level, simultaneous=simultaneous)
+        low, high = (100 * end[order] for end in ends)
         middle = 100 * estimate.frequencies[order]
         rows = np.arange(len(order)) + step * (number - (len(shown) - 1) / 2)
         axes.errorbar(
@@ -124,7 +128,8 @@ def draw_estimate(
         )
     axes.set_yticks(range(len(order)), [names[v][:30] for v in order], fontsize=8)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xlabel(f"estimated share (%), with its {100 * level:.4g}% interval")
+    meaning = intervals_in_words(first, level, simultaneous)
+    axes.set_xlabel(f"estimated share (%)\n{meaning}", fontsize=9)
     if len(shown) > 1:
         axes.legend(frameon=False, fontsize=8)
     titles = [question] if question else []

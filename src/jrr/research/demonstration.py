@@ -1,6 +1,7 @@
 """A whole survey over HTTP: two servers as processes of their own, and every contributor."""
 
 import asyncio
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -23,10 +24,10 @@ from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
 from jrr.survey.campaign import ARRIVAL, ENROL
-from jrr.survey.contributor import Limits
 from jrr.survey.creation import campaign_from, plan_for
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret
+from jrr.survey.limits import Limits
 from jrr.survey.steps import Steps
 
 PARTIES = 3
@@ -95,7 +96,7 @@ def run(
         invitations = new_invitations(n)
         operator.invite(invitations)
         operator.open()
-        limits = Limits(campaign.guarantee("cards"), patience=30.0)
+        limits = Limits(campaign.cost, patience=30.0, one_round=True)
         people = [
             _Person(invitation_secret(invitation), os.urandom(32), int(value))
             for invitation, value in zip(invitations, values, strict=True)
@@ -116,8 +117,10 @@ def run(
         reply = operator.estimate()
         exported = operator.export("parquet")
     dealt = campaign.for_people(n)
+    asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
+    as_dealt = replace(plan, request=asked, mechanism=dealt)
     return Demonstration(
-        DemoRun(replace(plan, mechanism=dealt), dealt.estimate(_tally(dealt, exported, folder))),
+        DemoRun(as_dealt, dealt.estimate(_tally(dealt, exported, folder))),
         campaign.hash,
         received,
         reply,
@@ -178,7 +181,7 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
         ENROL,
         asked.epsilon,
         colluders=asked.colluders,
-        dealer_epsilon=asked.dealer_epsilon,
+        dealer_epsilon=math.inf if asked.dealer_epsilon is None else asked.dealer_epsilon,
         mechanism=mechanism,
     )
 

@@ -22,8 +22,8 @@ def draw_survey(survey: DemoSurvey, path: str | Path, level: float = 0.95) -> Pa
     _draw_errors(right, errors)
     request = survey.outcomes[names[0]].plan.request
     figure.suptitle(
-        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} against the "
-        f"collector and {request.colluders} colluders",
+        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} in the view "
+        f"cards, {request.colluders} colluders",
         fontsize=10,
     )
     return save(figure, path)

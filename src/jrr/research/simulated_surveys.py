@@ -92,7 +92,7 @@ def simulate_surveys(
         (0.1, 0.1)
     """
     runs = checks.integer("runs", runs, 1)
-    estimates = _estimates(mechanism, counts, runs, rng, progress)
+    estimates = _estimates(mechanism, counts, runs, rng=rng, progress=progress)
     people = sum(counts)
     quantiles = np.quantile(estimates, LEVELS) / people
     return SimulatedSurveys(
@@ -134,7 +134,7 @@ def counts_of_question(name: str) -> list[int]:
 
 
 def _estimates(
-    mechanism: Mechanism, counts: Sequence[int], runs: int, rng: Rng, progress: Progress
+    mechanism: Mechanism, counts: Sequence[int], runs: int, *, rng: Rng, progress: Progress
 ) -> Floats:
     """Estimated counts of answer 1, some surveys at a time: numpy cannot be interrupted."""
     generator = as_generator(rng)

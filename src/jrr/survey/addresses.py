@@ -31,6 +31,16 @@ def check_address(argument: str, value: object) -> str:
     return value
 
 
+def without_slash(address: str) -> str:
+    """An address as people paste it, without the slashes and blanks at its ends.
+
+    Example:
+        >>> without_slash(" https://survey.example/ ")
+        'https://survey.example'
+    """
+    return address.strip().rstrip("/")
+
+
 def origin(address: str) -> tuple[str, str | None, int]:
     """Who answers at a checked address, however it is written: scheme, host and port."""
     parts = urlsplit(address)
@@ -56,7 +66,7 @@ def split_link(link: object) -> tuple[str, str]:
     allowed = "a link as https://survey.example/v1/campaigns/ and 64 hexadecimal digits"
     if not isinstance(link, str) or len(link) > 2_000:
         raise checks.refusal("link", link, allowed)
-    collector, separator, name = link.strip().partition(campaign_path(""))
+    collector, separator, name = without_slash(link).partition(campaign_path(""))
     if not separator or len(name) != 64 or not set(name) <= set("0123456789abcdef"):
         raise checks.refusal("link", link, allowed)
     return check_address("link", collector), name

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from typing import Any
 
 from jrr._base import checks
+from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
@@ -22,9 +24,10 @@ from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
 from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, read_dealer
 from jrr.survey.documents import canonical_json
+from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.texts import check_labels, check_text
 
-VERSION = 1
+VERSION = 2  # 2 added the view "everything" to the guarantees, and how often results are shown
 ENROL, ARRIVAL = "enrol", "arrival"
 MOST = 1 << 20  # bytes of a document
 _FIELDS = {
@@ -47,6 +50,7 @@ _FIELDS = {
     "question",
     "rounds",
 }
+_NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +78,11 @@ class Campaign:
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # public, by choice
     min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     rounds: int = 1
+    results_every: int = 1  # new reports between two results that are shown
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
+    version: int = VERSION  # of the document; version 1 promises nothing of "everything"
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -83,6 +90,10 @@ class Campaign:
         checks.integer("capacity", self.capacity, 1, 10**12)
         checks.integer("min_cell", self.min_cell, 1)
         checks.integer("rounds", self.rounds, 1, 1_000)
+        checks.integer("results_every", self.results_every, 1, self.capacity)
+        checks.real("delta", self.delta, "in [0, 1)", 0.0, 1.0, open_high=True)
+        if checks.integer("version", self.version, 1, VERSION) == 1 and self.results_every != 1:
+            raise checks.refusal("results_every", self.results_every, "1 in version 1")
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
@@ -122,10 +133,12 @@ class Campaign:
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
+        views = set(held) | ({EVERYTHING} if self.version > 1 else set())
         if self.promised is None:
-            object.__setattr__(self, "promised", held)
-        elif set(self.promised) != set(held):
-            raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(held)}")
+            informed = {EVERYTHING: self._informed()} if self.version > 1 else {}
+            object.__setattr__(self, "promised", held | informed)
+        elif set(self.promised) != views:
+            raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(views)}")
         for view, loss in held.items():
             if loss > self.guarantee(view):
                 raise ArgumentError(
@@ -159,26 +172,71 @@ class Campaign:
         return _time("opens", self.opens), _time("closes", self.closes)
 
     def guarantee(self, view: str) -> float:
-        """The ε of one round that is promised against an adversary with this view."""
+        """The ε of one round that is promised against an adversary with this view.
+
+        In the view "everything" it holds at `delta`. A document of version 1 does not say it: then
+        it is computed here, from the mechanism.
+        """
         assert self.promised is not None  # set above
+        if view == EVERYTHING and view not in self.promised:
+            return self._informed()
         return self.promised[view]
 
+    def _informed(self) -> float:
+        return informed_epsilon(self.mechanism, self.colluders, self.delta)
+
+    def check_everything(self) -> None:
+        """Refuse a document that promises less than what holds in the view "everything".
+
+        The other views are checked whenever a document is read. This one takes seconds for large
+        decks, so that contributors check it, once, and servers do not.
+
+        Raises:
+            ProtocolError: It promises less.
+        """
+        if self.deals and self.guarantee(EVERYTHING) < self._informed():
+            raise ProtocolError(
+                f"the campaign promises {show_guarantee(self.guarantee(EVERYTHING), self.delta)} "
+                f"in the view everything, less than what holds: ε = {self._informed():.6g}"
+            )
+
     @property
-    def cost(self) -> float:
-        """The ε of one round to reckon with, as long as dealer and collector do not collude.
+    def cost_view(self) -> str:
+        """The view to reckon with, as long as dealer and collector do not collude.
 
         Where anybody can take cards, a stranger can take all but one, and so know that one.
         """
-        return self.guarantee("cards" if self.invitations or not self.deals else "dealer")
+        if not self.deals:
+            return "report"
+        return EVERYTHING if self.invitations else "dealer"
+
+    @property
+    def cost(self) -> float:
+        """The ε of one round in the view to reckon with; it holds at `cost_delta`."""
+        return self.guarantee(self.cost_view)
+
+    @property
+    def cost_delta(self) -> float:
+        """The δ of the cost; 0 where it holds outright."""
+        return self.delta if self.cost_view == EVERYTHING else 0.0
 
     @property
     def against(self) -> str:
         """Whom `cost` is against, in words."""
         if not self.deals:
-            return "whoever sees the report (view: report)"
+            return "the collector and whoever else sees the report (view: report)"
         if not self.invitations:
             return "strangers, who can take cards as they like (view: dealer)"
-        return f"the collector and {self.colluders} colluders (view: cards)"
+        cards = f" and the cards of {self.colluders} colluders" if self.colluders else ""
+        return (
+            "the collector, who has all reports, even if it knew everybody else's answer"
+            f"{cards} (view: everything)"
+        )
+
+    @property
+    def cost_line(self) -> str:
+        """What one round costs and against whom, in one line."""
+        return f"{show_guarantee(self.cost, self.cost_delta)} against {self.against}"
 
     def check_round(self, number: object) -> int:
         """The number of a round that there is."""
@@ -206,7 +264,10 @@ class Campaign:
         if n == least:
             return self.mechanism
         resized = self.mechanism.resized(n)
-        for view, loss in resized.guarantees(self.colluders).items():
+        held = resized.guarantees(self.colluders)
+        if self.version > 1:
+            held[EVERYTHING] = informed_epsilon(resized, self.colluders, self.delta)
+        for view, loss in held.items():
             if loss > self.guarantee(view):
                 raise ProtocolError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
         return resized
@@ -217,14 +278,14 @@ class Campaign:
 
     @cached_property
     def _bytes(self) -> bytes:
-        document = {
-            "jrr_campaign": VERSION,
+        document: dict[str, Any] = {
+            "jrr_campaign": self.version,
             "question": self.question,
             "labels": list(self.labels),
             "mechanism": self.mechanism.to_dict(),
             "colluders": self.colluders,
             "guarantees": {
-                view: "unbounded" if math.isinf(loss) else loss
+                view: _written_loss(loss, self.delta if view == EVERYTHING else None)
                 for view, loss in (self.promised or {}).items()
             },
             "dealer": self.dealer.to_document(),
@@ -240,6 +301,8 @@ class Campaign:
             "rounds": self.rounds,
             "nonce": self.nonce,
         }
+        if self.version > 1:
+            document["results_every"] = self.results_every
         return canonical_json(document)
 
     @cached_property
@@ -288,14 +351,16 @@ class Campaign:
         version = checks.integer("jrr_campaign", document.get("jrr_campaign"), 1)
         if version > VERSION:
             raise ArgumentError(f"campaign must be of version {VERSION} or older, got {version}")
-        if set(document) != _FIELDS:
-            raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(_FIELDS)}")
+        names = _FIELDS | _NEW_FIELDS[version]
+        if set(document) != names:
+            raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(names)}")
         for name in ("dealer", "guarantees", "consent", "covariates"):
             if not isinstance(document[name], dict):
                 raise checks.refusal(name, document[name], "an object")
         if set(document["consent"]) != {"text", "version"}:
             raise checks.refusal("consent", sorted(document["consent"]), "of text and version")
         covariates = document["covariates"]
+        promised, delta = _read_guarantees(document["guarantees"])
         return cls(
             question=document["question"],
             labels=_texts("labels", document["labels"]),
@@ -315,8 +380,11 @@ class Campaign:
             },
             min_cell=document["min_cell"],
             rounds=document["rounds"],
+            results_every=document.get("results_every", 1),
             nonce=document["nonce"],
-            promised={view: _loss(view, loss) for view, loss in document["guarantees"].items()},
+            delta=DELTA if delta is None else delta,
+            promised=promised,
+            version=version,
         )
 
 
@@ -347,6 +415,24 @@ def _texts(argument: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise checks.refusal(argument, value, "a list of texts")
     return tuple(value)
+
+
+def _written_loss(loss: float, delta: float | None) -> Any:
+    written = "unbounded" if math.isinf(loss) else loss
+    return written if delta is None else {"epsilon": written, "delta": delta}
+
+
+def _read_guarantees(document: Mapping[str, Any]) -> tuple[dict[str, float], float | None]:
+    """View -> ε, and the δ of the view "everything" where the document speaks of it."""
+    losses, delta = dict(document), None
+    informed = losses.get(EVERYTHING)
+    if informed is not None:
+        if not isinstance(informed, dict) or set(informed) != {"epsilon", "delta"}:
+            allowed = "an object of epsilon and delta"
+            raise checks.refusal(f"guarantees {EVERYTHING}", informed, allowed)
+        losses[EVERYTHING] = informed["epsilon"]
+        delta = checks.real("delta", informed["delta"], "in [0, 1)", 0.0, 1.0, open_high=True)
+    return {view: _loss(view, loss) for view, loss in losses.items()}, delta
 
 
 def _loss(view: str, value: object) -> float:

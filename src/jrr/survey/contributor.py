@@ -5,12 +5,13 @@ The true value is used once, to make the report, and is in nothing that is yield
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
-from jrr.mechanisms.base import Rng
+from jrr.mechanisms.base import Mechanism, Rng
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path, split_link
 from jrr.survey.campaign import Campaign, hash_of, read_campaign
@@ -24,6 +25,7 @@ from jrr.survey.hand import (
     same_at_dealer,
 )
 from jrr.survey.identity import collector_role, pseudonym
+from jrr.survey.limits import Limits, check_limits
 from jrr.survey.states import CLOSED, NEW, NO_ANSWERS
 from jrr.survey.steps import Call, Save, Steps, insist, refused, unreachable
 
@@ -41,17 +43,20 @@ class Receipt:
 Conversation = Steps[Receipt]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a contributor accepts, whatever the campaign says."""
-
-    cards: float  # most ε against the collector and colluders, per round
-    dealer: float | None = None  # most ε against dealer and collector together
-    patience: float = 30.0  # seconds to wait for a card, and for the collector
-
-
 def fetch(link: str, limits: Limits) -> Steps[Campaign]:
-    """The campaign from the collector; whoever deals must serve the same bytes later on."""
+    """The campaign from the collector; whoever deals must serve the same bytes later on.
+
+    Args:
+        link: Which names the campaign.
+        limits: What the contributor accepts, were this the first campaign.
+
+    Returns:
+        A campaign that promises no less than what holds and costs no more than the limits.
+
+    Raises:
+        ProtocolError: It is another one, understates its cost, or costs more than the limits.
+        UnreachableError: The collector does not answer.
+    """
     collector, name = split_link(link)
     reply = yield from insist(Call(collector + campaign_path(name)), limits.patience)
     if reply.status != 200:
@@ -61,24 +66,9 @@ def fetch(link: str, limits: Limits) -> Steps[Campaign]:
     campaign = read_campaign(reply.body)
     if campaign.collector != collector:
         raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
-    check_limits(campaign, limits)
+    campaign.check_everything()
+    check_limits(campaign, limits, rounds=range(1) if limits.one_round else None)
     return campaign
-
-
-def check_limits(campaign: Campaign, limits: Limits) -> None:
-    """Refuse a campaign whose guarantee is weaker than the contributor's own limits."""
-    loss = campaign.cost
-    if loss > limits.cards:
-        raise ProtocolError(
-            f"the campaign costs ε = {loss:.6g} against {campaign.against}, more than your limit "
-            f"{limits.cards:.6g}"
-        )
-    most = campaign.guarantee("dealer")
-    if limits.dealer is not None and most > limits.dealer:
-        raise ProtocolError(
-            f"the campaign costs ε = {most:.6g} against dealer and collector together (view: "
-            f"dealer), more than your limit {limits.dealer:.6g}"
-        )
 
 
 def enrol(
@@ -156,7 +146,7 @@ def contribute(
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
-    check_limits(campaign, limits)
+    check_limits(campaign, limits, rounds=(round_number,) if limits.one_round else None)
     if not campaign.deals:
         hand = Hand(None, campaign.mechanism)
     elif hand is None or hand.cards is None:
@@ -174,8 +164,62 @@ def contribute(
         report=mechanism.respond_one(value, card, rng),
         covariates=attributes,
     )
-    kept = yield Save(body)
+    kept = yield Save(body, mechanism)
     if kept is not None:  # another run was faster: there is only one report of an answer
+        body = kept.body
+    return (yield from send(campaign, body, limits.patience))
+
+
+def repeat(
+    campaign: Campaign,
+    secret: bytes,
+    report: Any,
+    limits: Limits,
+    *,
+    mechanism: Mechanism,
+    covariates: Mapping[str, str] | None = None,
+    round_number: int = 0,
+) -> Conversation:
+    """Send a report that was made before, for the same question, once more.
+
+    It tells nothing that it has not told before, however often. It counts as one without a card,
+    since the cards of this deck have no part in it.
+
+    Args:
+        campaign: Which asks again.
+        secret: Of the invitation.
+        report: In JSON, as it was sent before.
+        limits: How long to wait; it costs nothing.
+        mechanism: By which the report was made.
+        covariates: Public attributes, exactly those that the campaign declares.
+        round_number: Which round.
+
+    Returns:
+        The collector's receipt.
+
+    Raises:
+        ProtocolError: The campaign asks by other chances, so that the report would mislead it.
+    """
+    campaign.check_round(round_number)
+    attributes = dict(covariates or {})
+    messages.check_covariates(campaign, attributes)
+    expected = campaign.mechanism
+    if campaign.enrols:
+        expected = yield from announced_mechanism(campaign, limits.patience)
+    if expected != mechanism:
+        raise ProtocolError(
+            "the campaign asks by other chances than the earlier report was made by"
+        )
+    body = messages.report_request(
+        pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
+        round_number=round_number,
+        carded=False,
+        mechanism=mechanism,
+        report=mechanism.report_from_json(report),
+        covariates=attributes,
+    )
+    kept = yield Save(body, mechanism)
+    if kept is not None:
         body = kept.body
     return (yield from send(campaign, body, limits.patience))
 
@@ -197,10 +241,38 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
 
 
 def read_answer(campaign: Campaign, answer: str | int) -> int:
-    """The value that a label, or a number 0..k-1, stands for."""
+    """The value that a label, in capitals or not, or a number 0..k-1 stands for."""
     if not isinstance(answer, str):
         return checks.integer("answer", answer, 0, campaign.mechanism.k - 1)
-    return campaign.labels.index(checks.one_of("answer", answer, campaign.labels))
+    found = find_label(campaign.labels, answer)
+    # Not repeated in the refusal: it may be somebody's answer with a slip of the pen.
+    if found is None:
+        raise ArgumentError(
+            f"answer must be one of {', '.join(map(repr, campaign.labels)):.500}, got another text"
+        )
+    return found
+
+
+def find_label(labels: Sequence[str], text: str) -> int | None:
+    """Where a text stands among labels; capitals and blanks around it matter only if they must.
+
+    Args:
+        labels: All different.
+        text: As somebody typed it.
+
+    Returns:
+        Its place; None where it is none of them, or could be two.
+
+    Example:
+        >>> find_label(("No", "Yes"), "yes "), find_label(("a", "A", "b"), "A")
+        (1, 1)
+    """
+    wanted = text.strip()
+    for same in (str, str.casefold):
+        places = [at for at, label in enumerate(labels) if same(label) == same(wanted)]
+        if len(places) == 1:
+            return places[0]
+    return None
 
 
 def read_attributes(campaign: Campaign, attributes: Mapping[str, str]) -> dict[str, str]:

@@ -2,19 +2,22 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from jrr._base import checks
+from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
+from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
 from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, Party
+from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
 _CARDLESS = ("rr", "ss", "sue", "oue", "olh")  # families of which nothing deals cards
@@ -42,10 +45,10 @@ class CampaignRequest:
 
     question: str
     n: int  # people per deck; where people enrol first, the fewest of them
-    epsilon: float  # against the collector and the colluders, by the view
+    epsilon: float  # of one report in the view that is planned for
     collector: str  # its address
     labels: tuple[str, ...] = ("no", "yes")
-    colluders: int = 5
+    colluders: int | None = None  # 5, or everybody else, unless given
     dealer_epsilon: float | None = None  # against dealer and collector together; None: no cap
     mechanism: str = "auto"
     frequency: Frequency = None  # what is known of the answer beforehand
@@ -62,7 +65,8 @@ class CampaignRequest:
     invitations: bool = True
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     min_cell: int = MIN_CELL
-    consent: str | None = None  # None: what jrr explain tells contributors
+    results_every: int = 1  # new reports between two results that are shown
+    consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
     consent_version: str = "1"
 
     def __post_init__(self) -> None:
@@ -109,12 +113,14 @@ class CampaignRequest:
             chosen,
             question=self.question,
             labels=self.labels,
-            collector=self.collector,
+            collector=without_slash(self.collector),
             dealer=self._dealer_kind(),
             dealing=self.effective_dealing,
             capacity=self.capacity,
             covariates=self.covariates,
             consent=consent,
+            delta=self.delta,
+            results_every=self.results_every,
             consent_version=self.consent_version,
             opens=self.opens,
             closes=self.closes,
@@ -122,6 +128,11 @@ class CampaignRequest:
             min_cell=self.min_cell,
             rounds=self.rounds,
         )
+        if self.consent is not None:
+            # Whoever writes a text of their own cannot leave out what it costs, or understate it.
+            campaign = replace(
+                campaign, consent=f"{consent.rstrip()}\n\n{cost_statement(campaign)}"
+            )
         _, end = campaign.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
@@ -143,7 +154,7 @@ class CampaignRequest:
             fallback = default_threshold(len(self.parties))
             threshold = fallback if self.threshold is None else self.threshold
             return Committee(parties=self.parties, threshold=threshold)
-        return NoDealer() if self.dealer is None else DealerServer(self.dealer)
+        return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
 
     def _no_cards(self, chosen: Plan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""
@@ -162,6 +173,23 @@ class CampaignRequest:
         if enough is not None:
             reason += f"; with -n {enough} there would be cards"
         return ArgumentError(reason)
+
+
+def cost_statement(campaign: Campaign) -> str:
+    """What every consent text ends with, whoever wrote it: the cost, and what adds up.
+
+    Args:
+        campaign: With its guarantees.
+
+    Returns:
+        One or two sentences.
+    """
+    each = "Each of its answers" if campaign.rounds > 1 else "Your answer"
+    text = f"{each} costs you {campaign.cost_line}."
+    if campaign.cost_view == EVERYTHING:
+        most = show_guarantee(campaign.guarantee("dealer"), 0.0)
+        text += f" Whoever deals the cards and the collector together: {most} (view: dealer)."
+    return f"{text} The costs of several answers add up."
 
 
 def planned_for(people: int, dealing: str, k: int = 2) -> int:

@@ -1,6 +1,8 @@
 """Invitations and pseudonyms: one secret, two names that nobody can link.
 
-An invitation is 20 random bytes, written as 32 letters and digits. From it the client derives
+An invitation is 20 random bytes, written as 32 letters and digits, and two more that check them:
+a letter that is wrong, or two that changed places, are noticed before anything is asked. (The first
+invitations had no check, and are still taken.) From it the client derives
 one pseudonym for the dealer and one for the collector in every round (HKDF-SHA256, the
 campaign's hash as salt, the role in the label). A server is given the SHA-256 of each pseudonym
 it should accept, and nothing else: a list of hashes opens no door.
@@ -14,8 +16,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr._base import checks
+from jrr.errors import ArgumentError
 
 SECRET = 20  # bytes
+LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+PLAIN, CHECK = 32, 2  # letters of the secret, and of the check
+_PRIME = 1021  # the largest below 32²
 DEALER = "dealer"
 
 
@@ -31,23 +37,45 @@ def collector_role(round_number: int) -> str:
 
 def new_invitation() -> str:
     """A fresh one-time invitation."""
-    return base64.b32encode(secrets.token_bytes(SECRET)).decode().lower()
+    plain = base64.b32encode(secrets.token_bytes(SECRET)).decode().lower()
+    return plain + check_letters(plain)
+
+
+def check_letters(plain: str) -> str:
+    """The two letters that check an invitation's 32.
+
+    A sum of letter times place modulo a prime. A wrong letter changes it by less than 32·32, two
+    that change places by (difference of places)·(difference of letters), less than 32·32 too and
+    never by 0: neither is a multiple of the prime 1021, so both are always noticed.
+
+    Example:
+        >>> check_letters("a" * 31 + "b")
+        'ba'
+    """
+    numbers = (LETTERS.index(letter) for letter in plain)
+    high, low = divmod(sum(at * number for at, number in enumerate(numbers, 1)) % _PRIME, 32)
+    return LETTERS[high] + LETTERS[low]
 
 
 def invitation_secret(invitation: object) -> bytes:
-    """The secret behind an invitation; blanks, hyphens and capitals do not matter."""
-    allowed = "32 letters and digits (a-z, 2-7)"
+    """The secret behind an invitation; blanks, hyphens and capitals do not matter.
+
+    Raises:
+        ArgumentError: It is none, or has a slip of the pen.
+    """
+    allowed = f"{PLAIN + CHECK} letters and digits (a-z, 2-7)"
     if not isinstance(invitation, str):
         raise checks.refusal("invitation", type(invitation).__name__, allowed)
-    text = "".join(invitation.split()).replace("-", "").upper()
-    try:
-        secret = base64.b32decode(text)
-    except ValueError:
-        secret = b""
-    if len(secret) != SECRET:
-        # Not repeated in the message: it may be somebody's secret with a slip of the pen.
+    text = "".join(invitation.split()).replace("-", "").lower()
+    # Not repeated in a message: it may be somebody's secret with a slip of the pen.
+    if len(text) not in (PLAIN, PLAIN + CHECK) or not set(text) <= set(LETTERS):
         raise checks.refusal("invitation", f"{len(text)} characters", allowed)
-    return secret
+    plain, check = text[:PLAIN], text[PLAIN:]
+    if check and check != check_letters(plain):
+        raise ArgumentError(
+            "invitation must be exactly as it was sent: a letter is wrong, or two changed places"
+        )
+    return base64.b32decode(plain.upper())
 
 
 def pseudonym(secret: bytes, campaign: str, role: str) -> bytes:

@@ -81,8 +81,8 @@ class CardFile:
             loss = header.mechanism.epsilon("cards", header.colluders)
             if loss > checks.epsilon("epsilon", epsilon):
                 raise ArgumentError(
-                    f"epsilon must be at least that of the cards in {path}, {loss:.6g} against "
-                    f"the collector and {header.colluders} colluders (view: cards); got "
+                    f"epsilon must be at least that of the cards in {path}, {loss:.6g} for one "
+                    f"report beside the cards of {header.colluders} colluders (view: cards); got "
                     f"epsilon={epsilon}"
                 )
         used = -(-min(answers, self._rows) // self._deck)

@@ -1,5 +1,7 @@
 """estimate: shares with error bars from files of reports, overall, by group, weighted."""
 
+import csv
+import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from jrr._base import checks
+from jrr._base.files import write_whole
 from jrr.errors import ArgumentError
 from jrr.estimation import postprocess
 from jrr.estimation.answered import AnsweredShare, among_answered
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import POPULATIONS, Estimate, Population
 from jrr.estimation.groups import (
     MIN_CELL,
     AnyTally,
@@ -81,8 +84,76 @@ class Result:
             return shuffled_epsilon(m, delta, n)
         return amplified_epsilon(m.epsilon(), n, delta)
 
+    def to_rows(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """One row for each answer, of everybody and then of each group, for tables and CSV files.
+
+        Args:
+            level: of the intervals.
+
+        Returns:
+            Rows with group (empty: everybody), answer, share, stderr, low, high, level, count,
+            count_stderr and reports.
+
+        Raises:
+            ArgumentError: where level is not in (0, 1).
+        """
+        rows = []
+        estimates = [("", self.estimate), *((group.name, group.estimate) for group in self.groups)]
+        for name, estimate in estimates:
+            low, high = estimate.interval(level)
+            columns = zip(
+                self.header.names,
+                estimate.frequencies.tolist(),
+                estimate.stderr.tolist(),
+                np.asarray(low).tolist(),
+                np.asarray(high).tolist(),
+                estimate.counts.tolist(),
+                estimate.count_stderr.tolist(),
+                strict=True,
+            )
+            for answer, share, error, least, most, count, count_error in columns:
+                rows.append(
+                    {
+                        "group": name,
+                        "answer": answer,
+                        "share": share,
+                        "stderr": error,
+                        "low": least,
+                        "high": most,
+                        "level": level,
+                        "count": count,
+                        "count_stderr": count_error,
+                        "reports": estimate.n,
+                    }
+                )
+        return rows
+
+    def write_csv(self, path: str | Path, level: float = 0.95, *, force: bool = False) -> None:
+        """Write the rows of `to_rows` into a CSV file, whole or not at all.
+
+        Args:
+            path: a name that ends in .csv.
+            level: of the intervals.
+            force: overwrite an existing file.
+
+        Raises:
+            ArgumentError: where the file exists, or the name ends otherwise.
+        """
+        out = check_results_file(path, force)
+        text = io.StringIO()
+        rows = self.to_rows(level)
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(out, text.getvalue())
+
     def to_dict(
-        self, level: float = 0.95, *, step: str | None = None, delta: float | None = None
+        self,
+        level: float = 0.95,
+        *,
+        step: str | None = None,
+        delta: float | None = None,
+        simultaneous: bool = False,
     ) -> dict[str, Any]:
         """A result document: plain values, as `jrr estimate --json` prints them.
 
@@ -90,6 +161,8 @@ class Result:
             level: of all intervals.
             step: a step of jrr.postprocess.STEPS that is applied to the shares of everybody.
             delta: where ε behind a shuffler is wanted too (`epsilon_behind_shuffler`), its δ.
+            simultaneous: whether the intervals of all answers hold at once with the chance
+                `level`; by default each one does.
 
         Raises:
             ArgumentError: where there is no such step, or level is not in (0, 1).
@@ -104,7 +177,7 @@ class Result:
             "colluders": header.colluders,
             "reports": self.estimate.n,
             "carded": self.n_carded,
-            "estimate": self.estimate.to_dict(level),
+            "estimate": self.estimate.to_dict(level, simultaneous=simultaneous),
         }
         answered = self.answered(level)
         if answered is not None:
@@ -117,7 +190,7 @@ class Result:
             shares = postprocess.STEPS[step](self.estimate.frequencies)
             document["postprocessed"] = {step: shares.tolist()}
         if self.by is not None:
-            document |= self.groups.to_dict(level)
+            document |= self.groups.to_dict(level, simultaneous=simultaneous)
         epsilon = None if delta is None else self.epsilon_behind_shuffler(delta)
         if epsilon is not None:
             document["behind_shuffler"] = {"epsilon": epsilon, "delta": delta}
@@ -131,6 +204,8 @@ def estimate(
     min_cell: int = MIN_CELL,
     key: str | Path | None = None,
     decks: int | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
     progress: Progress = silent,
 ) -> Result:
     r"""Estimate how many hold each answer, from one or several files, in bounded memory.
@@ -143,6 +218,10 @@ def estimate(
         min_cell: reports in the smallest group that is shown.
         key: the collector's private key, a file, for sealed reports.
         decks: how many decks were dealt, where whole decks dropped out.
+        population: whom error bars speak of: "respondents", or with "sample" those whom the
+            respondents are a random sample of (`Estimate.for_population`).
+        population_size: people in that population; None: no end of them. Every group is taken to
+            be the same share of it as of the respondents.
         progress: is told how many rows are done.
 
     Returns:
@@ -168,6 +247,7 @@ def estimate(
         >>> folder.cleanup()
     """
     min_cell = checks.integer("min_cell", min_cell, 1)
+    checks.one_of("population", population, POPULATIONS)
     files = open_together(paths)
     _check_columns(files, by, weight)
     tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
@@ -176,13 +256,32 @@ def estimate(
     result = Result(
         header=files.header,
         files=len(paths),
-        estimate=mechanism.estimate(everybody, decks),
+        estimate=mechanism.estimate(
+            everybody, decks, population=population, population_size=population_size
+        ),
         n_carded=everybody.n_carded,
     )
     if by is None:
         return result
-    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=decks)
+    groups = estimate_groups(
+        mechanism,
+        tallies,
+        min_cell=min_cell,
+        decks=decks,
+        population=population,
+        population_size=population_size,
+    )
     return replace(result, by=by, groups=groups)
+
+
+def check_results_file(path: str | Path, force: bool) -> Path:
+    """Where results are written: a .csv file that does not exist yet, unless `force`."""
+    out = Path(path)
+    if out.suffix.lower() != ".csv":
+        raise checks.refusal("out", str(path), "a name that ends in .csv")
+    if out.exists() and not force:
+        raise checks.refusal("out", str(path), "a file that does not exist yet (or give --force)")
+    return out
 
 
 def _check_columns(files: ReportFiles, by: str | None, weight: str | None) -> None:

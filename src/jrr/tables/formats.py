@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 from jrr._base import checks
 from jrr._base.files import replace_whole, write_whole
 from jrr.errors import ArgumentError, DamagedError, JrrError
+from jrr.tables.arrays import arrow_array, declared_names, plain_column
+from jrr.tables.foreign import is_foreign, read_foreign
+from jrr.tables.text_files import find_writing
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata
@@ -56,13 +59,29 @@ def sidecar(path: Path) -> Path:
 
 
 class Table:
-    """A file of rows, opened for reading; columns of CSV files are all texts."""
+    """A file of rows, opened for reading; columns of CSV files are all texts.
 
-    def __init__(self, path: str | Path) -> None:
+    Args:
+        path: the file.
+        delimiter: of a CSV file; None: found in its first line.
+        encoding: of a CSV file; None: found.
+    """
+
+    declared: Mapping[str, tuple[str, ...]] = {}
+
+    def __init__(
+        self, path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
+    ) -> None:
         self.path = Path(path)
         self.format = format_of(self.path)
         if not self.path.is_file():
             raise checks.refusal("path", str(path), "a file that exists")
+        if self.format == "csv":
+            with _readable(self.path):
+                self._writing = find_writing(self.path, delimiter, encoding)
+        elif delimiter is not None or encoding is not None:
+            given = "delimiter" if delimiter is not None else "encoding"
+            raise ArgumentError(f"{given} must be left out: {self.path.name} is no CSV file")
         with _readable(self.path):
             if self.format == "parquet":
                 self._file: Any = pq.ParquetFile(self.path)
@@ -124,6 +143,7 @@ class Table:
                     yield from reader
 
     def _csv(self, columns: Sequence[str] | None = None) -> Any:
+        delimiter, encoding = self._writing
         convert = pa.csv.ConvertOptions()
         if columns is not None:
             convert = pa.csv.ConvertOptions(
@@ -131,10 +151,87 @@ class Table:
             )
         return pa.csv.open_csv(
             pa.input_stream(str(self.path), compression="detect"),
-            read_options=pa.csv.ReadOptions(block_size=1 << 24),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            read_options=pa.csv.ReadOptions(block_size=1 << 24, encoding=encoding),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True, delimiter=delimiter),
             convert_options=convert,
         )
+
+
+class WholeTable(Table):
+    """Rows that are in memory: a data frame, or a file that can only be read whole.
+
+    Args:
+        whole: an Arrow table.
+        path: the file that they came from, or a name for refusals.
+        text: whether all columns are texts, as those of a CSV file.
+    """
+
+    def __init__(self, whole: Any, path: Path, *, text: bool) -> None:
+        self.path, self.format = path, "csv" if text else "memory"
+        arrays = {
+            name: arrow_array(column, name)
+            for name, column in zip(whole.column_names, whole.columns, strict=True)
+        }
+        names = {name: declared_names(array) for name, array in arrays.items()}
+        self.declared = {name: labels for name, labels in names.items() if labels is not None}
+        self._whole = pa.table(
+            [plain_column(arrow_array(column)) for column in whole.columns],
+            names=whole.column_names,
+        )
+        self.columns = list(whole.column_names)
+        self.types = {field.name: field.type for field in self._whole.schema}
+        self.rows = self._whole.num_rows
+        self._metadata = {}
+
+    @property
+    def header_text(self) -> str | None:
+        """There is none."""
+        return None
+
+    def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
+        """The columns asked for, some rows at a time."""
+        chosen = self._whole.select(list(columns)).combine_chunks()
+        yield from chosen.to_batches(max_chunksize=rows)
+
+
+def open_data(data: Any, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+    """What answers are read from: a file by its name, or a data frame.
+
+    Args:
+        data: a path, or a data frame of pandas, polars or Arrow, or a mapping of columns.
+        delimiter: of a CSV file; None: found.
+        encoding: of a CSV file; None: found.
+
+    Returns:
+        The rows, opened.
+
+    Raises:
+        ArgumentError: where there is no such file, or it is neither.
+        MissingExtraError: where a package that reads such files is not installed.
+        DamagedError: where it cannot be read.
+    """
+    if not isinstance(data, str | os.PathLike):
+        if delimiter is not None or encoding is not None:
+            raise ArgumentError("delimiter and encoding must be left out for a data frame")
+        return WholeTable(_frame(data), Path("data frame"), text=False)
+    path = Path(data)
+    if not is_foreign(path):
+        return Table(path, delimiter=delimiter, encoding=encoding)
+    if not path.is_file():
+        raise checks.refusal("path", str(data), "a file that exists")
+    if delimiter is not None or encoding is not None:
+        raise ArgumentError(f"delimiter and encoding must be left out: {path.name} is no CSV file")
+    return WholeTable(read_foreign(path), path, text=True)
+
+
+def _frame(data: Any) -> Any:
+    allowed = "the name of a file, or a data frame of pandas, polars or Arrow"
+    try:
+        whole = data if isinstance(data, pa.Table) else pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError):
+        raise checks.refusal("data", data, allowed) from None
+    # An index that is only numbers is no column.
+    return whole.select([name for name in whole.column_names if name != "__index_level_0__"])
 
 
 def _sound(batch: Any) -> Any:

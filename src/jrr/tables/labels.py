@@ -12,14 +12,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jrr._base import checks
+from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
+from jrr.tables.arrays import arrow_array, declared_names
 from jrr.tables.public_columns import texts
 
 MOST_TAKEN = 1000  # labels that are taken from the data where none are listed
 
 
-@dataclass(frozen=True)
-class Labels:
+@dataclass(frozen=True, repr=False)
+class Labels(ShortRepr):
     """The possible answers in order; they are public, so they should not come from the data.
 
     Attributes:
@@ -84,6 +86,53 @@ class Labels:
         """How many values there are."""
         return len(self.names)
 
+    @classmethod
+    def of(cls, column: Any, **options: Any) -> "Labels":
+        """The labels of a column.
+
+        Args:
+            column: a list, or a column of numpy, pandas, polars or Arrow.
+            **options: `other`, `declined` and `skip_missing`.
+
+        Returns:
+            The categories that the column declares (pandas categories, polars enums, Arrow
+            dictionaries), in their order; otherwise the different texts in it, sorted, which then
+            are not protected.
+
+        Example:
+            >>> Labels.of(["yes", "no", "no"]).names
+            ('no', 'yes')
+        """
+        array = arrow_array(column)
+        names = declared_names(array)
+        if names is None:
+            contents = ColumnContents()
+            contents.add(array)
+            names = contents.labels("column")
+        return cls(names, **options)
+
+    def values(self, column: Any) -> NDArray[np.uint32]:
+        """The values 0..k-1 of a column of labels, as `Mechanism.respond` takes them.
+
+        Args:
+            column: a list, or a column of numpy, pandas, polars or Arrow.
+
+        Returns:
+            One value for each row that has one.
+
+        Raises:
+            ArgumentError: where cells are empty, or not listed, and no label stands for them.
+
+        Example:
+            >>> Labels(("no", "yes")).values(["yes", "no", "yes"]).tolist()
+            [1, 0, 1]
+        """
+        array = arrow_array(column)
+        contents = ColumnContents(listed=self.names)
+        contents.add(array)
+        self.check(contents, "column")
+        return self.encode(array)[0]
+
     def encode(self, array: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
         """Values of the rows, and which rows have one (all, unless missing ones are skipped)."""
         codes = pc.index_in(texts(array), pa.array(self.names, pa.string()))
@@ -119,7 +168,7 @@ class Labels:
             )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ColumnContents:
     """What a first pass over a column of answers counts, before anything is written."""
 

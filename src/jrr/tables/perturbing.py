@@ -1,5 +1,6 @@
 """perturb: a column of labels into a file of reports."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from jrr.mechanisms.request import Request, least
 from jrr.tables import seal as sealing
 from jrr.tables.card_file import CardFile, claimed
 from jrr.tables.columns import report_fields, reports_to_arrow
-from jrr.tables.formats import Table, check_output, damage_of, format_of, write
+from jrr.tables.formats import Table, check_output, damage_of, format_of, open_data, write
 from jrr.tables.header import Header
 from jrr.tables.labels import ColumnContents, Labels
 from jrr.tables.names import CARDED, RESERVED
@@ -87,7 +88,7 @@ class _Work:
 
 
 def perturb(
-    data: str | Path,
+    data: Any,
     column: str,
     out: str | Path | None = None,
     *,
@@ -98,6 +99,8 @@ def perturb(
     cardless: bool = False,
     keep: Sequence[str] = (),
     seal: str | Path | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
     rng: Rng = None,
     force: bool = False,
     progress: Progress = silent,
@@ -105,18 +108,21 @@ def perturb(
     r"""Perturb every row of a column, with the cards of a file or, without one, by plain RR.
 
     Args:
-        data: a CSV, Parquet or Arrow file, by the ending of its name.
+        data: a CSV, Parquet, Arrow, .xlsx, .sav or .dta file, by the ending of its name, or a
+            data frame of pandas, polars or Arrow.
         column: the column with the true answers.
-        out: the file of reports; by default `default_output(data)`.
+        out: the file of reports; by default `default_output(data)`, beside a file.
         epsilon: ε of each report; with cards, the most that their mechanism may lose in the
             view "cards".
-        labels: the possible answers; without them those in the column, which then are not
-            protected.
+        labels: the possible answers; without them the categories of the column, if it has any
+            (pandas, polars, Arrow), or those in the data, which then are not protected.
         mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue" or "olh".
         cards: a file that `deal` wrote; its cards serve once.
         cardless: whether rows beyond the last card answer without one.
         keep: columns to copy, for groups and weights; they must be public.
         seal: the collector's public key, a file: each report is encrypted to it.
+        delimiter: between the columns of a CSV file; None: found in its first line.
+        encoding: of a CSV file; None: UTF-8, or by the mark at its start.
         rng: where randomness comes from; secure by default.
         force: overwrite an existing file.
         progress: is told how many rows are done.
@@ -139,15 +145,19 @@ def perturb(
         ('RR', ('no', 'yes'))
         >>> folder.cleanup()
     """
+    is_file = isinstance(data, str | os.PathLike)
+    if out is None and not is_file:
+        raise ArgumentError("out must be given where the data is a data frame")
     path = default_output(data) if out is None else Path(out)
-    check_output(path, force, data, *([] if cards is None else [cards]))
+    inputs = [Path(data)] if is_file else []
+    check_output(path, force, *inputs, *([] if cards is None else [cards]))
     if len(set(keep)) < len(keep):
         raise checks.refusal("keep", list(keep), "all different")
     if cards is not None and mechanism != "auto":
         raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
     if seal is not None and not Path(seal).is_file():
         raise checks.refusal("seal", str(seal), "a public key that exists")
-    table = Table(data)
+    table = open_data(data, delimiter=delimiter, encoding=encoding)
     table.require("column", column)
     for name in keep:
         table.require("keep", name)
@@ -224,9 +234,11 @@ def _first_pass(
     table: Table, column: str, listed: Labels | Sequence[str] | None
 ) -> tuple[Labels, int]:
     """The labels, and how many rows will answer; every refusal comes before anything is written."""
+    if listed is None and column in table.declared:
+        listed = table.declared[column]
     if listed is not None and not isinstance(listed, Labels):
         listed = Labels(tuple(listed))
-    contents = ColumnContents(listed.names if listed else ())
+    contents = ColumnContents(listed=listed.names if listed else ())
     for batch in table.batches([column]):
         contents.add(batch.column(0))
     if not contents.rows:
@@ -234,7 +246,7 @@ def _first_pass(
     labels = listed
     if labels is None:
         labels = Labels(contents.labels(column))
-        contents = ColumnContents(labels.names, contents.rows, contents.missing)
+        contents = ColumnContents(listed=labels.names, rows=contents.rows, missing=contents.missing)
     labels.check(contents, column)
     answering = contents.rows - contents.missing * labels.skip_missing
     if not answering:

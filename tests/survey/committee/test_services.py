@@ -18,13 +18,14 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards
 from jrr.survey.committee.cards import Envelope, Place, card_key
 from jrr.survey.committee.link import Identity
-from jrr.survey.contributor import Limits, Receipt
+from jrr.survey.contributor import Receipt
 from jrr.survey.identity import hashed, invitation_secret
+from jrr.survey.limits import Limits
 from tests.e2e import answer_all, ask, enrol_all, is_problem, path_of
 from tests.survey.committee.parties import Part, campaign_of, peers, together
 from tests.survey.committee.servers import Committee, names_of
 
-QUICK = Limits(cards=700.0, patience=1.0)
+QUICK = Limits(700.0, patience=1.0, one_round=True)
 
 
 def answer_each(campaign: Campaign, secrets: Sequence[bytes]) -> list[Receipt | Exception]:

@@ -25,6 +25,21 @@ def amplified_epsilon(epsilon0: float, n: int, delta: float) -> float:
     Privacy Amplification by Shuffling" (FOCS 2021, arXiv:2012.12803), Theorem 3.1. Outside its
     range the reports are at least as private as they were: ε0. It speaks of reports made
     independently: not of JRR, DRR or any other mechanism that deals cards.
+
+    Args:
+        epsilon0: the privacy loss of one report.
+        n: contributors whose reports are shuffled.
+        delta: in (0, 1).
+
+    Returns:
+        ε, an upper bound, at most epsilon0.
+
+    Raises:
+        ArgumentError: for arguments out of range.
+
+    Example:
+        >>> round(amplified_epsilon(0.5, 10_000, 1e-6), 3)
+        0.094
     """
     allowed = "a number, the epsilon of reports that are made independently, above 0, at most 700"
     local = checks.real("epsilon0", epsilon0, allowed, 0.0, LARGEST, open_low=True)
@@ -48,9 +63,25 @@ def shuffled_delta(
 ) -> float:
     """δ at ε of the counts of shuffled reports, never too small.
 
-    n: contributors, for RR; JRR and DRR know theirs (one full deck, everybody reports). ones: how
-    many of the others, colluders aside, hold 1; without it the worst number counts. colluders
-    tell the adversary their own reports and cards; the worst cards count.
+    Args:
+        mechanism: RR, or JRR or DRR with two answers.
+        epsilon: in 0..700.
+        n: contributors, for RR; JRR and DRR know theirs (one full deck, everybody reports).
+        ones: how many of the others, colluders aside, hold 1; without it the worst number counts.
+        colluders: tell the adversary their own reports and cards; the worst cards count.
+        progress: called with how many compositions are done and how many there are.
+
+    Returns:
+        δ, never too small.
+
+    Raises:
+        ArgumentError: where no law is known for the mechanism, or there are too many people to
+            look at all they may hold.
+
+    Example:
+        >>> import jrr
+        >>> shuffled_delta(jrr.RR(epsilon=1.0), 0.5, n=1_000) < 1e-9
+        True
     """
     epsilon = checks.real("epsilon", epsilon, "in 0..700", 0.0, LARGEST)
     asked = mechanism.shuffled(n, ones, colluders)
@@ -69,8 +100,25 @@ def shuffled_epsilon(
 ) -> float:
     """The smallest ε, to nine digits and rounded up, at which δ is at most this.
 
-    Arguments as for `shuffled_delta`. math.inf where no ε can be shown: for JRR and DRR a δ below
-    some 1e-11 drowns in what rounding may have lost.
+    Args:
+        mechanism: RR, or JRR or DRR with two answers.
+        delta: in (0, 1).
+        n: contributors, for RR; JRR and DRR know theirs (one full deck, everybody reports).
+        ones: how many of the others, colluders aside, hold 1; without it the worst number counts.
+        colluders: tell the adversary their own reports and cards; the worst cards count.
+        progress: called with how many compositions are done and how many there are.
+
+    Returns:
+        ε; math.inf where none can be shown: for JRR and DRR a δ below some 1e-11 drowns in what
+        rounding may have lost.
+
+    Raises:
+        ArgumentError: as `shuffled_delta` does.
+
+    Example:
+        >>> import jrr
+        >>> round(shuffled_epsilon(jrr.RR(epsilon=1.0), 1e-6, n=1_000), 2)
+        0.13
     """
     delta = check_delta(delta)
     asked = mechanism.shuffled(n, ones, colluders)

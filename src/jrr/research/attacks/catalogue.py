@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jrr.reporting.explain import belief, show_epsilon
+from jrr._base.wording import show_epsilon
+from jrr.reporting.explain import belief
 from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse, exposed_share
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon

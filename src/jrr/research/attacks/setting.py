@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jrr.mechanisms.base import Mechanism
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,14 @@ from jrr.research.audit.bounds import ERROR, Hits, epsilon_at_least, false_alarm
 from jrr.research.audit.command import Command
 from jrr.research.audit.subject import Function, Subject
 from jrr.research.audit.verdict import Audit, audit
-from jrr.research.audit.views import CardedReportView, CardsView, DealerView, ReportView, RoundsView
+from jrr.research.audit.views import (
+    CardedReportView,
+    CardsView,
+    DealerView,
+    EverythingView,
+    ReportView,
+    RoundsView,
+)
 
 __all__ = [
     "ERROR",
@@ -13,6 +20,7 @@ __all__ = [
     "CardsView",
     "Command",
     "DealerView",
+    "EverythingView",
     "Function",
     "Hits",
     "ReportView",

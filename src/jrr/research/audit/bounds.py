@@ -50,9 +50,12 @@ def upper_chance(hits: ArrayLike, trials: int, error: float) -> NDArray[np.float
     return np.where(seen < trials, bound, 1.0)
 
 
-def epsilon_at_least(hits: Hits, error: float = ERROR) -> float:
-    """A lower bound on ε that is wrong with chance `error` at most; never below 0."""
-    low = float(lower_chance(hits.with_value, hits.of_value, error / 2))
+def epsilon_at_least(hits: Hits, error: float = ERROR, delta: float = 0.0) -> float:
+    """A lower bound on ε at δ that is wrong with chance `error` at most; never below 0.
+
+    (ε, δ)-differential privacy lets an event have the chance e^ε·(that with the other value) + δ.
+    """
+    low = float(lower_chance(hits.with_value, hits.of_value, error / 2)) - delta
     high = float(upper_chance(hits.with_other, hits.of_other, error / 2))
     return max(0.0, math.log(low / high)) if low > 0 else 0.0
 

@@ -6,9 +6,16 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.research.audit.subject import Subject
-from jrr.research.audit.views import CardedReportView, CardsView, DealerView, ReportView, RoundsView
+from jrr.research.audit.views import (
+    CardedReportView,
+    CardsView,
+    DealerView,
+    EverythingView,
+    ReportView,
+    RoundsView,
+)
 
-VIEWS = ("report", "cards", "dealer", "rounds")
+VIEWS = ("report", "cards", "everything", "dealer", "rounds")
 SMALL_SURVEY = {"n": 20, "colluders": 3}  # the defaults where every trial deals a whole deck
 MOST_CARDS = 1_000  # in such a deck
 
@@ -43,17 +50,26 @@ def subject_of(
 
     Args:
         mechanism: the one to audit.
-        view: "report", "cards", "dealer" or "rounds".
-        colluders: in the view "cards", how many hand over theirs.
+        view: "report", "cards", "everything", "dealer" or "rounds".
+        colluders: in the views "cards" and "everything", how many hand over theirs.
         rounds: in the view "rounds", how many.
         with_cards: in the view "report", whether the report is made with a card, freshly dealt.
 
     Raises:
-        ArgumentError: for another view.
+        ArgumentError: for another view, or one that is about cards where none are dealt.
     """
     checks.one_of("view", view, VIEWS)
+    if deals_decks(view, with_cards=with_cards) and not mechanism.deals:
+        raise ArgumentError(
+            f"mechanism must deal cards for this, but the one that was planned is "
+            f"{mechanism.brief()}, which deals none: there the view report is all there is, and "
+            "holds in every other view too. Audit --view report, or ask for cards by "
+            "--mechanism jrr or drr, more people (-n) or fewer colluders (-M)"
+        )
     if view == "cards":
         return CardsView(mechanism, colluders)
+    if view == "everything":
+        return EverythingView(mechanism, colluders)
     if view == "dealer":
         return DealerView(mechanism)
     if view == "rounds":
@@ -61,15 +77,18 @@ def subject_of(
     return CardedReportView(mechanism) if with_cards else ReportView(mechanism)
 
 
-def claim_of(mechanism: Mechanism, view: str, colluders: int = 0) -> float:
+def claim_of(mechanism: Mechanism, view: str, colluders: int = 0, delta: float = 0.0) -> float:
     """The ε that the mechanism states; for rounds that of one report, once per round.
+
+    delta: at which the view "everything" states it.
 
     Raises:
         ArgumentError: for another view, or one without a bound: nothing could refute it.
     """
     checks.one_of("view", view, VIEWS)
     stated = "report" if view == "rounds" else view
-    claim = mechanism.epsilon(stated, colluders if view == "cards" else 0)
+    with_colluders = colluders if view in ("cards", "everything") else 0
+    claim = mechanism.epsilon(stated, with_colluders, delta if view == "everything" else 0.0)
     if math.isinf(claim):
         raise ArgumentError(
             f"view {view} must have a bound to refute, and {mechanism.brief()} has none: "

@@ -29,11 +29,14 @@ class Event(NamedTuple):
 
 
 def best_event(
-    subject: Subject, ranking: Mapping[Any, Counts], judging: Mapping[Any, Counts]
+    subject: Subject,
+    ranking: Mapping[Any, Counts],
+    judging: Mapping[Any, Counts],
+    delta: float = 0.0,
 ) -> Event:
-    """The most promising event of any two values, in either direction."""
+    """The most promising event of any two values, in either direction, where δ is allowed."""
     pairs = permutations(subject.values, 2)
-    candidates = (_best_of_pair(subject, pair, ranking, judging) for pair in pairs)
+    candidates = (_best_of_pair(subject, pair, ranking, judging, delta) for pair in pairs)
     return max(candidates, key=lambda event: event.promise)
 
 
@@ -47,12 +50,13 @@ def _best_of_pair(
     pair: tuple[Any, Any],
     ranking: Mapping[Any, Counts],
     judging: Mapping[Any, Counts],
+    delta: float,
 ) -> Event:
     kinds = sorted(ranking[pair[0]].keys() | ranking[pair[1]].keys(), key=repr)
     here, there = (_numbers(ranking[value], kinds) for value in pair)
     order = np.argsort((there + 1) / (here + 1), kind="stable")
     here, there = (np.cumsum(_numbers(judging[value], kinds)[order]) for value in pair)
-    promise = _discounted(here, there)
+    promise = _discounted(here, there, delta * sum(judging[pair[0]].values()))
     size = int(np.argmax(promise)) + 1
     chosen = frozenset(kinds[at] for at in order[:size])
     return Event(*pair, chosen, float(promise[size - 1]) / subject.times(*pair))
@@ -62,13 +66,17 @@ def _numbers(counts: Counts, kinds: Sequence[Hashable]) -> NDArray[np.float64]:
     return np.array([counts.get(kind, 0) for kind in kinds], np.float64)
 
 
-def _discounted(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+def _discounted(
+    here: NDArray[np.float64], there: NDArray[np.float64], allowed: float
+) -> NDArray[np.float64]:
     """Log-ratios of counts, the first brought down and the second up by standard errors.
+
+    allowed: how many of the first δ gives away.
 
     The ends of the score interval of a Poisson law, which stay sensible where a count is 0.
     """
     z = _CAUTION
     low = here + z * z / 2 - z * np.sqrt(here + z * z / 4)
     high = there + z * z / 2 + z * np.sqrt(there + z * z / 4)
-    ratio: NDArray[np.float64] = np.log(np.maximum(low, 1e-9) / high)
+    ratio: NDArray[np.float64] = np.log(np.maximum(low - allowed, 1e-9) / high)
     return ratio

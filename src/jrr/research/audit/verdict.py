@@ -34,6 +34,7 @@ class Audit:
     hits: Hits
     trials: int  # of both parts
     error: float
+    delta: float = 0.0  # at which ε is claimed
 
     @property
     def violates(self) -> bool:
@@ -51,7 +52,8 @@ class Audit:
         value, other = self.values
         seen = self.hits
         return (
-            f"{self.subject}: {self.verdict}. ε >= {self.lower_bound:.4f} between values {value} "
+            f"{self.subject}: {self.verdict}. ε >= {self.lower_bound:.4f}"
+            f"{f' at δ = {self.delta:g}' if self.delta else ''} between values {value} "
             f"and {other} (claimed: {self.claimed:.4g}; measured: {self.measured:.4f}); their "
             f"event was seen {seen.with_value:,} of {seen.of_value:,} and {seen.with_other:,} of "
             f"{seen.of_other:,} times. A true claim is refuted with chance {self.error:g} at most."
@@ -72,6 +74,7 @@ class Audit:
             "hits": list(self.hits),
             "trials": self.trials,
             "error": self.error,
+            "delta": self.delta,
         }
 
 
@@ -82,6 +85,7 @@ def audit(
     seed: int | None = None,
     *,
     error: float = ERROR,
+    delta: float = 0.0,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -89,7 +93,8 @@ def audit(
 
     subject: a Subject, or a function (value, trials, rng) -> observations of the values 0 and
     1. A fifth of the trials choose two values and an event, the others measure it afresh.
-    error: how often a true claim may be refuted. seed: the same result again, with any number
+    error: how often a true claim may be refuted. delta: where (claimed, delta)-differential
+    privacy is the claim. seed: the same result again, with any number
     of `workers` (processes; by default one per processor where that saves time; a script then
     needs the usual `if __name__ == "__main__"`).
     """
@@ -97,6 +102,7 @@ def audit(
     claimed = checks.real("claimed", claimed, "a number >= 0", 0.0)
     trials = checks.integer("trials", trials, _LEAST * len(tested.values))
     error = checks.real("error", error, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    delta = checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True)
     if seed is not None:
         checks.integer("seed", seed, 0)
     if workers is not None:
@@ -114,25 +120,32 @@ def audit(
             return team.count(work)
 
         ranking, judging = (counted(part, tested.values, each) for part in ("rank", "judge"))
-        event = best_event(tested, ranking, judging)
+        event = best_event(tested, ranking, judging, delta)
         counts = counted("measure", (event.value, event.other), half)
     seen = Hits(hits(event, counts[event.value]), half, hits(event, counts[event.other]), half)
-    return _found(tested, claimed, event, seen, trials, error)
+    return _found(tested, claimed, event, seen, trials, error, delta)
 
 
 def _found(
-    subject: Subject, claimed: float, event: Event, seen: Hits, trials: int, error: float
+    subject: Subject,
+    claimed: float,
+    event: Event,
+    seen: Hits,
+    trials: int,
+    error: float,
+    delta: float,
 ) -> Audit:
     return Audit(
         subject.name,
         claimed * subject.times(event.value, event.other),
-        epsilon_at_least(seen, error),
+        epsilon_at_least(seen, error, delta),
         seen.ratio(),
         (event.value, event.other),
         tuple(sorted(event.observations, key=repr)),
         seen,
         trials,
         error,
+        delta,
     )
 
 

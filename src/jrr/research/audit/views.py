@@ -8,11 +8,12 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Cards, Mechanism, Reports
+from jrr.mechanisms.base import Cards, Mechanism, Reports, checked_mechanism
 from jrr.research.audit.subject import Observations, Subject
 
 _MOST_SEQUENCES = 27  # sequences of answers that rounds are compared by
@@ -22,9 +23,7 @@ class ReportView(Subject):
     """View `report`: one report, made without a card."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise checks.refusal("mechanism", mechanism, "a mechanism")
-        self.mechanism = mechanism
+        self.mechanism = checked_mechanism(mechanism)
         self.values = compared_values(mechanism.k)
         self.name = f"{mechanism.brief()}, one report without a card"
 
@@ -99,6 +98,47 @@ class DealerView(_DeckView):
         cards = self.deal(1, trials, rng)[:, 0]
         seen = self.mechanism.observed(self._reports(value, cards, trials, rng), self.values)
         return np.hstack((seen, cards.reshape(trials, -1).astype(np.int64)))
+
+
+class EverythingView(_DeckView):
+    """View `everything`: all reports, everybody else's answer, and the cards of M colluders.
+
+    Everybody else holds the same value. What is kept of their reports is how often each was made,
+    by one number for each value: never more than the adversary has.
+    """
+
+    def __init__(self, mechanism: Mechanism, colluders: int = 0, others: int = 0) -> None:
+        super().__init__(mechanism)
+        self.people = mechanism.moments.deck or 0
+        self.colluders = checks.integer("colluders", colluders, 0, self.people - 2)
+        self.others = checks.integer("others", others, 0, mechanism.k - 1)
+        self.name = (
+            f"{mechanism.brief()}, all reports, everybody else's answer and the cards of "
+            f"{colluders} colluders"
+        )
+
+    def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
+        """The target's report, how often the others made each, and the colluders' cards."""
+        cards = self.deal(self.people, trials, rng)
+        target = self._reports(value, cards[:, 0], trials, rng)
+        known = cards[:, 1 : 1 + self.colluders]
+        rest = cards[:, 1 + self.colluders :]
+        number = trials * rest.shape[1]
+        reports = self._reports(self.others, rest.reshape(number, *rest.shape[2:]), number, rng)
+        seen = self._support(reports).reshape(trials, rest.shape[1], -1).sum(axis=1)
+        parts = [self.mechanism.observed(target, self.values), seen]
+        if self.colluders:
+            parts.append(self.mechanism.observed_cards(known))
+        return np.hstack(parts)
+
+    def _support(self, reports: Reports) -> NDArray[np.int64]:
+        """One column for each compared value but the first: whether a report is that value."""
+        shown = self.mechanism.observed(reports, self.values)
+        if shown.shape[1] > 1:
+            return shown
+        kinds = np.array(self.values[1:], np.int64)
+        hits: NDArray[np.int64] = (shown == kinds).astype(np.int64)
+        return hits
 
 
 class RoundsView(_DeckView):

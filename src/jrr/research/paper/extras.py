@@ -14,7 +14,7 @@ from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
-from jrr.planning.plans import plan
+from jrr.planning.plans import uncapped_plan as plan
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.settings import (
     COLLUDERS,

@@ -12,11 +12,12 @@ from sqlalchemy import Connection
 from jrr._base import checks
 from jrr.estimation.tally import Tally
 from jrr.servers.collector.results import EVERYBODY, results_of
-from jrr.servers.collector.store import CollectorStore
+from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
 from jrr.servers.common.jobs import CampaignJobs, check_state, check_times
 from jrr.servers.common.problems import Problem
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import read_report
+from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.states import CLOSED, OPEN, Act, State
 
 
@@ -27,6 +28,9 @@ class EstimateWish:
     round: int = 0
     level: float = 0.95  # of the confidence intervals
     by: str | None = None  # a covariate: one estimate per group
+    simultaneous: bool = False  # whether the intervals of all answers hold at once
+    population: str = "respondents"  # whom they speak of
+    population_size: int | None = None  # whom the respondents were drawn from
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -99,6 +103,63 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "by_round": store.reports_by_round(name, held.campaign.rounds),
         }
 
+    def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
+        """Where results must be some reports apart, go on to the next one if it is time.
+
+        A result is fixed first, and shown when `results_every` more reports have come. So any two
+        results that are shown are that far apart, the final one of all reports included.
+        """
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        every = held.campaign.results_every
+        if every == 1 or held.state == CLOSED:
+            return
+        held.campaign.check_round(round_number)
+        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
+        fixed = store.fixed_results(name, round_number)
+        if reports - (0 if fixed is None else fixed.next.n) < every:
+            return
+        tallies = self._tallies(store, held, round_number, None)
+        shown = None if fixed is None else fixed.next
+        now = FixedResults(shown=shown, next=tallies[EVERYBODY])
+        store.fix_results(name, round_number, now)
+
+    def _tallies(
+        self, store: CollectorStore, held: CollectorCampaign, round_number: int, by: str | None
+    ) -> dict[str, Tally]:
+        """Group -> counted reports of a round."""
+        mechanism = held.mechanism
+        tallies: dict[str, Tally] = {}
+        for block in store.report_blocks(held.name, round_number, mechanism):
+            rows_by_group: dict[str, list[int]] = defaultdict(list)
+            for at, text in enumerate(block.covariates):
+                rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
+            for group, rows in rows_by_group.items():
+                tally = mechanism.tally(block.reports[rows], block.carded[rows])
+                tallies[group] = tallies[group] + tally if group in tallies else tally
+        return tallies
+
+    def _shown(
+        self, store: CollectorStore, held: CollectorCampaign, wish: EstimateWish
+    ) -> dict[str, Tally]:
+        """What may be shown now of a round whose results must be some reports apart."""
+        every = held.campaign.results_every
+        if wish.by is not None:
+            # Groups are smaller: one of them may differ by a single report.
+            raise Problem(
+                409, RESULTS_WAIT, "results by group are shown when the campaign is closed"
+            )
+        fixed = store.fixed_results(held.name, wish.round)
+        if fixed is not None and fixed.shown is not None:
+            return {EVERYBODY: fixed.shown}
+        coming = f"the first {every}" if fixed is None else f"{fixed.next.n} reports"
+        raise Problem(
+            409,
+            RESULTS_WAIT,
+            f"results are shown {every} reports apart: that of {coming} is shown when {every} "
+            "more have come",
+        )
+
     def estimate(self, connection: Connection, name: str, wish: EstimateWish) -> dict[str, Any]:
         """The estimate so far, or the final one."""
         store = CollectorStore(connection)
@@ -107,14 +168,10 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         campaign.check_round(wish.round)
         if by is not None:
             checks.one_of("by", by, tuple(campaign.covariates))
-        tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(name, wish.round, mechanism):
-            rows_by_group: dict[str, list[int]] = defaultdict(list)
-            for at, text in enumerate(block.covariates):
-                rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
-            for group, rows in rows_by_group.items():
-                tally = mechanism.tally(block.reports[rows], block.carded[rows])
-                tallies[group] = tallies[group] + tally if group in tallies else tally
+        if campaign.results_every > 1 and held.state != CLOSED:
+            tallies = self._shown(store, held, wish)
+        else:
+            tallies = self._tallies(store, held, wish.round, by)
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received yet")
         return {
@@ -130,6 +187,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             tallies,
             decks=held.decks,
             level=wish.level,
+            simultaneous=wish.simultaneous,
+            population=wish.population,
+            population_size=wish.population_size,
             grouped=by is not None,
             min_cell=campaign.min_cell,
             final=held.state == CLOSED,

@@ -17,6 +17,9 @@ def results_of(
     *,
     decks: int,
     level: float,
+    simultaneous: bool = False,
+    population: str = "respondents",
+    population_size: float | None = None,
     grouped: bool,
     min_cell: int,
     final: bool,
@@ -28,6 +31,9 @@ def results_of(
         tallies: Group -> counted reports, at least one; one group where nobody asked for groups.
         decks: From how many decks was dealt, at least.
         level: Of the confidence intervals.
+        simultaneous: Whether those of all answers hold at once with that chance.
+        population: Whom they speak of, "respondents" or "sample".
+        population_size: People whom the respondents were drawn from, with "sample".
         grouped: Whether groups were asked for.
         min_cell: Reports of the smallest group that is shown; smaller ones are only counted.
         final: Whether the campaign is closed; before, too few reports are not shown at all.
@@ -45,9 +51,18 @@ def results_of(
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,
         "decks": used,
-        "estimate": mechanism.estimate(whole, used).to_dict(level),
+        "estimate": mechanism.estimate(
+            whole, used, population=population, population_size=population_size
+        ).to_dict(level, simultaneous=simultaneous),
     }
     if not grouped:
         return results
-    groups = estimate_groups(mechanism, tallies, min_cell=min_cell, decks=used)
-    return results | groups.to_dict(level)
+    groups = estimate_groups(
+        mechanism,
+        tallies,
+        min_cell=min_cell,
+        decks=used,
+        population=population,
+        population_size=population_size,
+    )
+    return results | groups.to_dict(level, simultaneous=simultaneous)

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
 from jrr._base import checks
+from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
@@ -59,12 +60,27 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
 
     @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
     async def estimate(
-        name: Name, by: str | None = None, round: str = "0", level: str = "0.95"
+        name: Name,
+        by: str | None = None,
+        round: str = "0",
+        level: str = "0.95",
+        simultaneous: str = "false",
+        population: str = "respondents",
+        population_size: str | None = None,
     ) -> dict[str, Any]:
         """The estimate so far, or the final one."""
+        people = None
+        if population_size is not None:
+            people = _whole_number("population_size", population_size, 12)
         wish = EstimateWish(
-            round=_whole_number("round", round), level=checks.level(_number("level", level)), by=by
+            round=_whole_number("round", round),
+            level=checks.level(_number("level", level)),
+            by=by,
+            simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
+            population=checks.one_of("population", population, POPULATIONS),
+            population_size=people,
         )
+        await writer.run(jobs.fix_results, name, wish.round)
         return await read_aside(engine, jobs.estimate, name, wish)
 
     @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin)
@@ -78,8 +94,8 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     return app
 
 
-def _whole_number(argument: str, value: str) -> int:
-    if not value.isascii() or not value.isdecimal() or len(value) > 6:
+def _whole_number(argument: str, value: str, digits: int = 6) -> int:
+    if not value.isascii() or not value.isdecimal() or len(value) > digits:
         raise checks.refusal(argument, value, "a whole number")
     return int(value)
 

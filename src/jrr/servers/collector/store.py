@@ -15,11 +15,13 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    delete,
     func,
     insert,
     select,
 )
 
+from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.servers.common.store import (
     CampaignStore,
@@ -58,6 +60,14 @@ class ReportBlock:
     covariates: list[str]  # canonical JSON, one per report
 
 
+@dataclass(frozen=True, kw_only=True)
+class FixedResults:
+    """What is shown of a round before its end, where results must be some reports apart."""
+
+    shown: Tally | None
+    next: Tally  # shown when enough reports have come after it, or not at all
+
+
 class CollectorStore(CampaignStore[CollectorCampaign]):
     """Queries of the collector within one transaction."""
 
@@ -75,6 +85,15 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         Column("report", LargeBinary, nullable=False),
         Column("covariates", Text, nullable=False),
         sqlite_with_rowid=False,
+    )
+
+    results = Table(
+        "results",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("round", Integer, primary_key=True),
+        Column("shown", Text),  # a tally in JSON
+        Column("next", Text, nullable=False),  # a tally that is shown when enough came after it
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
@@ -105,6 +124,30 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                 carded=report.carded,
                 report=report.report,
                 covariates=report.covariates,
+            )
+        )
+
+    def fixed_results(self, name: str, round_number: int) -> FixedResults | None:
+        """The tallies of a round that are shown now and next; None where nobody asked yet."""
+        table = self.results
+        query = select(table).where(table.c.campaign == name, table.c.round == round_number)
+        row = self.connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        shown = None if row.shown is None else Tally.from_json(row.shown)
+        return FixedResults(shown=shown, next=Tally.from_json(row.next))
+
+    def fix_results(self, name: str, round_number: int, fixed: FixedResults) -> None:
+        """Keep the tallies of a round that are shown now and next."""
+        table = self.results
+        where = (table.c.campaign == name) & (table.c.round == round_number)
+        self.connection.execute(delete(table).where(where))
+        self.connection.execute(
+            insert(table).values(
+                campaign=name,
+                round=round_number,
+                shown=None if fixed.shown is None else fixed.shown.to_json(),
+                next=fixed.next.to_json(),
             )
         )
 

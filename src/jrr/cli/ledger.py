@@ -1,0 +1,55 @@
+"""`jrr ledger`: what a contributor's answers have cost together."""
+
+from pathlib import Path
+
+import click
+
+from jrr._base.wording import show_guarantee
+from jrr.cli.options import console, json_option, print_json
+from jrr.survey.promises import DELTA
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--state", type=FOLDER, help="Directory of `jrr contribute`.")
+@click.option("--ledger", "file", type=FILE, help="The file.  [default: in --state]")
+@click.option("--delta", type=float, default=DELTA, show_default=True, help="δ of all together.")
+@json_option
+def ledger(state: Path | None, file: Path | None, delta: float, as_json: bool) -> None:
+    """Show what your answers on this device have cost together.
+
+    \b
+    jrr ledger
+    """  # noqa: D301 - click reads the \b
+    from jrr.client.contributor import default_state
+    from jrr.client.ledger import NAME, Ledger
+    from jrr.survey.spending import total
+
+    path = file or (state or default_state()) / NAME
+    entries = Ledger(path).expenses() if path.exists() else []
+    spent = total(entries, delta)
+    if as_json:
+        print_json(
+            {
+                "ledger": str(path),
+                "answers": spent.answers,
+                "everything": {"epsilon": spent.epsilon, "delta": delta},
+                "guarantees": dict(spent.pure),
+                "campaigns": sorted({entry.campaign for entry in entries}),
+            }
+        )
+        return
+    screen = console()
+    campaigns = len({entry.campaign for entry in entries})
+    screen.print(f"{spent.answers} answers in {campaigns} campaigns ({path})")
+    screen.print(
+        f"Against collectors, who have all reports: {show_guarantee(spent.epsilon, delta)} "
+        "(view: everything)"
+    )
+    screen.print(f"Against whoever sees the reports: {show_guarantee(spent.pure['report'], 0.0)}")
+    screen.print(
+        f"Against dealers and collectors together: {show_guarantee(spent.pure['dealer'], 0.0)} "
+        "(view: dealer)"
+    )

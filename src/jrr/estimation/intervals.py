@@ -1,0 +1,223 @@
+"""Intervals: every value of a contrast that the reports do not contradict.
+
+Where the parts of a contrast may hold v in more than one way (those with and without a card, two
+waves), a value is kept if any of the ways is that each part's own reports allow, however unlikely
+(Berger and Boos): the noise is never taken at an estimate (docs/theory.md, section on intervals).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr.estimation.contrasts import Component, Cumulants, Floats, Held, cumulants
+from jrr.estimation.tails import standard_excess
+
+_SPENT = 0.02  # the share of the error that is spent on what each part may hold
+_WAYS = {1: 1, 2: 9, 3: 7, 4: 5}  # by number of parts: how finely ways to hold v are tried
+_POINTS, _ROUNDS = 17, 3  # of the search, and how often it is refined
+_AT_ONCE = 1 << 11  # values searched at a time, with one way each
+_MANY = 1 << 8  # values beyond which equal counts are searched only once
+_UP_AND_DOWN = np.array([[1.0], [-1.0]])  # towards the upper end and towards the lower
+
+Pools = Sequence[Sequence[Component]]
+_Bools = NDArray[np.bool_]
+_Range = tuple[Floats, Floats]  # the least and the most
+
+
+def interval(pools: Pools, level: float) -> _Range:
+    """Lower and upper ends, one per value, of an interval of this level.
+
+    Args:
+        pools: the parts of the contrast, by the cards they draw: parts of one pool share decks.
+        level: how often the interval holds the true value of the contrast.
+    """
+    parts = _parts(pools)
+    counts = np.array([part.counts for part in parts])
+    columns = np.concatenate((counts, [part.held_squares for part in parts]))
+    alike = all(part.moments.p.size == 1 for part in parts)
+    back: NDArray[np.intp] | slice = slice(None)
+    if alike and columns.shape[1] > _MANY:
+        columns, back = np.unique(columns, axis=1, return_inverse=True)
+    found = []
+    block = max(1, _AT_ONCE // _WAYS[len(parts)] ** max(1, len(parts) - 1))
+    for start in range(0, columns.shape[1], block):
+        some = slice(start, start + block)
+        test = _Test(_narrowed(pools, columns[:, some], some), level)
+        found.append(test.farthest_kept())
+    high, low = np.concatenate(found, axis=1)[:, back].reshape(2, -1)
+    return low, high
+
+
+def kept(pools: Pools, values: Floats, level: float) -> _Bools:
+    """Which of the values, one for each count, the reports do not contradict.
+
+    The interval reaches from the smallest such value to the largest, so that its coverage is at
+    least the chance that the true value is kept.
+    """
+    test = _Test(pools, level)
+    both = test.excess(np.stack((values, values))[None]) <= test.z
+    within: _Bools = both[0, 0] & both[0, 1]
+    return within
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def _parts(pools: Pools) -> list[Component]:
+    return [part for parts in pools for part in parts]
+
+
+def _narrowed(pools: Pools, columns: Floats, some: slice) -> list[list[Component]]:
+    """The same contrast for some of the values."""
+    counts, squares = (iter(rows) for rows in np.split(columns, 2))
+    return [
+        [
+            replace(
+                part,
+                counts=next(counts),
+                held_squares=next(squares),
+                moments=part.moments.some(some),
+                own_intervals={},
+            )
+            for part in parts
+        ]
+        for parts in pools
+    ]
+
+
+class _Test:
+    """The test of hypothesised values of a contrast against what was observed.
+
+    Arrays of values have an axis for the two directions, away from the observation upwards and
+    downwards, and one for the counts that were observed.
+    """
+
+    def __init__(self, pools: Pools, level: float) -> None:
+        self.pools, self.parts = pools, _parts(pools)
+        self.weighted = any(part.weighted for part in self.parts)
+        nuisance = self.weighted or len(self.parts) > 1
+        spent = _SPENT * (1 - level) if nuisance else 0.0
+        self.z = _quantile(level + spent)
+        self.z_of_squares = _quantile(1 - spent) if self.weighted else 0.0
+        self.ranges = [self._range(part, spent / len(self.parts)) for part in self.parts]
+        self.least, self.most = (sum(ends, np.zeros(1)) for ends in zip(*self.ranges, strict=True))
+        self.observed = sum((part.factor * part.counts for part in self.parts), np.zeros(1))
+
+    def _range(self, part: Component, spent: float) -> _Range:
+        """What a part may add to the contrast, by its own reports: all, if it is the only one."""
+        nobody = np.zeros_like(part.counts)
+        if len(self.parts) == 1:
+            ends = nobody, nobody + part.factor * part.weight
+        else:
+            alone = part.own_intervals.get(spent)
+            if alone is None:
+                alone = interval([[replace(part, factor=1.0)]], 1 - spent)
+                part.own_intervals[spent] = alone
+            low, high = (part.factor * np.clip(end, 0.0, part.weight) for end in alone)
+            ends = low, high
+        return np.minimum(*ends), np.maximum(*ends)
+
+    def excess(self, values: Floats) -> Floats:
+        """How far out the observation lies if a value is true, in the way that likes it best."""
+        split = _ways(self.ranges, np.clip(values, self.least, self.most))
+        away = _UP_AND_DOWN * (values - self.observed)
+        least = np.full(values.shape, np.inf)
+        for law in self._laws(split):
+            third = -_UP_AND_DOWN * law.third
+            z = standard_excess(away, law.variance, third, law.step, law.grain)
+            least = np.minimum(least, z.min(axis=0))
+        return least
+
+    def _laws(self, split: Sequence[Floats]) -> list[Cumulants]:
+        """The laws of ways to hold v: one, or where weights differ one for each extreme."""
+        weights = [u / part.factor for u, part in zip(split, self.parts, strict=True)]
+        ranges = [
+            part.squares_within(held, self.z_of_squares)
+            if part.weighted
+            else (held * (part.squares / part.weight),) * 2
+            for part, held in zip(self.parts, weights, strict=True)
+        ]
+        laws = []
+        for heavy in self._extremes():
+            chosen = (ends[at] for ends, at in zip(ranges, heavy, strict=True))
+            holders = iter([Held(*pair) for pair in zip(weights, chosen, strict=True)])
+            by_pool = [[next(holders) for _ in parts] for parts in self.pools]
+            laws.append(cumulants(self.pools, by_pool))
+        return laws
+
+    def _extremes(self) -> list[tuple[int, ...]]:
+        """For each part whether its holders are light (0) or heavy (1), in some combinations."""
+        light, heavy = (0,) * len(self.parts), (1,) * len(self.parts)
+        if not self.weighted:
+            return [light]
+        signs = tuple(int(part.factor > 0) for part in self.parts)
+        return sorted({light, heavy, signs, tuple(1 - sign for sign in signs)})
+
+    def farthest_kept(self) -> Floats:
+        """The largest and the smallest value that is kept; what was observed always is."""
+        shape = (2, self.parts[0].counts.size)
+        end = np.where(_UP_AND_DOWN > 0, self.most, self.least)
+        start = np.broadcast_to(np.clip(self.observed, self.least, self.most), shape)
+        observed = np.broadcast_to(self.observed, shape)
+        # Beyond what is possible the law is that at the end of it.
+        beyond = np.where(_UP_AND_DOWN * (observed - end) > 0, observed, end)
+        line = np.linspace(0, 1, _POINTS)[:, None, None]
+        grid = np.concatenate(
+            (
+                observed + (start - observed) * line,
+                # Closer near the estimate, since nothing is known of the scale.
+                start + (end - start) * line**3,
+                beyond + _UP_AND_DOWN * self._reach(end) * line,
+            )
+        )
+        away = np.maximum(_UP_AND_DOWN * (grid - observed), 0.0)
+        near, far = np.zeros(shape), np.zeros(shape)
+        for _ in range(1 + _ROUNDS):
+            near, far, near_z, far_z = self._bracket(away)
+            away = near + (far - near) * line
+        with np.errstate(all="ignore"):
+            share = (self.z - near_z) / (far_z - near_z)
+        share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.5)
+        return observed + _UP_AND_DOWN * (near + share * (far - near))
+
+    def _reach(self, end: Floats) -> Floats:
+        """Farther from the observation than anything that is kept beyond what is possible."""
+        split = [np.where(_UP_AND_DOWN > 0, high, low) for low, high in self.ranges]
+        reach: Floats = np.zeros_like(end)
+        for law in self._laws(split):
+            sd = np.sqrt(law.variance)
+            reach = np.maximum(reach, 2 * (self.z + 1) * sd + (self.z**2 + 3) * law.step)
+        return reach
+
+    def _bracket(self, away: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The last of rising distances that is kept, the next one, and how far out they are."""
+        z = self.excess(self.observed + _UP_AND_DOWN * away)
+        within = z <= self.z
+        within[0] = True
+        last = len(away) - 1 - np.argmax(within[::-1], axis=0)
+        after = np.minimum(last + 1, len(away) - 1)
+        near, near_z = (np.take_along_axis(a, last[None], 0)[0] for a in (away, z))
+        far, far_z = (np.take_along_axis(a, after[None], 0)[0] for a in (away, z))
+        return near, far, near_z, far_z
+
+
+def _ways(ranges: Sequence[_Range], values: Floats) -> list[Floats]:
+    """Ways to split each value among the parts, every part within its range.
+
+    Returns:
+        For each part what it gets, by way and value.
+    """
+    shares = np.linspace(0, 1, _WAYS[len(ranges)])
+    grids = np.meshgrid(*[shares] * (len(ranges) - 1), indexing="ij")
+    rest, split = values[None], []
+    for at, (low, high) in enumerate(ranges[:-1]):
+        others = [sum(ends, np.zeros(1)) for ends in zip(*ranges[at + 1 :], strict=True)]
+        first, last = np.maximum(low, rest - others[1]), np.minimum(high, rest - others[0])
+        own = first + grids[at].reshape(-1, *[1] * values.ndim) * (last - first)
+        split.append(own)
+        rest = rest - own
+    return [*split, rest]

@@ -1,0 +1,64 @@
+"""Many shuffled decks of plus and minus cards at once, one bit a card.
+
+Throw a fair coin for every card, then mend each deck: where it has too many plus cards, a uniformly
+random choice of them becomes minus, and the other way round. Coins do not know their places, and
+neither does the choice, so every order of a balanced deck is equally likely. That takes one random
+bit a card and a few words a deck, where a shuffle takes a word a card.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base.randomness import RandomSource, Words
+
+_PLANES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+
+
+def balanced_bits(cards: int, decks: int, source: RandomSource) -> NDArray[np.uint8]:
+    """Packed bits: row i has card i of every deck, and half of the cards of a deck are set.
+
+    Args:
+        cards: cards of each deck, an even number.
+        decks: how many decks; deck v is bit v mod 8, least significant first, of byte v div 8.
+        source: where randomness comes from.
+
+    Returns:
+        An array of `cards` rows of ceil(decks / 8) bytes; bits beyond the last deck are 0.
+    """
+    width = -(-decks // 8)
+    words = source.words(-(-cards * width // 8)).astype("<u8", copy=False)
+    bits = words.view(np.uint8)[: cards * width].reshape(cards, width)
+    if decks % 8:
+        bits[:, -1] &= np.uint8((1 << decks % 8) - 1)
+    for byte in range(width):
+        column = np.ascontiguousarray(bits[:, byte])
+        surplus = np.bincount(column, minlength=256) @ _PLANES - cards // 2
+        for bit in range(min(8, decks - 8 * byte)):
+            _turn(column, np.uint8(1 << bit), int(surplus[bit]), source)
+        bits[:, byte] = column
+    return bits
+
+
+def set_bits(column: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How many bytes have each of their eight bits set."""
+    counts: NDArray[np.int64] = np.bincount(column, minlength=256) @ _PLANES
+    return counts
+
+
+def _turn(column: NDArray[np.uint8], mask: np.uint8, surplus: int, source: RandomSource) -> None:
+    """Turn over as many random cards as the deck has too many of one kind."""
+    missing = abs(surplus)
+    while missing:
+        places = _places(len(column), 3 * missing + 8, source)
+        fitting = places[((column[places] & mask) != 0) == (surplus > 0)]
+        _, first = np.unique(fitting, return_index=True)
+        chosen = fitting[np.sort(first)[:missing]]  # each once, in the order they were drawn
+        column[chosen] ^= mask
+        missing -= len(chosen)
+
+
+def _places(size: int, count: int, source: RandomSource) -> NDArray[np.intp]:
+    """Uniform places below `size`; the few words that would favour some are left out."""
+    words: Words = source.words(count) >> np.uint64(1)
+    fair = (1 << 63) // size * size
+    return (words[words < np.uint64(fair)] % np.uint64(size)).astype(np.intp)

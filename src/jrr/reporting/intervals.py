@@ -1,0 +1,54 @@
+"""What intervals mean, in words: which chance, for how many answers, of whom."""
+
+from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate
+
+
+def intervals_in_words(estimate: Estimate, level: float, simultaneous: bool) -> str:
+    """A sentence for below a table of intervals.
+
+    Example:
+        >>> import jrr
+        >>> estimate = jrr.RR(p=0.75).estimate([0, 1, 1, 1] * 100)
+        >>> intervals_in_words(estimate, 0.95, simultaneous=False)
+        'Each interval holds with a chance of 95%, for the people who answered.'
+    """
+    return sentence(
+        level=level,
+        simultaneous=simultaneous,
+        population=estimate.population,
+        population_size=estimate.population_size,
+    )
+
+
+def sentence(
+    *, level: float, simultaneous: bool, population: str, population_size: int | None
+) -> str:
+    """The same from the fields of a result document."""
+    share = f"{100 * level:.6g}%"
+    if simultaneous:
+        chance = f"All intervals hold at once with a chance of {share}"
+    else:
+        chance = f"Each interval holds with a chance of {share}"
+    if population == "respondents":
+        whom = "the people who answered"
+    elif population_size is None:
+        whom = "the population that they are a random sample of"
+    else:
+        whom = f"the {population_size:,} people that they are a random sample of"
+    return f"{chance}, for {whom}."
+
+
+def weights_in_words(estimate: Estimate) -> str:
+    """What unequal weights cost, and a warning where they leave too little.
+
+    Example:
+        >>> import jrr
+        >>> m = jrr.RR(p=0.75)
+        >>> weights_in_words(m.estimate(m.tally([0, 1] * 50, weights=[1.0] * 99 + [20.0])))
+        'Effective sample size: 28.4 of 100, since the weights are unequal.'
+    """
+    size = f"{estimate.effective_n:,.1f}"
+    words = f"Effective sample size: {size} of {estimate.n:,}, since the weights are unequal."
+    if estimate.effective_n < FEWEST_EFFECTIVE:
+        words += f" Below {FEWEST_EFFECTIVE} intervals may hold less often than they say."
+    return words

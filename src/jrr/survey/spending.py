@@ -1,0 +1,210 @@
+"""What a contributor's answers have cost together: over rounds and over campaigns, view by view.
+
+Answers are made with cards and random words of their own, so that losses add up:
+
+    report, cards, dealer   ε holds outright, and the ε of all answers add
+    everything              rounds of one mechanism: by the law of their sum (jrr.privacy.informed
+                            .composed) where the law of one is known; different mechanisms: each at
+                            its share of δ, and these ε add
+
+A figure is never too small. A report that is sent again costs nothing: whoever has it has it.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from jrr._base import checks
+from jrr.errors import DamagedError
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.registry import from_dict
+from jrr.privacy.informed.rounds import composed
+from jrr.survey.campaign import Campaign
+from jrr.survey.documents import canonical_json
+from jrr.survey.promises import EVERYTHING, law_of
+
+PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
+MOST_ROUNDS = 32  # that are composed by their law; of more the ε are added
+_STEPS = range(10, 41)  # δ = 2^-step at which ε is kept, so that no law must be computed again
+_FIELDS = {"campaign", "round", "mechanism", "colluders", "pure", "steps"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expense:
+    """One answer, as a ledger keeps it: what was promised for it, and nothing of the answer."""
+
+    campaign: str  # its hash
+    round: int
+    mechanism: Mechanism
+    colluders: int
+    pure: Mapping[str, float]  # view -> ε
+    steps: tuple[tuple[float, float], ...]  # (δ, ε) in the view "everything", δ falling
+
+    def informed(self, delta: float) -> float:
+        """ε in the view "everything" at the largest δ kept that is not above this one."""
+        return min((epsilon for at, epsilon in self.steps if at <= delta), default=math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "campaign": self.campaign,
+            "round": self.round,
+            "mechanism": self.mechanism.to_dict(),
+            "colluders": self.colluders,
+            "pure": {view: _written(epsilon) for view, epsilon in self.pure.items()},
+            "steps": [[delta, _written(epsilon)] for delta, epsilon in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Any) -> "Expense":
+        """The expense that `to_dict` wrote.
+
+        Raises:
+            DamagedError: It is anything else.
+        """
+        try:
+            if set(document) != _FIELDS or set(document["pure"]) != set(PURE_VIEWS):
+                raise KeyError
+            return cls(
+                campaign=str(document["campaign"]),
+                round=checks.integer("round", document["round"], 0),
+                mechanism=from_dict(document["mechanism"]),
+                colluders=checks.integer("colluders", document["colluders"], 0),
+                pure={view: _read(epsilon) for view, epsilon in document["pure"].items()},
+                steps=tuple((_read(delta), _read(epsilon)) for delta, epsilon in document["steps"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise DamagedError("a ledger must hold the answers that jrr entered into it") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What some answers cost together."""
+
+    answers: int
+    epsilon: float  # at `delta`, in the view "everything" (or the one to reckon with instead)
+    delta: float
+    pure: Mapping[str, float]  # view -> ε
+
+
+def question_hash(campaign: Campaign, mechanism: Mechanism) -> str:
+    """The name of a question: the same words, the same answers, asked by the same chances.
+
+    Args:
+        campaign: Which asks it.
+        mechanism: By which it is asked, for as many people as there are.
+
+    Returns:
+        Hexadecimal SHA-256.
+    """
+    asked = {
+        "question": campaign.question,
+        "labels": list(campaign.labels),
+        "mechanism": mechanism.to_dict(),
+    }
+    return hashlib.sha256(canonical_json(asked)).hexdigest()
+
+
+def expense_of(campaign: Campaign, round_number: int) -> Expense:
+    """What the answer to one round costs, by what the campaign promises."""
+    pure = {view: campaign.guarantee(view) for view in PURE_VIEWS}
+    if not campaign.deals:
+        steps: tuple[tuple[float, float], ...] = ((0.0, pure["report"]),)
+    elif campaign.cost_view != EVERYTHING:  # strangers may have all other cards
+        steps = ((0.0, pure["dealer"]),)
+    else:
+        promised = (campaign.delta, campaign.guarantee(EVERYTHING))
+        kept = (*_steps(campaign.mechanism, campaign.colluders), promised)
+        steps = tuple(sorted(kept, key=lambda step: -step[0]))
+    return Expense(
+        campaign=campaign.hash,
+        round=round_number,
+        mechanism=campaign.mechanism,
+        colluders=campaign.colluders,
+        pure=pure,
+        steps=steps,
+    )
+
+
+def total(expenses: Iterable[Expense], delta: float) -> Spent:
+    """What answers cost together.
+
+    Args:
+        expenses: One for each answer.
+        delta: Of the view "everything", for all of them together.
+
+    Returns:
+        The sums, none too small.
+    """
+    entries = list(expenses)
+    kinds: dict[tuple[Any, ...], list[Expense]] = {}
+    for entry in entries:
+        kind = (entry.mechanism, entry.colluders, entry.steps)
+        kinds.setdefault(kind, []).append(entry)
+    outright = math.fsum(entry.informed(0.0) for entry in entries)
+    groups = list(kinds.values())
+    is_random = [group[0].informed(0.0) > group[0].informed(delta) for group in groups]
+    share = delta / max(1, sum(is_random))  # of δ: only those whose loss is random need some
+    each = [
+        _of_rounds(group, share) if random else len(group) * group[0].informed(0.0)
+        for group, random in zip(groups, is_random, strict=True)
+    ]
+    return Spent(
+        answers=len(entries),
+        epsilon=_up(min(outright, math.fsum(each)), len(entries)),
+        delta=delta,
+        pure={
+            view: _up(math.fsum(entry.pure[view] for entry in entries), len(entries))
+            for view in PURE_VIEWS
+        },
+    )
+
+
+def _of_rounds(group: list[Expense], delta: float) -> float:
+    """ε at δ of rounds of one mechanism."""
+    rounds, one = len(group), group[0]
+    if rounds == 1:
+        return one.informed(delta)
+    added = rounds * one.informed(delta / rounds)
+    if rounds > MOST_ROUNDS:
+        return added
+    # A campaign may promise more than what holds: then its promise is what counts.
+    slack = max(0.0, one.informed(delta) - _law_epsilon(one.mechanism, one.colluders, 1, delta))
+    together = _law_epsilon(one.mechanism, one.colluders, rounds, delta)
+    return min(added, together + rounds * slack)
+
+
+@lru_cache(maxsize=64)
+def _law_epsilon(mechanism: Mechanism, colluders: int, rounds: int, delta: float) -> float:
+    law = law_of(mechanism, colluders)
+    if law is None:
+        return math.inf if rounds > 1 else 0.0
+    return law.epsilon(delta) if rounds == 1 else composed(law, rounds).epsilon(delta)
+
+
+@lru_cache(maxsize=8)
+def _steps(mechanism: Mechanism, colluders: int) -> tuple[tuple[float, float], ...]:
+    """(δ, ε) in the view "everything", and at the end what holds outright."""
+    law = law_of(mechanism, colluders)
+    if law is None:
+        return ((0.0, mechanism.epsilon("dealer")),)
+    steps = [(2.0**-step, law.epsilon(2.0**-step)) for step in _STEPS]
+    return (*((delta, epsilon) for delta, epsilon in steps if epsilon < law.pure), (0.0, law.pure))
+
+
+def _up(number: float, terms: int) -> float:
+    """A sum that rounding has not made too small; one term alone is exact."""
+    return number if terms < 2 or math.isinf(number) else math.nextafter(number, math.inf)
+
+
+def _written(number: float) -> float | str:
+    return "unbounded" if math.isinf(number) else number
+
+
+def _read(number: Any) -> float:
+    if number == "unbounded":
+        return math.inf
+    return checks.real("epsilon", number, "a number >= 0", 0.0)

@@ -1,0 +1,28 @@
+"""Plans in the paper's setting: no colluders and no cap on the dealer unless a test says so."""
+
+import math
+from typing import Any
+
+import jrr
+
+
+def plan(
+    n: Any, epsilon: Any, colluders: Any = 0, k: Any = 2, *more: Any, **options: Any
+) -> jrr.Plan:
+    """`jrr.plan`, positional arguments and all."""
+    cap, *rest = more or (options.pop("dealer_epsilon", None),)
+    return jrr.plan(n, epsilon, colluders, k, math.inf if cap is None else cap, *rest, **options)
+
+
+def required_n(margin: Any, epsilon: Any, colluders: Any = 0, k: Any = 2, **options: Any) -> int:
+    """`jrr.required_n`."""
+    cap = options.pop("dealer_epsilon", None)
+    cap = math.inf if cap is None else cap
+    return jrr.required_n(margin, epsilon, colluders, k, cap, **options)
+
+
+def required_epsilon(margin: Any, n: Any, colluders: Any = 0, k: Any = 2, **options: Any) -> float:
+    """`jrr.required_epsilon`."""
+    if options.get("dealer_above") is None and options.get("dealer_epsilon") is None:
+        options["dealer_epsilon"] = math.inf
+    return jrr.required_epsilon(margin, n, colluders, k, **options)

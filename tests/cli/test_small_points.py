@@ -1,0 +1,137 @@
+"""What people stumbled over on the command line, each once."""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jrr.cli.app import run
+from jrr.cli.asking import ask_choice
+from jrr.cli.plan import shown_frequencies
+from jrr.survey.contributor import find_label
+
+Said = Callable[..., str]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Said:
+    """What a command prints."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def do(*arguments: str, code: int = 0) -> str:
+        assert run(list(arguments)) == code
+        captured = capsys.readouterr()
+        return captured.out + captured.err
+
+    return do
+
+
+def test_a_plan_does_not_say_that_answers_reach_nothing(said: Said) -> None:
+    many = said("plan", "-n", "300", "-e", "1", "-k", "4", "--mechanism", "drr")
+    assert "at most" in many
+    assert "reach 0" not in many
+    binary = said("plan", "-n", "300", "-e", "1", "--mechanism", "drr")
+    assert re.search(r"some answers do reach 1\.\d+\.", binary)
+
+
+def test_one_percentage_point(said: Said) -> None:
+    for people in ("50", "200", "400"):
+        text = said("plan", "-n", people, "-e", "1", "--mechanism", "rr")
+        assert "1 percentage points" not in text.replace(".1 percentage points", "")
+
+
+def test_columns_follow_what_is_known(said: Said) -> None:
+    assert shown_frequencies(None) == (0.0, 0.01, 0.1, 0.25, 0.5)
+    assert shown_frequencies(0.3) == (0.0, 0.01, 0.1, 0.25, 0.3, 0.5)
+    assert shown_frequencies(0.1) == shown_frequencies(None)
+    assert shown_frequencies((0.02, 0.06)) == (0.02, 0.04, 0.06)
+    assert re.search(r" 25% ┃ +30% ┃ +50% ┃", said("plan", "-n", "200", "-f", "0.3"))
+    rows = json.loads(said("plan", "-n", "200", "-f", "0.02:0.06", "--json"))["compare"]
+    assert all(list(row["stderr"]) in (["0.02", "0.04", "0.06"], []) for row in rows)
+
+
+def test_decimals_are_even(said: Said) -> None:
+    text = said("plan", "-n", "400", "-e", "0.5")
+    table = text[: text.index("What it costs")]
+    errors, views = table.split("ε by view")
+    assert len({len(number) for number in re.findall(r"(?<=\.)\d+(?= [│┃])", errors)}) == 1
+    for column in range(5):
+        rows = [line.split("│")[2 + column].strip() for line in views.splitlines() if "│" in line]
+        decimals = {len(cell.partition(".")[2]) for cell in rows if cell != "unbounded"}
+        assert len(decimals) == 1
+
+
+def test_one_figure_of_a_view_bears_one_name(said: Said) -> None:
+    survey = ("-n", "1000", "-e", "0.1", "--mechanism", "jrr")
+    plan = json.loads(said("plan", *survey, "--json"))["everything"]
+    rows = json.loads(said("explain", *survey, "--json"))["adversaries"]
+    (row,) = [row for row in rows if row["view"] == "everything"]
+    for name in ("epsilon", "sure_epsilon", "delta"):
+        assert row[name] == plan[name]
+    assert row["sure_epsilon"] > row["epsilon"]
+    words = said("explain", *survey)
+    shown = f"{row['epsilon']:.4g}"[:4]
+    assert f"ε = {shown}" in words
+    assert f"ε = {row['sure_epsilon']:.4g}"[:8] not in words
+
+
+def test_tokens_that_are_missing_or_wrong_name_their_variable(
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "campaign.json"
+    made = said(
+        *("campaign", "create", "-n", "300", "-e", "1", "--question", "Q?", "-o", str(file)),
+        *("--dealer", "https://dealer.example/", "--collector", "https://collector.example/"),
+    )
+    assert "https://collector.example/v1/campaigns/" in made
+    assert "What contributors are told an answer costs: ε = " in made
+    assert "(view: everything)" in made
+    for command in ("open", "show", "close"):
+        text = said("campaign", command, str(file), code=2)
+        for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
+            assert name in text
+
+
+def test_choices_by_number_or_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def asked(labels: tuple[str, ...], typed: str) -> str:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        return ask_choice("Q", labels)
+
+    assert asked(("No", "Yes"), "2\n") == "Yes"
+    assert asked(("No", "Yes"), "yes\n") == "Yes"
+    assert asked(("No", "Yes"), "3\n0\nmaybe\n NO \n") == "No"
+    assert asked(("a", "A", "b"), "A\n") == "A"
+    assert asked(("10", "2", "1"), "x\n2\n") == "2"  # a number is the label, not its place
+    assert "  1  No\n  2  Yes\nQ (number or text)" in capsys.readouterr().out
+    assert find_label(("ß", "ss"), "SS") is None  # it could be both
+
+
+def test_a_ledger_that_is_not_there_is_empty(said: Said, tmp_path: Path) -> None:
+    text = said("ledger", "--state", str(tmp_path))
+    assert "0 answers in 0 campaigns" in text
+    facts = json.loads(said("ledger", "--state", str(tmp_path), "--json"))
+    assert (facts["answers"], facts["everything"]) == (0, {"epsilon": 0.0, "delta": 1e-6})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
+    text = said("audit", "--view", "everything", "-n", "10", "-M", "8", "-e", "1", code=2)
+    assert "which deals none" in text
+    assert "--mechanism jrr or drr" in text
+    plain = said(
+        "audit", "-n", "10", "-M", "8", "--trials", "4000", "--seed", "1", "--workers", "1"
+    )
+    assert "plain randomized response is audited" in plain
+    full = said(
+        *("audit", "--view", "everything", "-n", "10", "-M", "1", "--mechanism", "drr"),
+        *("--trials", "20000", "--seed", "1", "--workers", "1"),
+    )
+    assert "at δ = 0.001" in full
