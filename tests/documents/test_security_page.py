@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import jrr
+from jrr.mechanisms.registry import families
+from jrr.mechanisms.request import Request
+from jrr.planning.plans import epsilon_of_everything, stderr
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
 from tests import bare_plans
@@ -21,24 +24,33 @@ def cells(view: str) -> list[float]:
     return [float(cell) for cell in row.split("|")]
 
 
+def pairs(request: Request) -> jrr.Mechanism:
+    """The page speaks of JRR as in the paper: as many plus as minus cards."""
+    return jrr.JRR.best_even(request)
+
+
 @pytest.mark.parametrize(("at", "case"), list(enumerate(CASES)))
 def test_table(at: int, case: tuple[float, str]) -> None:
     epsilon, kind = case
-    made = bare_plans.plan(10_000, epsilon, 5, dealer_epsilon=epsilon + 2, mechanism=kind)
+    request = Request(10_000, epsilon, 5, dealer_epsilon=epsilon + 2)
+    mechanism = pairs(request) if kind == "jrr" else families()[kind].best(request)
+    guarantees = mechanism.guarantees(5)
     for view in VIEWS:
         shown = cells(view)[at]
-        assert made.guarantees[view] <= shown  # rounded up, never down
-        assert shown - made.guarantees[view] < 2e-3
-    full = made.everything(1e-6)
+        assert guarantees[view] <= shown  # rounded up, never down
+        assert shown - guarantees[view] < 2e-3
+    full = epsilon_of_everything(mechanism, 5, 1e-6)
     assert full <= cells("everything")[at] < full + 2e-3
     (errors,) = re.findall(r"^\| the standard error .*? \| \|(.*)\|$", PAGE, re.MULTILINE)
-    assert 100 * made.stderr(0.1) == pytest.approx(float(errors.split("|")[at]), rel=5e-3)
+    assert 100 * stderr(mechanism, request, 0.1) == pytest.approx(
+        float(errors.split("|")[at]), rel=5e-3
+    )
 
 
 def test_figures_in_words() -> None:
     shown = re.search(r"`everything` of JRR is ([\d.]+) at ε = 0.1", PAGE)
     assert shown is not None
-    uncapped = bare_plans.plan(10_000, 0.1, 5, mechanism="jrr").everything(1e-6)
+    uncapped = epsilon_of_everything(pairs(Request(10_000, 0.1, 5)), 5, 1e-6)
     assert uncapped <= float(shown[1]) < uncapped + 2e-3
     shown = re.search(r"a loss beyond ([\d.]+) \(DRR, ε = 1\)", PAGE)
     assert shown is not None

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jrr.mechanisms.base import Mechanism
-from jrr.planning.plans import uncapped_plan as plan
+from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.registry import families
+from jrr.mechanisms.request import Request
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Setting:
 
     def _planned(self, kind: str, cap: float | None) -> Mechanism:
         known = self.frequency if kind == "jrr" else None  # the only one that must know it
-        chosen_plan = plan(
-            self.n, self.epsilon, self.colluders, 2, cap, mechanism=kind, frequency=known
-        )
-        return chosen_plan.mechanism
+        request = Request(self.n, self.epsilon, self.colluders, 2, cap, known)
+        if kind == "jrr":  # as in the paper: as many plus as minus cards
+            return JRR.best_even(request)
+        return families()[kind].best(request)
