@@ -22,10 +22,11 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.packed import PackedBits
 from jrr.mechanisms.request import Request
+from jrr.mechanisms.rr import RR
 from jrr.privacy.views import View
 
 _MOST = 1 << 16  # values: a report draws a word for each of them
@@ -112,11 +113,13 @@ class SS(PackedBits):
         )
 
     @classmethod
-    def _best(cls, request: Request) -> "SS":
+    def _best(cls, request: Request) -> Mechanism:
         if request.k > _MOST_PLANNED:
             allowed = f"at most {_MOST_PLANNED} for SS: beyond, OUE is as accurate and cheaper"
             raise checks.refusal("k", request.k, allowed)
         d = _most_accurate(request.k, request.budget, request.variance_of)
+        if d == 1:  # one value is plain randomized response, whose reports are smaller
+            return RR.best(request)
         return cls(request.k, epsilon=request.budget, d=d)
 
     def _epsilon(self, view: View, colluders: int) -> float:

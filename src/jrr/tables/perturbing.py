@@ -227,7 +227,8 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
     names = ("rr",) if k == 2 else ("rr", "ss", "oue", "olh")
     wide = ("ss", "oue")  # a bit for every value
     candidates = [ALONE[name](k, epsilon) for name in names if name not in wide or k <= 1 << 10]
-    return least(candidates, request)
+    # A subset of one value is plain randomized response, whose reports are smaller.
+    return least([one for one in candidates if one.to_dict().get("d") != 1], request)
 
 
 def _first_pass(
