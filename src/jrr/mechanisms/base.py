@@ -218,7 +218,7 @@ class Mechanism(ABC):
 
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
-        raise checks.refusal("mechanism", self, "one that says its card_laws, as RR, JRR or DRR")
+        raise checks.refusal("mechanism", self, "RR, JRR or DRR")
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
