@@ -34,8 +34,15 @@ def problems(row: list[str]) -> list[str]:
     if not any(re.match(rf"{words}(:|$)", verdict) for words in VERDICTS):
         found.append(f"verdict {verdict!r}")
     for path in re.findall(r"`([^`]+)`", code + test):
-        if not (ROOT / path.split("::")[0]).exists():
+        file, _, name = path.partition("::")
+        if not (ROOT / file).exists():
             found.append(f"no file {path}")
+        elif file.startswith("tests/") and not name:
+            found.append(f"no test named in {path}")
+        elif name and not re.search(rf"^def {name}\(", (ROOT / file).read_text(), re.MULTILINE):
+            found.append(f"no test {path}")
+    if verdict.startswith(("holds with", "does not")) and test == "-":
+        found.append("a verdict without a test")
     return found
 
 
@@ -52,6 +59,9 @@ def test_every_part_of_the_paper_has_a_verdict_and_existing_files() -> None:
         ["Theorem 2", "x", "`src/jrr/privacy/loss.py`", "-", "probably"],
         ["Theorem 2", "x", "`src/jrr/nowhere.py`", "-", "holds"],
         ["Theorem 2", "x", "holds"],
+        ["Theorem 2", "x", "-", "`tests/documents/test_docs.py`", "holds"],
+        ["Theorem 2", "x", "-", "`tests/documents/test_docs.py::test_of_nothing`", "holds"],
+        ["Theorem 2", "x", "-", "-", "does not hold: E1"],
     ],
 )
 def test_a_bad_coverage_row_would_be_found(row: list[str]) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import jrr
 from jrr.mechanisms import compiled, hashed, hashing
 from jrr.mechanisms.report_formats import SEEDED_REPORT
+from jrr.mechanisms.request import Request
 from tests.oracle import of_random_subset, one_deck, sign_deck
 from tests.oracle_encodings import hashed_survey, support_moments
 from tests.statistics_rules import (
@@ -513,3 +514,18 @@ def test_a_cap_below_epsilon_binds_every_report() -> None:
     for coupling, n in (("none", None), ("joint", 100)):
         mechanism = jrr.OLH(10, epsilon=2.0, coupling=coupling, n=n, dealer_epsilon=0.5)
         assert mechanism.epsilon("dealer") <= 0.5
+
+
+@pytest.mark.parametrize("frequency", [None, 0.0, 0.2, 0.6, (0.1, 0.4)])
+def test_a_plan_chooses_the_buckets_by_its_criterion(
+    frequency: float | tuple[float, float] | None,
+) -> None:
+    for k, epsilon in ((16, 0.5), (100, 1.0), (1_000, 2.0)):
+        request = Request(1_000, epsilon, 0, k, frequency=frequency)
+        planned = jrr.plan(1_000, epsilon, 0, k, mechanism="olh", frequency=frequency).mechanism
+        best = request.expected_variance(planned)
+        for g in range(2, 60):
+            other = jrr.OLH(k, epsilon=epsilon, g=g)
+            assert best <= request.expected_variance(other) * (1 + 1e-9)
+    frequent = jrr.plan(1_000, 1.0, 0, 100, mechanism="olh", frequency=0.6).mechanism
+    assert frequent.to_dict()["g"] != jrr.OLH(100, epsilon=1.0).g  # that of rare values

@@ -27,6 +27,7 @@ CHOICES = {
     "JRR (optimal)": "jrr",
     "DRR": "drr",
     "SUE": "sue",
+    "SS": "ss",
     "SUE + joint": "sue-joint",
     "SUE + dealt": "sue-dealt",
     "OUE": "oue",

@@ -3,6 +3,7 @@
 What is printed stands beside what holds; the test's docstring says which is which.
 """
 
+import inspect
 import itertools
 import math
 
@@ -11,6 +12,7 @@ import pytest
 
 import jrr
 from jrr.research.paper import literal
+from jrr.research.paper.literal import JointTable
 
 TABLES = [(0.8, -0.1875), (0.6, -2 / 3), (0.6, -0.3), (0.75, 0.0), (0.75, 0.4), (0.6, 1.0)]
 """p and rho of the paper's joint table: extreme, negative, none, positive."""
@@ -485,3 +487,81 @@ def test_printed_numbers_of_the_underperforming_range() -> None:
     p = jrr.RR(epsilon=1.0).p
     assert (1 / p - 1) / 4_999 == pytest.approx(7.36e-5, rel=1e-3)
     assert 1 / math.sqrt(1_000) == pytest.approx(0.0316, abs=5e-5)
+
+
+# Steps of the proofs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("p", "rho"), [(0.6, -0.5), (0.8, -0.1875), (0.75, 0.2), (0.9, 0.0)])
+def test_conditional_probabilities_of_a_known_peer(p: float, rho: float) -> None:
+    """Appendix B, Eqs. (37) to (47): with a peer that tells nothing p and q, with one that tells
+    its truthfulness four numbers, of which p_max and p_min are the extremes.
+    """
+    q = 1 - p
+    (both, one), (other, neither) = JointTable(p, rho).table()
+    assert (both + one, other + neither) == pytest.approx((p, q))
+    after_truth, after_lie = both / p, one / q
+    assert (after_truth, after_lie) == pytest.approx((p + rho * q, (1 - rho) * p))
+    assert (other / p, neither / q) == pytest.approx(((1 - rho) * q, q + rho * p))
+    assert max(after_truth, after_lie) == pytest.approx(max((1 - rho) * p, p + rho * q))
+    assert min(other / p, neither / q) == pytest.approx(min((1 - rho) * q, q + rho * p))
+
+
+@pytest.mark.parametrize(("n", "n1"), [(4, 1), (6, 3), (10, 0), (10, 7)])
+def test_proof_of_theorem_3_group_by_group(n: int, n1: int) -> None:
+    """Appendix C: the variance of each type of group, how many there are on average, their sum;
+    and given the pairs the mean of the estimate is always n1.
+    """
+    p, rho = 0.7, -0.3
+    q = 1 - p
+    pq = p * q
+    alike, mixed = 2 * pq + 2 * rho * pq, 2 * pq - 2 * rho * pq
+    ones = n1 * (n1 - 1) / (2 * (n - 1))  # expected pairs of two holders of 1
+    zeros = (n - n1) * (n - n1 - 1) / (2 * (n - 1))
+    both = n1 * (n - n1) / (n - 1)
+    assert ones + zeros + both == pytest.approx(n / 2)
+    total = (ones + zeros) * alike + both * mixed
+    assert total / (p - q) ** 2 == pytest.approx(JointTable(p, rho).variance(n, n1))
+    table = JointTable(p, rho).table()
+    reports = {(1, 1): (1, 1), (1, 0): (1, 0), (0, 0): (0, 0)}  # values of a pair
+    for values, variance in zip(reports, (alike, mixed, alike), strict=True):
+        law = {
+            tuple(x if true else 1 - x for x, true in zip(values, truths, strict=True)): float(
+                table[1 - truths[0], 1 - truths[1]]
+            )
+            for truths in ((1, 1), (1, 0), (0, 1), (0, 0))
+        }
+        mean = sum(sum(y) * chance for y, chance in law.items())
+        assert mean == pytest.approx(sum(p if x else q for x in values))  # whoever is paired
+        second = sum(sum(y) ** 2 * chance for y, chance in law.items())
+        assert second - mean**2 == pytest.approx(variance)
+
+
+def test_dealing_takes_no_value_and_no_report() -> None:
+    """The dealer's whole input is the mechanism and randomness; a deck tells of nobody."""
+    assert list(inspect.signature(jrr.JRR.deal).parameters) == ["self", "rng"]
+    deck = jrr.JRR(6, p=0.6, s=0.3).deal(jrr.SeededRandom(1))
+    assert sorted(deck.tolist()) == [-1, -1, -1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("rho", [0.05, 0.5, 1.0])
+def test_a_positive_rho_is_refused_with_the_reason(rho: float) -> None:
+    with pytest.raises(jrr.JrrError, match=r"lies add up instead of cancel.*use RR"):
+        jrr.JRR(100, 0.6, rho=rho)
+
+
+@pytest.mark.parametrize("n", [2, 4, 10, 1_000])
+def test_what_a_positive_rho_could_gain(n: int) -> None:
+    """Pairs that share a sign, for ρ <= (1-p)/p: 1 part in n-1 at one half, a loss elsewhere."""
+    p = 0.6
+    most = (1 - p) / p
+    plain = JointTable(p, 0.0)
+    shared = JointTable(p, most)
+    # The average of (p + sR)² over a common sign R = ±1 is the table's p² + ρpq.
+    s = math.sqrt(most * p * (1 - p))
+    assert ((p + s) ** 2 + (p - s) ** 2) / 2 == pytest.approx(shared.table()[0, 0])
+    assert s <= 1 - p + 1e-12
+    gain = 1 - shared.variance(n, n / 2) / plain.variance(n, n / 2)
+    assert gain == pytest.approx(most / (n - 1))
+    width = math.sqrt(n) / 2
+    assert shared.variance(n, n / 2 + 1.01 * width) > plain.variance(n, n / 2 + 1.01 * width)

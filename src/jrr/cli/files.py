@@ -110,7 +110,7 @@ def deal(
 @click.option("--skip-missing", is_flag=True, help="Leave rows with empty cells out.")
 @click.option(
     "--mechanism",
-    type=click.Choice(("auto", "rr", "sue", "oue", "olh")),
+    type=click.Choice(("auto", "rr", "ss", "sue", "oue", "olh")),
     default="auto",
     show_default=True,
     help="Without cards; auto takes the most accurate.",

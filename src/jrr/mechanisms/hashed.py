@@ -34,7 +34,7 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
-from jrr.mechanisms.request import Request
+from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import truth_probability
 from jrr.privacy.views import View
@@ -49,7 +49,8 @@ class OLH(Mechanism):
     Args:
         k: possible values.
         epsilon: the privacy loss; with a coupling in the view `cards`, with so many colluders.
-        g: buckets of the hash; round(e^ε) + 1 unless given.
+        g: buckets of the hash; unless given round(e^ε) + 1, the best for rare values. A plan
+            chooses the best for its frequency.
         coupling: "none" or "joint": whether cards are dealt.
         n: contributors per deck, where there are cards.
         colluders: how many show their cards to the adversary that epsilon is kept against.
@@ -138,9 +139,11 @@ class OLH(Mechanism):
         colluders: int,
         dealer_epsilon: float | None,
         worth: Callable[[Moments], float],
+        g: int | None = None,
     ) -> "OLH":
         """As the constructor, with the lean that makes another variance small."""
-        g = _buckets(epsilon)
+        if g is None:
+            g = _buckets(epsilon)
         inner = _calibrate(epsilon, g, coupling, n, colluders, None, dealer_epsilon, worth)
         lean = inner.s if isinstance(inner, JRR) else 0.0
         return cls(k, g=g, coupling=coupling, n=n, s=lean, p=inner.p)
@@ -172,19 +175,26 @@ class OLH(Mechanism):
 
     @classmethod
     def _best(cls, request: Request) -> "OLH":
-        return cls(request.k, epsilon=request.budget)
+        return cls(request.k, epsilon=request.budget, g=_best_buckets(request))
 
     @classmethod
     def _best_joint(cls, request: Request) -> "OLH":
-        tuned = cls.tuned(
-            request.k,
-            request.budget,
-            "joint",
-            request.n,
-            request.colluders,
-            request.dealer_epsilon,
-            request.variance_of,
-        )
+        without = _best_buckets(request)
+
+        def with_cards(g: int) -> "OLH":
+            return cls.tuned(
+                request.k,
+                request.budget,
+                "joint",
+                request.n,
+                request.colluders,
+                request.dealer_epsilon,
+                request.variance_of,
+                g,
+            )
+
+        near = sorted({max(2, without + step) for step in (-1, 0, 1)})
+        tuned = least([with_cards(g) for g in near], request)
         return tuned if tuned.s else cls._best(request)  # cards that do nothing
 
     def _epsilon(self, view: View, colluders: int) -> float:
@@ -327,6 +337,23 @@ def _count(
 def _buckets(epsilon: float) -> int:
     """The number of buckets with the least variance for rare values."""
     return round(math.exp(min(epsilon, 20.0))) + 1
+
+
+def _best_buckets(request: Request) -> int:
+    """The number of buckets with the least variance by the criterion of a plan; it has one minimum.
+
+    For rare values it is e^ε + 1; a frequent value gains from more of them.
+    """
+
+    def worth(g: int) -> float:
+        return request.variance_of(_support_moments(RR(g, epsilon=request.budget)))
+
+    g = _buckets(request.budget)
+    here = worth(g)
+    for step in (-1, 1):
+        while g + step >= 2 and (there := worth(g + step)) < here:
+            g, here = g + step, there
+    return g
 
 
 def _inner(p: float, s: float, g: int, coupling: str, n: int | None) -> RR | JRR:

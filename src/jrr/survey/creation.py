@@ -20,7 +20,7 @@ from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDeale
 from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
-_CARDLESS = ("rr", "sue", "oue", "olh")  # families of which nothing deals cards
+_CARDLESS = ("rr", "ss", "sue", "oue", "olh")  # families of which nothing deals cards
 
 
 @dataclass(frozen=True, kw_only=True)

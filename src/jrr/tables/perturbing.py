@@ -13,7 +13,7 @@ import pyarrow as pa
 from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import ArgumentError
-from jrr.mechanisms import OLH, OUE, RR, SUE
+from jrr.mechanisms import OLH, OUE, RR, SS, SUE
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.request import Request, least
 from jrr.tables import seal as sealing
@@ -28,6 +28,7 @@ from jrr.tables.reports import open_reports
 
 ALONE: dict[str, Callable[[int, float], Mechanism]] = {  # mechanisms that need no cards
     "rr": RR,
+    "ss": SS,
     "sue": SUE,
     "oue": OUE,
     "olh": OLH,
@@ -115,7 +116,7 @@ def perturb(
             view "cards".
         labels: the possible answers; without them the categories of the column, if it has any
             (pandas, polars, Arrow), or those in the data, which then are not protected.
-        mechanism: without cards: "auto" (the most accurate), "rr", "sue", "oue" or "olh".
+        mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue" or "olh".
         cards: a file that `deal` wrote; its cards serve once.
         cardless: whether rows beyond the last card answer without one.
         keep: columns to copy, for groups and weights; they must be public.
@@ -223,8 +224,9 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
     request = Request(max(n, 2), epsilon, 0, k, None, None)
     if kind != "auto":
         return ALONE[kind](k, epsilon)
-    names = ("rr",) if k == 2 else ("rr", "oue", "olh")
-    candidates = [ALONE[name](k, epsilon) for name in names if name != "oue" or k <= 1 << 10]
+    names = ("rr",) if k == 2 else ("rr", "ss", "oue", "olh")
+    wide = ("ss", "oue")  # a bit for every value
+    candidates = [ALONE[name](k, epsilon) for name in names if name not in wide or k <= 1 << 10]
     return least(candidates, request)
 
 
