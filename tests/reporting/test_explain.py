@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jrr
-from jrr._base.wording import show_at_least, show_epsilon
+from jrr._base.wording import show_at_least, show_epsilon, show_guarantee
 from jrr.reporting.explain import adversaries, belief, consent, contributor_text
 from tests import bare_plans
 
@@ -61,10 +61,14 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
     text = consent(plan)
     assert ("kept by a cap" in text) == (cap is not None)
     assert ("No cap on the dealer" in text) == (cap is None)
-    full = f"ε = {show_epsilon(plan.everything())} at δ = 1e-06"
-    assert f"likely, except with a chance of at most 1 in 1,000,000 ({full})." in text
+    full = show_guarantee(plan.everything(), 1e-6)
     told = contributor_text(plan)  # the collector really has all reports
-    assert f"(but for a chance of at most 1 in 1,000,000): {full}." in told
+    if math.isinf(plan.everything()):  # without a cap some answers can become certain
+        assert "can become certain, with a chance of at most" in text
+    else:
+        assert f"likely, except with a chance of at most 1 in 1,000,000 ({full})." in text
+        assert "(but for a chance of at most 1 in 1,000,000): " in told
+    assert f"): {full}." in told
     for view in ("report", "cards", "dealer"):
         known = plan.guarantees[view]
         assert f": ε {'unbounded' if math.isinf(known) else '= ' + show_epsilon(known)}." in told
