@@ -236,7 +236,7 @@ def check_names(recorded: Run) -> None:
 
 
 def check_states(recorded: Run) -> None:
-    """A contributor keeps the report that was sent, and nothing else."""
+    """A contributor keeps the report that was sent and what it cost, and nothing else."""
     found = patterns(recorded)
     for what in ("cards", "answers", "truths", "invitations", "dealer pseudonyms"):
         for needle in found[what]:
@@ -245,7 +245,7 @@ def check_states(recorded: Run) -> None:
         assert stat.S_IMODE(state.stat().st_mode) == 0o700
         for path in state.iterdir():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-            assert path.suffix in (".report", ".device")
+            assert path.suffix in (".report", ".device") or path.name == "ledger.sqlite"
         (path,) = state.glob("*.report")
         assert path.read_bytes() in recorded.traffic["collector"]
 
