@@ -327,7 +327,7 @@ def test_covariates_are_asked_for_before_the_answer(
     # The attribute by its number, consent, a slip, then the answer in capitals.
     done = said(*base, typed="2\ny\nmaybe so\nANSWER 1\n")
     assert done.index("Do you?") < done.index("Do you agree") < done.index("Your answer")
-    assert "You have spent ε = 0 in 0 answers; with this campaign it will be ε = " in done
+    assert "You have spent ε = 0 at δ = 1e-06 in 0 answers; with this campaign it will be" in done
     assert "1 answer 0 2 answer 1 Your answer (number or text, not shown)" in done
     assert "That is none of them. Please try again." in done
     assert "maybe so" not in done  # not even a slip is left on the screen
