@@ -468,7 +468,7 @@ def difference_coverage(
     )
     made = jrr.difference(first, second, same_deck=same_deck)
     return [
-        float(kept(made._pools, np.full(len(reports[0]), truth), level).mean())
+        float(kept(made.pools, np.full(len(reports[0]), truth), level).mean())
         for level in (LEVEL, UNDERSTATED)
     ]
 

@@ -23,12 +23,13 @@ class Difference:
     Attributes:
         frequencies: the difference of the shares, one per value.
         stderr: its standard error, one per value.
+        pools: whose counts enter it, those together that share decks.
     """
 
     frequencies: Floats
     stderr: Floats
+    pools: Sequence[Sequence[Component]]
     _first: Estimate
-    _pools: Sequence[Sequence[Component]]
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:
         """Confidence intervals of the differences.
@@ -49,7 +50,7 @@ class Difference:
             ArgumentError: where level is not in (0, 1).
         """
         level = checks.level(level)
-        return interval(self._pools, level_of_each(self._first, level) if simultaneous else level)
+        return interval(self.pools, level_of_each(self._first, level) if simultaneous else level)
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: plain numbers, with the intervals of one level.
@@ -127,7 +128,7 @@ def difference(first: Estimate, second: Estimate, *, same_deck: bool) -> Differe
         frequencies=first.frequencies - second.frequencies,
         stderr=plug_in_stderr(pools),
         _first=first,
-        _pools=pools,
+        pools=pools,
     )
 
 
