@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import jrr
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.planning.shuffled import shuffled_rr
 from jrr.privacy.shuffled import (
@@ -23,7 +24,7 @@ from jrr.privacy.shuffled import (
     shuffled_delta,
     shuffled_epsilon,
 )
-from tests import bare_plans, oracle
+from tests import oracle
 
 EPSILONS = (0.0, 0.01, 0.1, 0.3, 1.0, 2.0, 4.0)
 CLOSE = 1e-12  # error of one law; δ is the difference of one law and e^ε times another
@@ -321,7 +322,7 @@ def test_the_worst_composition_need_not_be_an_end() -> None:
 
 
 def test_a_bound_for_independent_reports_is_wrong_for_dealt_cards() -> None:
-    mechanism = bare_plans.plan(10_000, 0.1, 5, mechanism="jrr", frequency=0.0).mechanism
+    mechanism = jrr.JRR.best_even(Request(10_000, 0.1, 5, frequency=0.0))
     promised = amplified_epsilon(mechanism.epsilon("cards", 5), 10_000, 1e-6)
     assert promised == pytest.approx(0.0163, abs=1e-4)
     assert shuffled_epsilon(mechanism, 1e-6, ones=0) == pytest.approx(0.0378, abs=1e-4)
@@ -420,7 +421,7 @@ def test_no_more_than_everything_else_tells() -> None:
     assert shuffled_delta(mechanism, mechanism.epsilon("truths", 5)) == 0.0
     assert shuffled_epsilon(jrr.RR(epsilon=1.0), 1e-30, 5) == jrr.RR(epsilon=1.0).epsilon()
     # What few colluders learn from one report is no such bound.
-    leaning = bare_plans.plan(1_000, 0.1, 5, mechanism="jrr", frequency=0.0).mechanism
+    leaning = jrr.JRR.best_even(Request(1_000, 0.1, 5, frequency=0.0))
     assert leaning.epsilon("cards", 5) <= 0.1
     assert shuffled_epsilon(leaning, 1e-6) == pytest.approx(0.711, abs=1e-3)
     # All others say no and one person more than there are minus cards reports yes.

@@ -167,6 +167,7 @@ class OLH(Mechanism):
                 key="olh-joint",
                 label="OLH + joint",
                 best=cls._best_joint,
+                cards=True,
                 encodes=True,
                 colour=cls.colour,
                 line="-.",

@@ -198,6 +198,7 @@ class Unary(PackedBits):
                 key=cls.name.lower() + ("" if coupling == "none" else f"-{coupling}"),
                 label=cls.name + ("" if coupling == "none" else f" + {coupling}"),
                 best=partial(cls._best, coupling=coupling),
+                cards=coupling != "none",
                 encodes=True,
                 colour=cls.colour,
                 line=line,

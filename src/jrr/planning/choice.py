@@ -62,13 +62,18 @@ def objection(
         return f"cards gain less than {LEAST_GAIN:.0%} of the variance"
     if costs.deal_seconds > max(MAX_DEAL_SECONDS, MAX_CARD_SECONDS * request.n):
         return f"dealing a deck takes about {costs.deal_seconds:,.0f} seconds"
-    dealer = mechanism.epsilon("dealer")
-    if family.best_informed is None and dealer > MOST_INFORMED * request.epsilon:
+    if family.best_informed is None and _loosely_capped(request):
         return (
-            "against a collector that has all reports only the dealer's bound is known, "
+            "against a collector that has all reports only the dealer's cap is known, "
             f"more than {MOST_INFORMED:g} times the epsilon asked for"
         )
     return ""
+
+
+def _loosely_capped(request: Request) -> bool:
+    """Whether the cap on the dealer says little of a collector that has all reports."""
+    cap = request.dealer_epsilon
+    return cap is None or cap > MOST_INFORMED * request.epsilon
 
 
 def least_without_cards(request: Request, max_bytes: int = MAX_BYTES) -> float:
@@ -108,6 +113,8 @@ def _best_of_each(request: Request) -> Iterator[tuple[Family, Mechanism]]:
     """The best of each family; the baseline always exists, others may be refused."""
     for family in families().values():
         if not family.chosen or (family.encodes and request.k == 2):
+            continue
+        if family.cards and _loosely_capped(request):  # `objection` would leave it out
             continue
         try:
             yield family, family.best(request)
