@@ -50,6 +50,13 @@ MECHANISMS: list[Mechanism] = [
     jrr.JRR(n=10, p=0.5, s=1e-5, k=4),
     jrr.DRR(n=10, truth=1e-5, own=3e-6),
     jrr.DRR(n=10, truth=3e-5, own=1e-5, k=3),
+    # Uneven decks; the first is a group of four with exactly one liar.
+    jrr.JRR(n=12, p=0.75, s=0.5, plus=9),
+    jrr.JRR(n=10, p=0.6, s=0.25, plus=7),
+    jrr.JRR(n=10, p=0.6, rho=-0.35 / 0.9, plus=7),
+    jrr.JRR(n=10, p=0.6, s=jrr.JRR(n=10, p=0.6, s=0.0, plus=7).most_lean, plus=7),
+    jrr.JRR(n=11, p=0.55, s=1e-5, plus=3),
+    jrr.JRR(n=10, p=0.5, s=0.3, k=5, plus=4),
 ]
 
 

@@ -35,8 +35,10 @@ function wordsDown(probability) {
 const least = (a, b) => (a < b ? a : b);
 
 // The lying words are the first ones, in k-1 equal parts: part j moves the value by j+1.
-function shifted(k, value, truth, u) {
-  const step = wordsUp(ONE - truth, k - 1n) / (k - 1n);
+// The probability of the truth is truth / parts.
+function shifted(k, value, truth, u, parts = 1n) {
+  const unit = (k - 1n) * parts << (POINT - 63n);
+  const step = (ONE * parts - truth + unit - 1n) / unit;
   if (step === 0n) return value;
   const part = u / step;
   return part < k - 1n ? (value + part + 1n) % k : value;
@@ -47,9 +49,17 @@ function respondRR({ k, p }, value, card, u) {
   return shifted(BigInt(k), value, exact(p), u);
 }
 
-function respondJRR({ k, p, s }, value, card, u) {
-  const lean = exact(s) * (card ?? 0n);
-  return shifted(BigInt(k), value, exact(p) + lean, u);
+// With as many plus as minus cards the truth has p + s or p - s. An uneven deck has `plus`
+// plus cards of n: a plus card leans by 2s·minus/n, a minus card by -2s·plus/n, within 0..1.
+function respondJRR({ n, k, p, s, plus }, value, card, u) {
+  const sign = card ?? 0n;
+  if (plus === undefined) return shifted(BigInt(k), value, exact(p) + exact(s) * sign, u);
+  const others = BigInt(sign > 0n ? n - plus : plus);
+  const size = BigInt(n);
+  let truth = exact(p) * size + 2n * exact(s) * others * sign;
+  if (truth > ONE * size) truth = ONE * size;
+  if (truth < 0n) truth = 0n;
+  return shifted(BigInt(k), value, truth, u, size);
 }
 
 // First the words for a value drawn by oneself, in k equal parts; then those for the card,

@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -655,6 +655,52 @@ def test_what_is_planned_keeps_its_promise(
         assert isinstance(made, jrr.JRR)
         assert loss_distribution(made, colluders=colluders).delta(epsilon) <= DELTA
         assert loss_distribution(made, colluders=colluders + 20).delta(epsilon) > DELTA
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "colluders", "k", "cap"),
+    [
+        (500, 1.0, 5, 2, 3.0),
+        (2_000, 1.0, 5, 2, 3.0),
+        (2_000, 0.5, 5, 5, 2.5),
+        (10_000, 1.0, 5, 5, None),
+    ],
+)
+def test_planning_asks_for_few_laws(
+    n: int,
+    epsilon: float,
+    colluders: int,
+    k: int,
+    cap: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bounds take a tenth of a second each, laws a millisecond: together two seconds."""
+    asked = {"bounds": 0, "laws": 0}
+
+    def counted(name: str, ask: Callable[..., Losses]) -> Callable[..., Losses]:
+        def answer(mechanism: jrr.Mechanism, colluders: int) -> Losses:
+            asked[name] += 1
+            return ask(mechanism, colluders)
+
+        return answer
+
+    for kind in (jrr.DRR, jrr.JRR):
+        for name, method in (("bounds", "quick_losses"), ("laws", "likely_worst")):
+            monkeypatch.setattr(kind, method, counted(name, getattr(kind, method)))
+    choose_informed.cache_clear()
+    choose_informed(Request(n, epsilon, colluders, k, cap), DELTA)
+    assert asked["bounds"] <= 25
+    assert asked["laws"] <= 500
+
+
+def test_an_uneven_deck_is_planned_where_it_is_better() -> None:
+    request = Request(10_000, 1.0, 5, frequency=0.1)
+    made = choose_informed(request, DELTA, "jrr")
+    assert isinstance(made, jrr.JRR)
+    assert not made.even
+    assert loss_distribution(made, colluders=5).delta(1.0) <= DELTA
+    share = request.expected_variance(made) / request.expected_variance(jrr.RR.best(request))
+    assert share < 0.72  # with as many plus as minus cards 0.82
 
 
 def test_planning_with_colluders_and_a_cap() -> None:

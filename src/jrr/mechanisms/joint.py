@@ -105,7 +105,7 @@ class JRR(Categorical):
             object.__setattr__(self, name, value)
         if (rho is None) == (s is None):
             raise ArgumentError(f"exactly one of rho and s must be given, got rho={rho!r}, s={s!r}")
-        limit = float(self._most_lean)
+        limit = self.most_lean
         if s is not None:
             allowed = f"in 0..{limit!r} ({self._limit_in_words})"
             lean = checks.real("s", s, allowed, 0.0, limit * (1 + _ROUNDING))
@@ -170,13 +170,15 @@ class JRR(Categorical):
         """4w(1-w), where w is the share of plus cards: 1 for an even deck."""
         return 4 * self.plus * self.minus / self.signed**2
 
-    @cached_property
-    def _most_lean(self) -> Fraction:
-        """The lean at which a plus card always or a minus card never tells the truth."""
+    @property
+    def most_lean(self) -> float:
+        """The largest s: there a plus card always or a minus card never tells the truth."""
+        if self.even:
+            return min(self.p, 1 - self.p)
         p = Fraction(self.p)
-        if self.even:  # in floating point, as documents of even decks have it
-            return Fraction(min(self.p, 1 - self.p))
-        return Fraction(self.signed, 2) * min((1 - p) / self.minus, p / self.plus)
+        most = Fraction(self.signed, 2) * min((1 - p) / self.minus, p / self.plus)
+        rounded = float(most)  # up, so that "always" and "never" are meant and reached
+        return rounded if rounded >= most else math.nextafter(rounded, 1.0)
 
     @property
     def _limit_in_words(self) -> str:
@@ -185,10 +187,8 @@ class JRR(Categorical):
     @cached_property
     def _truths(self) -> tuple[Fraction, Fraction]:
         """Probability of a truthful report with a plus and with a minus card, exactly."""
-        p, most = Fraction(self.p), self._most_lean
-        lean = most if self.s >= float(most) else Fraction(self.s)
-        step = 2 * lean / self.signed
-        return p + step * self.minus, p - step * self.plus
+        p, step = Fraction(self.p), 2 * Fraction(self.s) / self.signed
+        return min(Fraction(1), p + step * self.minus), max(Fraction(0), p - step * self.plus)
 
     @cached_property
     def law(self) -> JointLaw:
@@ -292,8 +292,8 @@ class JRR(Categorical):
         if self.even:
             return JRR(n, self.p, k=self.k, s=self.s)
         plus = min(max(1, round(Fraction(self.plus * n, self.n))), n - 1)
-        most = JRR(n, self.p, k=self.k, s=0.0, plus=plus)._most_lean
-        return JRR(n, self.p, k=self.k, s=min(self.s, float(most)), plus=plus)
+        most = JRR(n, self.p, k=self.k, s=0.0, plus=plus).most_lean
+        return JRR(n, self.p, k=self.k, s=min(self.s, most), plus=plus)
 
     def losses(
         self, colluders: int = 0, *, ones: int | None = None, frequency: Frequency = None
