@@ -11,6 +11,7 @@ PUBLIC = [
     "Estimate",
     "JRR",
     "JrrError",
+    "MRR",
     "Mechanism",
     "OLH",
     "OUE",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
+    from jrr.mechanisms.masked import MRR
     from jrr.mechanisms.registry import from_dict, from_json
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DRR",
     "JRR",
+    "MRR",
     "OLH",
     "OUE",
     "RR",
@@ -66,6 +68,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "Difference": "jrr.estimation.differences",
     "Estimate": "jrr.estimation.estimates",
     "JRR": "jrr.mechanisms.joint",
+    "MRR": "jrr.mechanisms.masked",
     "Mechanism": "jrr.mechanisms.base",
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",

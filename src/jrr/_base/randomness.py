@@ -5,6 +5,7 @@ Every random draw of the library goes through a `RandomSource`. Words are the li
 """
 
 import hashlib
+import hmac
 import os
 import threading
 import weakref
@@ -187,6 +188,26 @@ class SeededRandom(_Stream):
 
     def __repr__(self) -> str:
         return f"SeededRandom({self.seed})"
+
+
+class KeyedRandom(_Stream):
+    """Words that follow from a secret key, for decks that are drawn again from it.
+
+    Args:
+        key: 32 secret bytes.
+        purpose: what the words are for; others give other words.
+    """
+
+    def __init__(self, key: bytes, purpose: bytes) -> None:
+        super().__init__()
+        digest = hmac.new(key, b"jrr keyed words 1:" + purpose, hashlib.sha256).digest()
+        self._stream = _encryptor(digest)
+
+    def _block(self, count: int) -> Words:
+        return _key_stream(self._stream, 8 * count).view("<u8")
+
+    def __repr__(self) -> str:
+        return "KeyedRandom()"  # never the key
 
 
 class _GeneratorWords:

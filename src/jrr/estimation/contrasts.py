@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from jrr.estimation.masks import Known
     from jrr.estimation.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -68,6 +69,7 @@ class Component:
     held_squares: Floats
     factor: float  # by which the estimated count enters the contrast
     sampling: Sampling | None = None
+    known: "Known | None" = None  # what the collector was told of masks
     # What its own reports allow, by error: kept because groups are compared with many others.
     own_intervals: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
@@ -181,7 +183,7 @@ def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
     tied, tied3 = moments.pair_weight(decks), moments.triple_weight(decks)
     leans, leans2, leans3 = total.leans, total.leans2, total.leans3
     by_cards = tied * (leans**2 - leans2)
-    variance = np.maximum(total.variance - by_cards, 0.0)
+    variance = np.maximum(total.variance - by_cards, 0.0) + masked_variance(parts)
     third = (
         total.third
         - 3 * tied * (total.mixed * leans - total.mixed3)
@@ -202,6 +204,18 @@ def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
             more, more3 = _sampled(part, part.sampling, amount.weight, leans, tied)
             variance, third = variance + more, third + more3
     return Cumulants(np.maximum(variance, 0.0), third, step, grain)
+
+
+def masked_variance(parts: Sequence[Component]) -> Floats:
+    """What masks add to the variance of parts that share their decks."""
+    masks = parts[0].moments.masks
+    if masks is None:
+        return np.zeros(1)
+    sums = [
+        masks.part(part.factor / part.moments.gain, part.weight, part.squares, part.known)
+        for part in parts
+    ]
+    return masks.variance(sums, max(part.decks for part in parts))
 
 
 def _sums(part: Component, holders: Held) -> _Sums:

@@ -9,8 +9,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component
-from jrr.estimation.estimates import Estimate, level_of_each, plug_in_stderr
-from jrr.estimation.intervals import interval
+from jrr.estimation.estimates import Estimate, contrast_interval, level_of_each, plug_in_stderr
 from jrr.estimation.moments import Floats
 
 
@@ -50,7 +49,9 @@ class Difference:
             ArgumentError: where level is not in (0, 1).
         """
         level = checks.level(level)
-        return interval(self.pools, level_of_each(self._first, level) if simultaneous else level)
+        return contrast_interval(
+            self.pools, level_of_each(self._first, level) if simultaneous else level
+        )
 
     def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """A result document: plain numbers, with the intervals of one level.

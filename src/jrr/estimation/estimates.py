@@ -20,6 +20,8 @@ from jrr._base.short_repr import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
 from jrr.estimation.intervals import interval
+from jrr.estimation.masked_intervals import masked_interval
+from jrr.estimation.masks import NOTHING_KNOWN, Known
 from jrr.estimation.moments import Floats, Moments
 
 Population = Literal["respondents", "sample"]
@@ -44,6 +46,7 @@ class Stratum:
     weight_cubes: float = math.nan
     heaviest: float = 1.0  # the largest weight
     squares: Floats | None = None  # estimated, unbiased
+    known: Known = NOTHING_KNOWN  # what the collector was told of masks
 
     def __post_init__(self) -> None:
         if self.squares is None:
@@ -64,6 +67,7 @@ class Stratum:
             held_squares=self.counts if self.squares is None else self.squares,
             factor=factor,
             sampling=sampling,
+            known=self.known,
         )
 
 
@@ -217,7 +221,7 @@ class Estimate:
                 level, simultaneous=simultaneous
             )
         each = level_of_each(self, level) if simultaneous else level
-        return interval([[part] for part in self.parts], each)
+        return contrast_interval([[part] for part in self.parts], each)
 
     @cached_property
     def parts(self) -> tuple[Component, ...]:
@@ -272,6 +276,12 @@ class Estimate:
         )
         more = f", ... {len(shares)} values" if shown < len(shares) else ""
         return f"Estimate(n={self.n}, 95%: {rows}{more})"
+
+
+def contrast_interval(pools: Sequence[Sequence[Component]], level: float) -> tuple[Floats, Floats]:
+    """Lower and upper ends of an interval of a contrast, one per value."""
+    masked = any(part.moments.masks is not None for parts in pools for part in parts)
+    return masked_interval(pools, level) if masked else interval(pools, level)
 
 
 def sampling_of(population: Population | str, n: int, size: float | None) -> Sampling | None:

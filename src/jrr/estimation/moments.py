@@ -11,12 +11,13 @@ which is a quadratic in n_v. Everything about accuracy is derived from these lin
 """
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr.errors import ArgumentError
+from jrr.estimation.masks import MaskedSum, Masks
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +36,8 @@ class Moments:
         signed: cards of the deck that are not blank.
         card_skew: E[ξ³] of a standardised card ξ; 0 where plus and minus cards are as many.
         exclusive: whether every report supports exactly one value.
+        masks: the whole numbers that cards add to reports; None where they add none.
+        cardless: the moments of those without a card, where they are others.
 
     Example:
         >>> fair = Moments.same_for_all(p=0.75, q=0.25, gain=0.5)  # plain RR
@@ -53,6 +56,8 @@ class Moments:
     signed: int | None = None
     card_skew: Floats = field(default_factory=lambda: np.zeros(1))
     exclusive: bool = False
+    masks: Masks | None = None
+    cardless: "Moments | None" = None
 
     @classmethod
     def same_for_all(
@@ -66,6 +71,8 @@ class Moments:
         deck: int | None = None,
         signed: int | None = None,
         exclusive: bool = False,
+        masks: Masks | None = None,
+        cardless: "Moments | None" = None,
     ) -> "Moments":
         """Moments of a mechanism that treats all values alike."""
         numbers = {
@@ -75,8 +82,17 @@ class Moments:
             "lean_holder": lean_holder,
             "lean_other": lean_other,
         }
-        arrays = {name: np.array([number], np.float64) for name, number in numbers.items()}
-        return cls(**arrays, deck=deck, signed=signed, exclusive=exclusive)
+        arrays: dict[str, Any] = {
+            name: np.array([number], np.float64) for name, number in numbers.items()
+        }
+        return cls(
+            **arrays,
+            deck=deck,
+            signed=signed,
+            exclusive=exclusive,
+            masks=masks,
+            cardless=cardless,
+        )
 
     def pair_weight(self, decks: int) -> float:
         """Minus the correlation of two random contributors' cards, with `decks` decks.
@@ -120,7 +136,8 @@ class Moments:
         mine = (self.p, self.q, self.lean_holder, self.lean_other)
         theirs = (other.p, other.q, other.lean_holder, other.lean_other)
         alike = all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
-        return alike and (self.deck, self.signed) == (other.deck, other.signed)
+        mine_too = (self.deck, self.signed, self.masks)
+        return alike and mine_too == (other.deck, other.signed, other.masks)
 
     def some(self, values: slice) -> "Moments":
         """The same for some of the values."""
@@ -131,7 +148,9 @@ class Moments:
         return replace(self, **{k: a[values] if a.size > 1 else a for k, a in arrays.items()})
 
     def without_cards(self) -> "Moments":
-        """The same marginals for contributors who hold no card."""
+        """The same marginals for contributors who hold no card, unless they have others."""
+        if self.cardless is not None:
+            return self.cardless
         nothing = np.zeros_like(self.p)
         return Moments(
             p=self.p,
@@ -180,12 +199,18 @@ class Moments:
         holder, other = p * (1 - p), q * (1 - q)
         tied = self.pair_weight(decks)
         scale = 1 / self.gain**2
+        masked = scale * self._masked(total, squares, decks)
         return Spread(
-            scale * (other * squares - tied * d0**2 * (total**2 - squares)),
+            scale * (other * squares - tied * d0**2 * (total**2 - squares)) + masked,
             -2 * scale * tied * total * d0 * (d1 - d0),
             -scale * tied * (d1 - d0) ** 2,
             scale * (holder - other + tied * (d1**2 - d0**2)),
         )
+
+    def _masked(self, total: float, squares: float, decks: int) -> Floats:
+        if self.masks is None:
+            return np.zeros(1)
+        return self.masks.variance([MaskedSum(np.ones(1), total, squares)], decks)
 
     def check_total(self, argument: str, n: float, decks: int) -> None:
         """Refuse more contributors than cards."""

@@ -9,8 +9,10 @@ from jrr._base import checks
 from jrr._base.documents import read_json, read_version
 from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
+from jrr.estimation.masks import NOTHING_KNOWN, Known
 
 VERSION = 1
+_MOST = 1 << 62  # of people, and of what masks may add to a sum
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,6 +29,8 @@ class Tally(ShortRepr):
         n_carded: contributors with a card.
         n_cardless: contributors without one.
         decks: names of the decks that the cards came from; none where nobody had a card.
+        masked: whether `carded` holds sums of masked reports, which may be any whole numbers.
+        known: what the dealer told of the masks, and what has been taken off `carded` for it.
 
     Raises:
         ArgumentError: where counts are negative, larger than the number of contributors, or of
@@ -49,12 +53,19 @@ class Tally(ShortRepr):
     n_carded: int
     n_cardless: int
     decks: tuple[str, ...] = ("",)
+    masked: bool = False
+    known: Known = NOTHING_KNOWN
 
     def __post_init__(self) -> None:
         for name in ("carded", "cardless"):
             n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0, 1 << 62)
             object.__setattr__(self, f"n_{name}", n)
-            object.__setattr__(self, name, _check_counts(name, getattr(self, name), n))
+            masked = self.masked and name == "carded"
+            low, high = (-_MOST, _MOST) if masked else (0, n)
+            object.__setattr__(self, name, _check_counts(name, getattr(self, name), low, high))
+        if not isinstance(self.masked, bool):
+            raise checks.refusal("masked", self.masked, "true or false")
+        object.__setattr__(self, "known", _check_known(self.known))
         if not isinstance(self.mechanism, Mapping):
             raise checks.refusal("mechanism", self.mechanism, "a mechanism's to_dict()")
         decks = checks.names("decks", self.decks)
@@ -86,6 +97,8 @@ class Tally(ShortRepr):
             n_carded=self.n_carded + other.n_carded,
             n_cardless=self.n_cardless + other.n_cardless,
             decks=self.decks + other.decks,
+            masked=self.masked or other.masked,
+            known=Known(*(a + b for a, b in zip(self.known, other.known, strict=True))),
         )
 
     def __radd__(self, other: object) -> "Tally":
@@ -96,7 +109,8 @@ class Tally(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        return {
+        of_masks = {"masked": True, "known": list(self.known)} if self.masked else {}
+        return of_masks | {
             "tally": VERSION,
             "mechanism": dict(self.mechanism),
             "carded": list(self.carded),
@@ -114,6 +128,8 @@ class Tally(ShortRepr):
             ArgumentError: for anything else: another version, other fields, impossible counts.
         """
         names = set(cls.__dataclass_fields__)
+        if "masked" not in document:
+            names -= {"masked", "known"}
         fields = read_version(document, kind="tally", version=VERSION, names=names)
         return cls(**fields)
 
@@ -131,7 +147,13 @@ class Tally(ShortRepr):
         return cls.from_dict(read_json("text", text, "a tally in JSON"))
 
 
-def _check_counts(argument: str, counts: object, n: int) -> tuple[int, ...]:
+def _check_counts(argument: str, counts: object, low: int, high: int) -> tuple[int, ...]:
     if not isinstance(counts, tuple | list):
         raise checks.refusal(argument, counts, "a list of counts, one per value")
-    return tuple(checks.integer(f"{argument} counts", count, 0, n) for count in counts)
+    return tuple(checks.integer(f"{argument} counts", count, low, high) for count in counts)
+
+
+def _check_known(known: object) -> Known:
+    if not isinstance(known, tuple | list) or len(known) != len(Known._fields):
+        raise checks.refusal("known", known, "the numbers of undealt cards and of announcements")
+    return Known(*(checks.integer("known", number, 0, _MOST) for number in known))

@@ -9,11 +9,24 @@ if TYPE_CHECKING:
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
+    from jrr.mechanisms.masked import MRR
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
 
-__all__ = ["DRR", "JRR", "OLH", "OUE", "RR", "SS", "SUE", "Mechanism", "from_dict", "from_json"]
+__all__ = [
+    "DRR",
+    "JRR",
+    "MRR",
+    "OLH",
+    "OUE",
+    "RR",
+    "SS",
+    "SUE",
+    "Mechanism",
+    "from_dict",
+    "from_json",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,10 +18,11 @@ from jrr._base.randomness import RandomSource
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Population, Stratum
+from jrr.estimation.masks import NOTHING_KNOWN
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
-from jrr.mechanisms.cards import CardLaw, SortedDeck
+from jrr.mechanisms.cards import CardLaw, MaskCards, SortedDeck
 from jrr.mechanisms.marked_arrays import MIXED, MarkedReports
 from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
@@ -72,13 +73,23 @@ class Mechanism(ABC):
 
     @property
     def sorted_deck(self) -> SortedDeck | None:
-        """The contents of a deck; None where no cards are dealt."""
+        """The contents of a deck; None where no cards are dealt, or no deck is like another."""
         return None
+
+    @property
+    def card_format(self) -> SortedDeck | MaskCards | None:
+        """How a card is written and checked; None where no cards are dealt."""
+        return self.sorted_deck
 
     @property
     def views(self) -> tuple[View, ...]:
         """The views in which `epsilon` states a loss without a δ."""
         return tuple(view for view in VIEWS if view != "paper")
+
+    @property
+    def pure(self) -> bool:
+        """Whether ε of the view "cards" holds, without a δ, also in the view "everything"."""
+        return not self.deals
 
     @classmethod
     def families(cls) -> tuple[Any, ...]:
@@ -448,6 +459,7 @@ class Mechanism(ABC):
             n_carded=held,
             n_cardless=len(checked) - held,
             decks=(deck,),
+            masked=self.moments.masks is not None,
         )
 
     def _supports(
@@ -534,8 +546,8 @@ class Mechanism(ABC):
             return weighted.for_population(population, population_size)
         self._check_tally(tally)
         counts = (
-            (moments, tally.n_carded, tally.carded, decks),
-            (moments.without_cards(), tally.n_cardless, tally.cardless, 1),
+            (moments, tally.n_carded, tally.carded, decks, tally.known),
+            (moments.without_cards(), tally.n_cardless, tally.cardless, 1, NOTHING_KNOWN),
         )
         return Estimate(
             [
@@ -544,8 +556,9 @@ class Mechanism(ABC):
                     n=n,
                     counts=m.estimate(np.asarray(support, np.float64), n),
                     decks=used,
+                    known=known,
                 )
-                for m, n, support, used in counts
+                for m, n, support, used, known in counts
             ]
         ).for_population(population, population_size)
 

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
+from jrr.errors import ArgumentError
 
 Card = int | bytes
 Matrix = NDArray[np.float64]  # row: true value, column: report
@@ -66,6 +67,81 @@ class SortedDeck:
         if self.bits is not None:
             document = checks.from_hex("card", document, self.width)
         return self.check_card(document)
+
+
+@dataclass(frozen=True)
+class MaskCards:
+    """Cards that are whole numbers to add, or rows of them: one for every value.
+
+    A single number is itself; a row is bytes, 16 bits for every number, little-endian.
+    """
+
+    size: int  # contributors who are dealt from a deck
+    numbers_per_card: int
+    most: int  # numbers lie in -most..most
+
+    @property
+    def width(self) -> int:
+        """Bytes of a card."""
+        return 2 * self.numbers_per_card
+
+    def check_card(self, card: object) -> Card:
+        """A card, or a refusal."""
+        if self.numbers_per_card == 1:
+            return checks.integer("card", card, -self.most, self.most)
+        if not isinstance(card, bytes) or len(card) != self.width:
+            raise checks.refusal("card", card, f"{self.width} bytes")
+        self.check_cards(np.frombuffer(card, "<i2").reshape(1, -1), 1)
+        return card
+
+    def check_cards(self, cards: ArrayLike, length: int) -> NDArray[Any]:
+        """Cards of so many people as an array, or a refusal."""
+        allowed = f"whole numbers in {-self.most}..{self.most}"
+        array = checks.array_of("cards", cards, allowed)
+        shape = (length,) if self.numbers_per_card == 1 else (length, self.numbers_per_card)
+        if array.shape[:1] == (length,) and array.dtype.kind not in "iu":
+            raise checks.refusal("cards", cards, allowed)
+        if array.shape != shape:
+            raise ArgumentError(
+                f"cards must be {self.numbers_per_card} for each of the {length} values, got shape "
+                f"{array.shape}"
+            )
+        if length and (array.min() < -self.most or array.max() > self.most):
+            raise checks.refusal("cards", cards, allowed)
+        return array.astype(np.int16, copy=False)
+
+    def numbers(self, card: Card) -> list[int]:
+        """The numbers of a checked card."""
+        if isinstance(card, bytes):
+            return [int(number) for number in np.frombuffer(card, "<i2")]
+        return [card]
+
+    def to_column(self, cards: NDArray[Any]) -> NDArray[Any]:
+        """Cards as a column of a table has them: numbers, or rows of bytes."""
+        numbers = np.ascontiguousarray(cards).astype("<i2", copy=False)
+        if self.numbers_per_card == 1:
+            return np.asarray(numbers)
+        return np.frombuffer(numbers.tobytes(), np.uint8).reshape(-1, self.width)
+
+    def from_column(self, column: NDArray[Any]) -> NDArray[Any]:
+        """The cards that `to_column` wrote."""
+        if self.numbers_per_card == 1:
+            return column
+        return np.ascontiguousarray(column).view("<i2").reshape(-1, self.numbers_per_card)
+
+    def card_to_json(self, card: Card) -> Any:
+        """A whole number, or a list of them."""
+        numbers = self.numbers(self.check_card(card))
+        return numbers[0] if self.numbers_per_card == 1 else numbers
+
+    def card_from_json(self, document: object) -> Card:
+        """The card that `card_to_json` wrote; anything out of range is refused."""
+        if self.numbers_per_card == 1:
+            return self.check_card(document)
+        if not isinstance(document, list) or len(document) != self.numbers_per_card:
+            raise checks.refusal("card", document, f"a list of {self.numbers_per_card} numbers")
+        numbers = [checks.integer("card", number, -self.most, self.most) for number in document]
+        return np.array(numbers, "<i2").tobytes()
 
 
 class CardLaw(NamedTuple):

@@ -23,6 +23,10 @@ def keeps_everything(mechanism: Mechanism, request: Request, delta: float) -> bo
     cap = request.dealer_epsilon
     if cap is not None and mechanism.epsilon("dealer") > cap:
         return False
+    if mechanism.pure:
+        return mechanism.epsilon("cards", request.colluders) <= request.budget
+    if delta == 0:
+        return _delta_by_dealer(mechanism, request) == 0
     if certified_delta(mechanism, request) <= delta:
         return True
     return delta_of_everything(mechanism, request, delta, _SCANNED) <= delta

@@ -77,6 +77,7 @@ class DealtCards(np.ndarray[Any, Any]):
 
     _used: NDArray[np.bool_] | None = None  # shared by all that came from one deck
     _places: Any = None  # a range, or an array of places; None: not known
+    _announced: NDArray[np.bool_] | None = None  # whether the deck's sum was announced; shared
 
     @classmethod
     def of(cls, cards: NDArray[Any]) -> "DealtCards":
@@ -84,10 +85,12 @@ class DealtCards(np.ndarray[Any, Any]):
         dealt = cards.view(cls)
         dealt._used = np.zeros(len(cards), np.bool_)
         dealt._places = range(len(cards))
+        dealt._announced = np.zeros(1, np.bool_)
         return dealt
 
     def __array_finalize__(self, source: Any) -> None:
         self._used = getattr(source, "_used", None)
+        self._announced = getattr(source, "_announced", None)
         places = getattr(source, "_places", None)
         # A copy has its rows where the source has them; a selection says so itself (below).
         same = places is not None and self.shape[:1] == (len(places),)
@@ -140,3 +143,19 @@ def spend(cards: object) -> None:
             "expose answers; deal again"
         )
     used[at] = True
+
+
+def note_announced(cards: object) -> None:
+    """Note that the sum of this deck is announced now.
+
+    Raises:
+        ArgumentError: It was announced before.
+    """
+    if not isinstance(cards, DealtCards) or cards._announced is None:
+        return
+    if cards._announced[0]:
+        raise ArgumentError(
+            "cards must be of a deck whose sum was not announced yet: two sums can differ by one "
+            "person's card"
+        )
+    cards._announced[0] = True

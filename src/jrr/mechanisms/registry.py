@@ -19,6 +19,7 @@ _MODULES = {  # name -> module whose class of that name it is; plans compare in 
     "RR": "jrr.mechanisms.rr",
     "JRR": "jrr.mechanisms.joint",
     "DRR": "jrr.mechanisms.dealt",
+    "MRR": "jrr.mechanisms.masked",
     "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "OUE": "jrr.mechanisms.unary",

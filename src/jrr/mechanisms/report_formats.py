@@ -4,16 +4,18 @@
 |---|---|---|---|
 | a value (RR, JRR, DRR) | 4, little-endian | whole number | report |
 | a bit per value (SUE, OUE) | ceil(k/8), bit v of byte v div 8 | hexadecimal digits | report |
+| a whole number, or one for each value (MRR) | 2 each, signed | number or list | report |
 | a seed and a value (OLH) | seed 8, value 4, little-endian | [seed digits, value] | seed, report |
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jrr._base import checks
 
@@ -219,5 +221,74 @@ class SeededFormat(ReportFormat):
         return reports
 
 
+class MaskedFormat(ReportFormat):
+    """Whole numbers of 16 bits in a range about 0: one, or one for every value."""
+
+    def __init__(self, numbers: int, low: int, high: int, words: int) -> None:
+        self.numbers, self.low, self.high, self.words = numbers, low, high, words
+        self.width = 2 * numbers
+        self.columns = (
+            Column.of_numbers("report", np.int16, np.int32)
+            if numbers == 1
+            else Column.of_bytes("report", self.width),
+        )
+
+    def check(self, reports: ArrayLike) -> NDArray[Any]:
+        """Reports as an array of 16 bits, or a refusal."""
+        allowed = f"whole numbers in {self.low}..{self.high}"
+        array = checks.array_of("reports", reports, allowed)
+        fits = array.ndim == 1 if self.numbers == 1 else array.shape[1:] == (self.numbers,)
+        if not fits or array.dtype.kind not in "iu":
+            if array.size == 0:
+                return np.empty((0,) if self.numbers == 1 else (0, self.numbers), np.int16)
+            raise checks.refusal("reports", reports, f"{allowed}, {self.numbers} a report")
+        if array.size and (array.min() < self.low or array.max() > self.high):
+            raise checks.refusal("reports", reports, allowed)
+        return array.astype(np.int16, copy=False)
+
+    def pack(self, reports: NDArray[Any]) -> Rows:
+        """Two bytes for each number, little-endian."""
+        return _as_rows(np.ascontiguousarray(reports.astype("<i2", copy=False)))
+
+    def unpack(self, rows: Rows) -> NDArray[Any]:
+        """Whole numbers."""
+        numbers = np.ascontiguousarray(rows).view("<i2")
+        return numbers.reshape(-1) if self.numbers == 1 else numbers.reshape(-1, self.numbers)
+
+    def to_json(self, report: Any) -> Any:
+        """A whole number, or a list of them."""
+        if self.numbers == 1:
+            return int(report)
+        return [int(number) for number in np.frombuffer(report, "<i2")]
+
+    def from_json(self, document: object) -> bytes:
+        """Two bytes for each number."""
+        numbers = [document] if self.numbers == 1 else document
+        if not isinstance(numbers, list) or len(numbers) != self.numbers:
+            raise checks.refusal("report", document, f"a list of {self.numbers} whole numbers")
+        whole = [checks.integer("report", number, self.low, self.high) for number in numbers]
+        return np.array(whole, "<i2").tobytes()
+
+    def from_list(self, reports: Sequence[Any]) -> Any:
+        """Rows of numbers, from bytes as `respond_one` makes them."""
+        if self.numbers == 1 or not reports or not all(isinstance(r, bytes) for r in reports):
+            return reports
+        if any(len(report) != self.width for report in reports):
+            raise checks.refusal("reports", reports, f"reports of {self.width} bytes each")
+        return np.frombuffer(b"".join(reports), "<i2").reshape(len(reports), self.numbers)
+
+    def to_columns(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """The numbers, or rows of bytes."""
+        return [np.asarray(reports) if self.numbers == 1 else self.pack(np.asarray(reports))]
+
+    def from_columns(self, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The numbers."""
+        return arrays[0] if self.numbers == 1 else self.unpack(arrays[0])
+
+
 def _as_rows(reports: NDArray[Any]) -> Rows:
-    return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), reports.itemsize)
+    return np.frombuffer(reports.tobytes(), np.uint8).reshape(len(reports), _row_bytes(reports))
+
+
+def _row_bytes(reports: NDArray[Any]) -> int:
+    return reports.itemsize * math.prod(reports.shape[1:])

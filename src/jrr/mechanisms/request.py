@@ -37,6 +37,8 @@ class Request:
     k: int = 2
     dealer_epsilon: float | None = None
     frequency: Frequency = None
+    lost: float = 0.0  # the share of cards that are dealt and never reported with
+    announced: bool = False  # whether a dealer of masks announces sums at the end
 
     def __post_init__(self) -> None:
         cap = self.dealer_epsilon
@@ -48,6 +50,7 @@ class Request:
             ("colluders", checks.integer("colluders", self.colluders, 0, n - 1)),
             ("dealer_epsilon", None if cap is None else checks.epsilon("dealer_epsilon", cap)),
             ("frequency", _check_frequency(self.frequency)),
+            ("lost", checks.real("lost", self.lost, "in [0, 1)", 0.0, 1.0, open_high=True)),
         ):
             object.__setattr__(self, name, value)
 
@@ -56,6 +59,11 @@ class Request:
         """ε that every report must keep; a cap below it binds reports too."""
         cap = self.dealer_epsilon
         return self.epsilon if cap is None else min(self.epsilon, cap)
+
+    @property
+    def reporters(self) -> float:
+        """How many are expected to report."""
+        return self.n * (1 - self.lost)
 
     def allows(self, mechanism: Candidate) -> bool:
         """Whether the mechanism that would run keeps what was asked."""
@@ -75,17 +83,18 @@ class Request:
     def variance_of(self, moments: Moments) -> float:
         """The criterion for these moments."""
         # Averaged over the values: with an uneven deck they differ a little.
-        a, b, c = (float(np.mean(part)) for part in moments.quadratic(self.n, 1))
-        b, c = b * self.n, c * self.n**2
+        n = self.reporters
+        a, b, c = (float(np.mean(part)) for part in moments.quadratic(n, 1))
+        b, c = b * n, c * n**2
         known = self.frequency
         if known is None and self.k > 2:
             known = 1 / self.k  # the worst population: variances are concave in the frequency
         if isinstance(known, tuple):
             low, high = known
             top = min(max(-b / (2 * c), low), high) if c < 0 else high
-            return max(0.0, *(a + f * (b + f * c) for f in (low, high, top))) / self.n**2
+            return max(0.0, *(a + f * (b + f * c) for f in (low, high, top))) / n**2
         first, second = (1 / 2, 1 / 3) if known is None else (known, known**2)
-        return max(0.0, a + first * b + second * c) / self.n**2
+        return max(0.0, a + first * b + second * c) / n**2
 
     def sampling_variance(self, sampling: Sampling) -> float:
         """By the same criterion: variance of the share among n people drawn at random."""
@@ -95,7 +104,7 @@ class Request:
         if isinstance(known, tuple):
             known = min(max(0.5, known[0]), known[1])  # the worst: the nearest to 1/2
         spread = 1 / 6 if known is None else known * (1 - known)
-        return spread * sampling.second / self.n
+        return spread * sampling.second / self.reporters
 
 
 def least(candidates: Sequence[_Some], request: Request) -> _Some:

@@ -109,6 +109,7 @@ class RR(Categorical):
                 label="RR",
                 best=cls.best,
                 best_informed=lambda request, delta: cls.best(request),
+                pure=True,
                 colour=cls.colour,
                 caption="everybody lies alone",
             ),

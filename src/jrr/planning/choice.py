@@ -94,9 +94,11 @@ def _least_without(
 @lru_cache(maxsize=64)  # it takes seconds
 def choose_informed(request: Request, delta: float, word: str = AUTO) -> Mechanism:
     """The same in the view "everything" at δ."""
-    delta = checks.real("delta", delta, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    delta = checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True)
     known = {key: family.best_informed for key, family in families().items()}
     informed = {key: best for key, best in known.items() if best is not None}
+    if delta == 0:  # without a δ only these keep their word
+        informed = {key: best for key, best in informed.items() if families()[key].pure}
     checks.one_of("mechanism", word, (AUTO, *informed))
     words = {*informed} if word == AUTO else {BASELINE, word}
     best = [informed[key](request, delta) for key in informed if key in words]

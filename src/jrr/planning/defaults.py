@@ -10,6 +10,7 @@ from jrr._base import checks
 COLLUDERS = 5  # contributors who show the adversary their cards
 DEALER_ABOVE = 2.0  # a dealer that colludes with the collector may learn ε + 2 and no more
 LEAST_GAIN = 0.05  # cards that lower the variance by less are not worth a dealer
+LOST = 0.01  # the share of cards that are dealt and never reported with
 MAX_BYTES = 1_000  # of a report in an automatic choice
 MAX_DEAL_SECONDS = 60.0  # for one deck in an automatic choice,
 MAX_CARD_SECONDS = 20e-6  # or so long for each card, where that is more

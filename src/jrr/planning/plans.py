@@ -28,7 +28,7 @@ from jrr.planning.choice import (
     objection,
 )
 from jrr.planning.costs import Costs, costs_of
-from jrr.planning.defaults import MAX_BYTES, cap_or_default, colluders_or_default
+from jrr.planning.defaults import LOST, MAX_BYTES, cap_or_default, colluders_or_default
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
@@ -39,6 +39,7 @@ MechanismWord = Literal[
     "rr",
     "jrr",
     "drr",
+    "mrr",
     "sue",
     "sue-joint",
     "sue-dealt",
@@ -244,7 +245,7 @@ class Plan:
     def _compared(self) -> Iterator[Family]:
         for family in families().values():
             if self.delta is not None:
-                wanted = family.best_informed is not None
+                wanted = family.best_informed is not None and (self.delta > 0 or family.pure)
             else:  # encodings are for larger domains, or asked for by name
                 wanted = not family.encodes or self.request.k > 2 or family.key == self.kind
             if wanted:
@@ -287,6 +288,8 @@ class Plan:
                 "k": request.k,
                 "dealer_epsilon": request.dealer_epsilon,
                 "frequency": list(frequency) if isinstance(frequency, tuple) else frequency,
+                "lost": request.lost,
+                "announced": request.announced,
             },
             "mechanism": self.mechanism.to_dict(),
             "kind": self.kind,
@@ -305,7 +308,8 @@ class Plan:
             raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
         asked = document["request"]
         fields = {field.name for field in dataclasses.fields(Request)}
-        if not isinstance(asked, Mapping) or set(asked) != fields:
+        later = {"lost", "announced"}  # fields that plans of earlier versions do not have
+        if not isinstance(asked, Mapping) or not fields - later <= set(asked) <= fields:
             raise checks.refusal("request", asked, f"an object with exactly {sorted(fields)}")
         frequency = asked["frequency"]
         if isinstance(frequency, list):
@@ -332,6 +336,8 @@ def plan(
     frequency: Frequency = None,
     *,
     max_bytes: int = MAX_BYTES,
+    lost: float = LOST,
+    announced: bool = False,
 ) -> Plan:
     """The most accurate mechanism that keeps ε against an adversary.
 
@@ -343,7 +349,8 @@ def plan(
         k: possible answers.
         dealer_epsilon: what a dealer that colludes with the collector may learn at most;
             None: ε + 2; math.inf gives up the cap.
-        delta: with view "everything" only, where ε is kept as (ε, delta)-differential privacy.
+        delta: with view "everything" only, where ε is kept as (ε, delta)-differential privacy;
+            0 asks for mechanisms that keep it outright: MRR and those without cards.
         view: "cards": the adversary has the report and the colluders' cards; "everything": it is
             a collector that has all reports and also knows everybody else's answer.
         mechanism: a family, such as "drr", or "auto": the best of all.
@@ -354,6 +361,9 @@ def plan(
         max_bytes: of a report, with mechanism "auto". An automatic choice also leaves out cards
             that lower the variance by less than 5%, decks that take over a minute to deal, and
             cards where a collector with all reports is bounded only far above ε.
+        lost: the share of cards that are dealt and never reported with.
+        announced: whether the dealer can be asked at the end for the sum of the cards that were
+            used, as campaigns over the network do. Then lost cards cost nothing (MRR).
 
     Returns:
         The plan: its `mechanism`, `guarantees` by view, `stderr(frequency)` and `compare()`.
@@ -377,12 +387,14 @@ def plan(
         k,
         cap_or_default(dealer_epsilon, epsilon),
         frequency,
+        lost,
+        announced,
     )
     if view == "cards":
         most = checks.integer("max_bytes", max_bytes, 1)
         return Plan(request, choose(request, word, most), word, max_bytes=most)
     if delta is None:
-        raise checks.refusal("delta", delta, "in (0, 1) for the view 'everything'")
+        raise checks.refusal("delta", delta, "in [0, 1) for the view 'everything'")
     return Plan(request, choose_informed(request, delta, word), word, delta)
 
 
@@ -423,4 +435,4 @@ def losses_of_everything(mechanism: Mechanism, colluders: int) -> Losses | None:
 
 
 def _check_delta(delta: object) -> float:
-    return checks.real("delta", delta, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    return checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True)

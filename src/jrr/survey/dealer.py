@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from jrr.mechanisms import Mechanism
-from jrr.survey.deck import Deck, card_to_json
+from jrr.survey.deck import Deck, MaskDeck, card_to_json, deck_of
 from jrr.survey.permutation import Permutation
 
 _DECKS_KEPT = 8
@@ -39,8 +39,8 @@ class Dealer:
             for number in range(self.rounds)
         ]
 
-    def _new_deck(self, block: int, round_number: int) -> Deck:
-        return Deck(self.mechanism, self._key, block * self.rounds + round_number)
+    def _new_deck(self, block: int, round_number: int) -> Deck | MaskDeck:
+        return deck_of(self.mechanism, self._key, block * self.rounds + round_number)
 
     def _new_order(self, block: int) -> Permutation:
         return Permutation(self._key, self.block_size, b"seats:" + block.to_bytes(8, "little"))

@@ -1,8 +1,10 @@
-"""Decks of cards from a key: the card at any position, without a table of all of them.
+"""Decks of cards from a key: the card at any position.
 
-The card at position i of deck number d is the card at π(i) of the sorted deck, which is public;
-π is a secret permutation that follows from the key and d (jrr.survey.permutation). A dealer
-needs to remember only the key and how many cards it has given away.
+Where the contents of a deck are public, no table of all cards is needed: the card at position i of
+deck number d is the card at π(i) of the sorted deck; π is a secret permutation that follows from
+the key and d (jrr.survey.permutation). A dealer needs to remember only the key and how many cards
+it has given away. Whole numbers to add have no public contents: a deck of them is drawn as a whole,
+from words that follow from the key and d.
 """
 
 import bisect
@@ -13,16 +15,51 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
+from jrr._base.randomness import KeyedRandom
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.cards import Card, SortedDeck
+from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
 from jrr.survey.permutation import SHUFFLED, Permutation
 
 _DECKS = 1 << 64
 _ROWS = 1 << 14  # cards whose bits are packed at a time
 
 
-class Deck:
+def deck_of(mechanism: Mechanism, key: bytes, number: int) -> "Deck | MaskDeck":
     """One deck of a campaign; every deck of a campaign has another number."""
+    if isinstance(card_format(mechanism), MaskCards):
+        return MaskDeck(mechanism, key, number)
+    return Deck(mechanism, key, number)
+
+
+class MaskDeck:
+    """A deck of whole numbers: all of them are drawn from the key at once, and kept."""
+
+    def __init__(self, mechanism: Mechanism, key: bytes, number: int) -> None:
+        self.mechanism = mechanism
+        self.number = checks.integer("number", number, 0, _DECKS - 1)
+        words = KeyedRandom(key, b"masks:" + self.number.to_bytes(8, "little"))
+        cards = mechanism.deal(words)
+        assert cards is not None  # there is a deck
+        self._cards = np.asarray(cards)
+        self.size = len(self._cards)
+
+    def __repr__(self) -> str:
+        return f"MaskDeck({self.mechanism!r}, number={self.number})"  # never the key
+
+    def card(self, position: int) -> Card:
+        """One card, as `respond_one` takes it."""
+        place = checks.integer("position", position, 0, self.size - 1)
+        card = self._cards[place]
+        return card.astype("<i2").tobytes() if card.ndim else int(card)
+
+    def cards(self, positions: ArrayLike) -> NDArray[Any]:
+        """The cards at some positions, as `respond` takes them."""
+        found: NDArray[Any] = self._cards[checks.symbols("positions", positions, self.size)]
+        return found
+
+
+class Deck:
+    """A deck whose contents are public: the card at each place follows from the key."""
 
     def __init__(self, mechanism: Mechanism, key: bytes, number: int) -> None:
         self.mechanism = mechanism
@@ -98,14 +135,22 @@ def sorted_deck(mechanism: Mechanism) -> SortedDeck:
     return deck
 
 
-def card_to_json(mechanism: Mechanism, card: Card) -> int | str:
-    """A card as a JSON value: a whole number, or for unary encodings lower-case hexadecimal."""
-    return sorted_deck(mechanism).card_to_json(card)
+def card_format(mechanism: Mechanism) -> SortedDeck | MaskCards:
+    """How a mechanism's cards are written, or a refusal of mechanisms without cards."""
+    form = mechanism.card_format
+    if form is None:
+        raise checks.refusal("mechanism", mechanism, "one that deals cards")
+    return form
+
+
+def card_to_json(mechanism: Mechanism, card: Card) -> Any:
+    """A card as a JSON value: a whole number or a list of them, or hexadecimal digits."""
+    return card_format(mechanism).card_to_json(card)
 
 
 def card_from_json(mechanism: Mechanism, document: object) -> Card:
     """The card that `card_to_json` wrote; anything that is not in the deck is refused."""
-    return sorted_deck(mechanism).card_from_json(document)
+    return card_format(mechanism).card_from_json(document)
 
 
 def _plain(card: Any) -> Card:

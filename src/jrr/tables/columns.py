@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.cards import MaskCards
 from jrr.mechanisms.report_formats import Column
 from jrr.tables.names import CARDED
 
@@ -38,7 +39,9 @@ def reports_to_arrow(mechanism: Mechanism, reports: NDArray[Any], text: bool) ->
 
 def cards_to_arrow(mechanism: Mechanism, cards: NDArray[Any], text: bool) -> Any:
     """The array of the card field."""
-    return _to_arrow(_card_column(mechanism), cards, text)
+    form = mechanism.card_format
+    rows = form.to_column(cards) if isinstance(form, MaskCards) else cards
+    return _to_arrow(_card_column(mechanism), rows, text)
 
 
 def reports_from_arrow(mechanism: Mechanism, batch: Any) -> NDArray[Any]:
@@ -49,7 +52,8 @@ def reports_from_arrow(mechanism: Mechanism, batch: Any) -> NDArray[Any]:
 
 def cards_from_arrow(mechanism: Mechanism, array: Any) -> NDArray[Any]:
     """What `Mechanism.respond` takes, which checks the cards."""
-    return _from_arrow(_card_column(mechanism), array)
+    form, rows = mechanism.card_format, _from_arrow(_card_column(mechanism), array)
+    return form.from_column(rows) if isinstance(form, MaskCards) else rows
 
 
 def carded_from_arrow(array: Any) -> bool | NDArray[np.bool_]:
@@ -72,9 +76,13 @@ def carded_from_arrow(array: Any) -> bool | NDArray[np.bool_]:
 
 
 def _card_column(mechanism: Mechanism) -> Column:
-    deck = mechanism.sorted_deck
+    deck = mechanism.card_format
     if deck is None:
         raise checks.refusal("mechanism", mechanism, "one that deals cards")
+    if isinstance(deck, MaskCards):
+        if deck.numbers_per_card == 1:
+            return Column.of_numbers("card", np.int16, np.int16)
+        return Column.of_bytes("card", deck.width)
     if deck.bits is not None:
         return Column.of_bytes("card", deck.width)
     widest = np.int8 if deck.faces.dtype.kind == "i" else np.uint32

@@ -1,0 +1,127 @@
+"""Decks of whole numbers that nearly cancel: Pr[z] proportional to exp(-a Σ|z_j| - b |Σ z_j|).
+
+e^(-a |z|) is the law of the difference of two geometric numbers, so a deck is n piles of plus
+tokens and n piles of minus tokens. The minus piles are drawn one by one. Then the number of plus
+tokens is drawn near that of the minus tokens, and accepted with the chance that n piles would hold
+as many; the tokens are spread over the piles, all ways being equally likely.
+"""
+
+import math
+from decimal import Context, Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base.randomness import BLOCK, RandomSource
+from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
+
+Ints = NDArray[np.int64]
+_LGAMMA = 2.0**-48  # far above the relative error of math.lgamma
+_DENSE = 16  # places for each that is chosen, up to which a coin for every place is quicker
+_CONTEXT = Context(prec=60)
+
+
+def closed_deck(n: int, card_rate: float, total_rate: float, source: RandomSource) -> Ints:
+    """One deck of n whole numbers whose sum is small.
+
+    Args:
+        n: cards, at least 2.
+        card_rate: a, above 0.
+        total_rate: b, above 0.
+        source: where randomness comes from.
+    """
+    mode = _most_likely_tokens(n, card_rate)
+    while True:
+        cards = geometric(card_rate, n, source)  # the minus piles
+        tokens = int(cards.sum()) + int(discrete_laplace(total_rate, 1, source)[0])
+        if tokens >= 0 and _accepted(tokens, mode, n, card_rate, source):
+            break
+    np.negative(cards, out=cards)
+    cards += uniform_piles(tokens, n, source)
+    return cards
+
+
+def uniform_piles(tokens: int, n: int, source: RandomSource) -> Ints:
+    """Spread tokens over n piles, every way being equally likely: the gaps between n-1 bars."""
+    if n == 1:
+        return np.array([tokens], np.int64)
+    bars = _subset(tokens + n - 1, n - 1, source)
+    piles = np.empty(n, np.int64)
+    piles[0], piles[-1] = bars[0], tokens + n - 2 - bars[-1]
+    np.subtract(bars[1:], bars[:-1], out=piles[1:-1])
+    piles[1:-1] -= 1
+    return piles
+
+
+def _most_likely_tokens(n: int, rate: float) -> int:
+    """The g at which C(g+n-1, n-1) e^(-rate g) is largest: it rises while r (g+n) > g+1."""
+    r = _CONTEXT.exp(-Decimal(rate))
+    peak = _CONTEXT.divide(_CONTEXT.multiply(Decimal(n), r) - 1, _CONTEXT.subtract(Decimal(1), r))
+    return max(0, math.floor(peak) + 1)
+
+
+def _accepted(tokens: int, mode: int, n: int, rate: float, source: RandomSource) -> bool:
+    """True with the chance of so many tokens in n piles, by that of the likeliest number."""
+    logs = [math.lgamma(g + shift) for g in (tokens, mode) for shift in (n, 1)]
+    ratio = logs[0] - logs[1] - logs[2] + logs[3] - rate * (tokens - mode)
+    error = _LGAMMA * (sum(map(abs, logs)) + rate * abs(tokens - mode) + 1)
+
+    def exact() -> Decimal:
+        low, high = sorted((tokens, mode))
+        rise = Decimal(1)
+        for g in range(low, high):
+            rise = _CONTEXT.multiply(rise, _CONTEXT.divide(Decimal(g + n), Decimal(g + 1)))
+        gained = _CONTEXT.ln(rise) - _CONTEXT.multiply(Decimal(rate), Decimal(high - low))
+        return gained if tokens > mode else -gained
+
+    return happens(ratio, error, exact, source)
+
+
+def _subset(size: int, count: int, source: RandomSource) -> Ints:
+    """`count` of the places 0..size-1, every choice being equally likely, in rising order."""
+    if size <= _DENSE * count:
+        return _dense_subset(size, count, source)
+    found = np.empty(0, np.int64)
+    while len(found) < count:
+        more = _places(size, count - len(found) + (count >> 4) + 8, source)
+        found = np.concatenate((found, more))
+        _, first = np.unique(found, return_index=True)
+        if len(first) < len(found):
+            first.sort()
+            found = found[first]
+    found = found[:count]
+    found.sort()
+    return found
+
+
+def _dense_subset(size: int, count: int, source: RandomSource) -> Ints:
+    """A coin for every place; then random places are turned until as many are chosen as wanted.
+
+    Coins do not know their places and neither do the turns, so every choice is equally likely.
+    """
+    threshold = min(round(count / size * (1 << 32)), (1 << 32) - 1)
+    chosen = np.empty(size, np.bool_)
+    for start in range(0, size, 2 * BLOCK):
+        block = chosen[start : start + 2 * BLOCK]
+        coins = source.words(-(-len(block) // 2)).astype("<u8", copy=False).view("<u4")
+        np.less(coins[: len(block)], np.uint32(threshold), out=block)
+    surplus = int(np.count_nonzero(chosen)) - count
+    missing = abs(surplus)
+    while missing:
+        places = _places(size, missing * (size // max(1, min(count, size - count)) + 1) + 8, source)
+        fitting = places[chosen[places] == (surplus > 0)]
+        _, first = np.unique(fitting, return_index=True)
+        turned = fitting[np.sort(first)[:missing]]  # each once, in the order they were drawn
+        chosen[turned] ^= True
+        missing -= len(turned)
+    return np.flatnonzero(chosen)
+
+
+def _places(size: int, count: int, source: RandomSource) -> Ints:
+    """Uniform places below `size`; the few words that would favour some are left out."""
+    fair = np.uint64((1 << 63) // size * size)
+    parts = []
+    for start in range(0, count, BLOCK):
+        words = source.words(min(BLOCK, count - start)) >> np.uint64(1)
+        parts.append((words[words < fair] % np.uint64(size)).astype(np.int64))
+    return np.concatenate(parts)

@@ -1,0 +1,121 @@
+"""The most accurate masked randomized response: how strong a coin, and which share cards get.
+
+The loss ε fixes the sum c of the card's and the closing's rates once the own coin is chosen. What
+is left are two numbers, the coin and the card's share of c, and a variance in closed form.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
+from jrr.estimation.moments import Moments
+from jrr.mechanisms.request import Request
+
+_LEAST_RATE = 0.00125  # of cards: so that they fit into 16 bits
+_ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced: costs 6% of the noise's variance
+_MOST_OWN = 40.0  # a coin that hardly ever lies
+_UNCAPPED = 20.0  # the own coin's loss where nobody asked for a cap
+
+
+@dataclass(frozen=True)
+class Design:
+    """The parameters that are chosen."""
+
+    own: float
+    card_rate: float
+    closing_rate: float
+
+    def scaled(self, factor: float) -> "Design":
+        """With both rates made a little smaller, which is more private."""
+        return Design(self.own, self.card_rate * factor, self.closing_rate * factor)
+
+
+def best_design(request: Request, coin: str) -> Design | None:
+    """The best over own coins up to the cap; None where the cap leaves none."""
+    cap = min(request.dealer_epsilon or _UNCAPPED, _MOST_OWN)
+    if not cap > request.budget:
+        return None
+    # The coin may be anything from just above ε to the cap; the cap is usually best.
+    shares = (1.0, 0.6, 0.35, 0.2, 0.1)
+    owns = [request.budget + share * (cap - request.budget) for share in shares]
+    tried = [(design_for(request, coin, own), own) for own in owns]
+    found = [(_worth(request, coin, design), design, own) for design, own in tried if design]
+    if not found:
+        return None
+    worth, best, own = min(found, key=lambda one: one[0])
+    if own == cap and len(found) > 1 and found[1][0] > worth * 1.02:
+        return best
+    near = sorted(owns)
+    at = near.index(own)
+    low, high = near[max(0, at - 1)], near[min(len(near) - 1, at + 1)]
+    result = optimize.minimize_scalar(
+        lambda x: _worth(request, coin, design_for(request, coin, x)),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    better = design_for(request, coin, float(result.x))
+    return better if better is not None and _worth(request, coin, better) < worth else best
+
+
+def design_for(request: Request, coin: str, own: float) -> Design | None:
+    """The best share for the card, the own coin being given."""
+    step = step_for(request.budget, own, request.k, coin)
+    if not math.isfinite(step) or step <= _LEAST_RATE:
+        return None
+    if request.announced:
+        card = max(_ANNOUNCED_SHARE * step, _LEAST_RATE)
+        return Design(own, card, step - card) if card < step else None
+    least = _LEAST_RATE / step
+    if least > 0.9:
+        return None
+
+    def worth(share: float) -> float:
+        return _worth(request, coin, Design(own, share * step, (1 - share) * step))
+
+    grid = np.unique(np.clip(np.geomspace(0.02, 0.97, 10), least, 0.97))
+    worths = [worth(float(share)) for share in grid]
+    at = int(np.argmin(worths))
+    low, high = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])
+    result = optimize.minimize_scalar(
+        worth, bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+    )
+    share = float(result.x) if result.fun < worths[at] else float(grid[at])
+    return Design(own, share * step, (1 - share) * step)
+
+
+def step_for(epsilon: float, own: float, k: int, coin: str) -> float:
+    """c, the inverse of the loss (jrr.privacy.masked), in floating point."""
+    if coin == "oue":
+        k = 2
+    grown = math.exp(epsilon)
+    truth = 1 / (1 + (k - 1) * math.exp(-own))
+    lie = truth * math.exp(-own)
+    below = truth - lie * grown
+    if below <= 0:
+        return math.inf
+    weight = (grown * (truth + (k - 2) * lie) - (k - 1) * lie) / below
+    if weight <= 1:
+        return 0.0
+    return math.log(weight) if k == 2 else math.log(weight) / 2
+
+
+def _worth(request: Request, coin: str, design: Design | None) -> float:
+    if design is None:
+        return math.inf
+    k = request.k
+    masks: Masks
+    if request.announced:
+        masks = AnnouncedMasks(design.card_rate, design.closing_rate)
+    else:
+        masks = ClosedMasks(request.n, design.card_rate, design.closing_rate)
+    if coin == "oue":
+        p, q = 0.5, 1 / (1 + math.exp(design.own))
+    else:
+        p = 1 / (1 + (k - 1) * math.exp(-design.own))
+        q = (1 - p) / (k - 1)
+    moments = Moments.same_for_all(p=p, q=q, gain=p - q, deck=request.n, masks=masks)
+    return request.variance_of(moments)
