@@ -12,7 +12,7 @@ from jrr._base import checks
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
-from jrr.planning.choice import check_word, mechanism_words
+from jrr.planning.choice import AUTO, cardless_words, check_word, mechanism_words
 from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, MAX_BYTES
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.views import PlanView
@@ -25,18 +25,25 @@ class MechanismType(click.ParamType[str]):
 
     name = "name"
 
+    def __init__(self, *, cards: bool = True) -> None:
+        self._cards = cards  # whether also those that deal cards
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return mechanism_words() if self._cards else (AUTO, *cardless_words())
+
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
         """The word in lower case, or a refusal that lists all of them."""
         try:
-            return check_word(value)
+            return check_word(value, self._words)
         except JrrError as error:
             self.fail(str(error), param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """All words, in the help."""
-        return f"[{'|'.join(mechanism_words())}]"
+        return f"[{'|'.join(self._words)}]"
 
 
 class FrequencyType(click.ParamType[Frequency]):

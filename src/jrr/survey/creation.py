@@ -11,6 +11,7 @@ from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import cardless_words, check_word
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
@@ -20,7 +21,6 @@ from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDeale
 from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
-_CARDLESS = ("rr", "ss", "sue", "oue", "olh")  # families of which nothing deals cards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,8 @@ class CampaignRequest:
             raise ArgumentError("dealer and parties must not be given together")
         if self.dealing is not None:
             checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
-        if self._named_dealer and self.mechanism in _CARDLESS:
+        object.__setattr__(self, "mechanism", check_word(self.mechanism))
+        if self._named_dealer and self.mechanism in cardless_words():
             raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
 
     @property
