@@ -107,9 +107,6 @@ class CampaignRequest:
         chosen = self.plan()
         if self._named_dealer and not chosen.mechanism.deals:
             raise self._no_cards(chosen)
-        consent = self.consent
-        if consent is None:
-            consent = contributor_text(chosen, self.delta, committee=bool(self.parties))
         campaign = campaign_from(
             chosen,
             question=self.question,
@@ -119,7 +116,6 @@ class CampaignRequest:
             dealing=self.effective_dealing,
             capacity=self.capacity,
             covariates=self.covariates,
-            consent=consent,
             delta=self.delta,
             results_every=self.results_every,
             consent_version=self.consent_version,
@@ -129,11 +125,11 @@ class CampaignRequest:
             min_cell=self.min_cell,
             rounds=self.rounds,
         )
-        if self.consent is not None:
-            # Whoever writes a text of their own cannot leave out what it costs, or understate it.
-            campaign = replace(
-                campaign, consent=f"{consent.rstrip()}\n\n{cost_statement(campaign)}"
-            )
+        if self.consent is None:
+            consent = contributor_text(chosen, self.delta, committee=bool(self.parties))
+        else:  # who writes a text of their own cannot leave out what it costs, or understate it
+            consent = f"{self.consent.rstrip()}\n\n{cost_statement(campaign)}"
+        campaign = replace(campaign, consent=consent)
         _, end = campaign.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")

@@ -4,6 +4,8 @@ The collector of a real survey has all reports. Whatever is called "against the 
 therefore the view "everything", with its δ; the view "cards" is of somebody who has one report.
 """
 
+import math
+import re
 from functools import lru_cache
 
 from jrr.mechanisms.base import Mechanism
@@ -11,6 +13,9 @@ from jrr.privacy.informed.distribution import Losses
 
 DELTA = 1e-6  # of the view "everything", unless a campaign or a contributor says otherwise
 EVERYTHING = "everything"
+# As `show_guarantee` writes it.
+_FIGURE = re.compile(r"ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?")
+_ROUNDING = 1.01  # what is shown may be so many times what holds
 
 
 @lru_cache(maxsize=8)
@@ -29,3 +34,25 @@ def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> floa
         return mechanism.epsilon("report")
     law = law_of(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
+
+
+def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
+    """Whether a text that names an ε names this one among others; true of one that names none.
+
+    Args:
+        text: For contributors.
+        epsilon: What an answer costs.
+        delta: The δ at which it does.
+
+    Example:
+        >>> tells_cost("It costs ε = 0.5.", 0.4999), tells_cost("It costs ε = 0.5.", 0.6)
+        (True, False)
+    """
+    named = [
+        (math.inf if shown == "unbounded" else float(shown), float(at or 0.0))
+        for shown, at in _FIGURE.findall(text)
+    ]
+    if math.isinf(epsilon):
+        return not named or any(math.isinf(shown) for shown, _ in named)
+    at_delta = [shown for shown, at in named if math.isclose(at, delta, rel_tol=1e-4)]
+    return not named or any(epsilon <= shown <= _ROUNDING * epsilon for shown in at_delta)
