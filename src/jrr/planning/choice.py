@@ -101,9 +101,7 @@ def _is_small(family: Family, mechanism: Mechanism, max_bytes: int) -> bool:
     return family.key == BASELINE or mechanism.report_format.width <= max_bytes
 
 
-def choose_cardless(
-    request: Request, word: str = AUTO, max_bytes: int = MAX_BYTES
-) -> Mechanism:
+def choose_cardless(request: Request, word: str = AUTO, max_bytes: int = MAX_BYTES) -> Mechanism:
     """The most accurate mechanism without cards, of one family or of all.
 
     Args:
