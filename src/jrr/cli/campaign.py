@@ -52,6 +52,11 @@ def campaign() -> None:
     multiple=True,
     help="Instead of a dealer, 3 times or more: URL,HOST:PORT,CERTIFICATE.pem of a party.",
 )
+@click.option(
+    "--groups",
+    is_flag=True,
+    help="Instead of a dealer: contributors deal in groups of n, 3 to 16 (jrr mpc group).",
+)
 @click.option("--threshold", type=int, help="Parties that may collude.  [default: a minority]")
 @click.option("--collector", required=True, help="Address of the collector.")
 @click.option(

@@ -55,6 +55,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
 @click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
 @click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
+@click.option("--card", type=FILE, help="The card that your own group dealt (jrr mpc group).")
+@click.option("--cardless", is_flag=True, help="Answer without the card of a group of your own.")
 @click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
 @click.option("--agree", is_flag=True, help="You agree to take part: do not ask.")
 @click.option(
@@ -75,6 +77,8 @@ def contribute(
     covariate: tuple[str, ...],
     enrol: bool,
     cards_only: bool,
+    card: Path | None,
+    cardless: bool,
     answer_from: IO[str] | None,
     agree: bool,
     repeat: bool,
@@ -117,6 +121,8 @@ def contribute(
         asks = answer_from is None
         given = _attributes(campaign, _split(covariate), asks=asks and not repeat, as_json=as_json)
         person.check_ready(given, round_number)
+        if card is not None:
+            person.take_card(card)
         if repeat:
             receipt = person.repeat(given, round_number)
             if receipt is None:
@@ -126,6 +132,11 @@ def contribute(
             earlier = True
         else:
             after = _checked(person, round_number)
+            if campaign.by_groups and not person.has_cards and not cardless:
+                raise ArgumentError(
+                    "card must be given: contributors deal among themselves (jrr mpc group); "
+                    "--cardless answers without one"
+                )
             if asks:
                 _show_campaign(screen, campaign)
                 _show_spending(screen, person, after, options["limit"])

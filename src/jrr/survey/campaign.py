@@ -23,7 +23,13 @@ from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
-from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, read_dealer
+from jrr.survey.dealer_kinds import (
+    Committee,
+    ContributorGroups,
+    DealerKind,
+    NoDealer,
+    read_dealer,
+)
 from jrr.survey.documents import canonical_json
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
 from jrr.survey.texts import check_labels, check_text
@@ -120,14 +126,21 @@ class Campaign:
             check_labels(f"covariates {name}", values)
 
     def _check_dealer(self) -> None:
-        if not isinstance(self.dealer, NoDealer | DealerServer | Committee):
-            raise checks.refusal("dealer", self.dealer, "NoDealer, DealerServer or Committee")
+        if not isinstance(self.dealer, DealerKind):
+            allowed = "NoDealer, DealerServer, Committee or ContributorGroups"
+            raise checks.refusal("dealer", self.dealer, allowed)
         if isinstance(self.dealer, NoDealer) == self.deals:
             kind = self.dealer.to_document()["kind"]
             allowed = "another than none exactly where there are cards"
             raise checks.refusal("dealer kind", kind, allowed)
         if self.by_committee and self.dealing != ENROL:
             raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
+        if isinstance(self.dealer, ContributorGroups):
+            if self.dealing != ARRIVAL:
+                raise checks.refusal("dealing", self.dealing, "'arrival' where groups deal")
+            if self.rounds != 1:
+                raise checks.refusal("rounds", self.rounds, "1 where groups deal, once each")
+            self.dealer.check_dealable(self.mechanism, self.colluders)
         # Whoever answers at one address for two of them has the view `dealer`, not its own.
         owners = {origin(self.collector): "the collector's"}
         for number, address in enumerate(self.dealers):
@@ -181,6 +194,11 @@ class Campaign:
     def by_committee(self) -> bool:
         """Whether several parties deal together."""
         return isinstance(self.dealer, Committee)
+
+    @property
+    def by_groups(self) -> bool:
+        """Whether contributors deal among themselves."""
+        return isinstance(self.dealer, ContributorGroups)
 
     @property
     def dealers(self) -> tuple[str, ...]:
