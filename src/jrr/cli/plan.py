@@ -15,6 +15,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
+from jrr.cli.operators import counted
 from jrr.cli.options import (
     console,
     delta_option,
@@ -263,7 +264,7 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         privacy.add_row(name, *(column[at] for column in columns), style=style)
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
-        f"{chosen_plan.view}, {request.colluders} colluders\n"
+        f"{chosen_plan.view}, {counted(request.colluders, 'colluder', 'colluders')}\n"
     )
     screen.print(error)
     screen.print(privacy)
