@@ -10,6 +10,7 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.cli.asking import ask_choice
 from jrr.cli.options import console, json_option, print_json
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.survey.promises import DELTA
 
@@ -98,17 +99,20 @@ def contribute(
     if invitation is None and not public:
         invitation = _ask_invitation()
     person = Contributor(link, invitation, **options)
-    campaign = person.campaign
+    with waiting("reading the campaign, and reckoning what it costs"):
+        campaign = person.campaign
     screen = console(to_error=as_json)  # JSON has standard output for itself
     if enrol:
-        person.enrol()
+        with waiting("enrolling"):
+            person.enrol()
         if as_json:
             print_json({"campaign": campaign.hash, "enrolled": True})
         else:
             screen.print("Enrolled. Come back for your card when the cards are dealt.")
         return
     if cards_only:
-        there = person.fetch_cards()
+        with waiting("fetching cards"):
+            there = person.fetch_cards()
         if as_json:
             print_json({"campaign": campaign.hash, "cards": there})
         else:
@@ -143,7 +147,9 @@ def contribute(
                 asked = agree or not sys.stdin.isatty()  # a script was told to by somebody
                 if not asked and not click.confirm("Do you agree to take part?", err=as_json):
                     raise ProtocolError("you did not agree to take part: nothing was sent")
-            receipt = person.answer(_answer(campaign, answer_from, as_json), given, round_number)
+            answer = _answer(campaign, answer_from, as_json)
+            with waiting("sending"):
+                receipt = person.answer(answer, given, round_number)
     _say_receipt(receipt, earlier, screen, as_json)
 
 
@@ -179,7 +185,8 @@ def _attributes(
 def _checked(person: "Contributor", round_number: int) -> "Spent":
     """What will have been spent; a refusal says what would cost nothing."""
     try:
-        return person.check_spending(round_number)
+        with waiting("adding up what your answers cost"):
+            return person.check_spending(round_number)
     except ProtocolError as error:
         advice = ""
         if person.can_repeat():

@@ -9,6 +9,7 @@ import click
 from jrr._base import checks
 from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
 
 
@@ -36,7 +37,8 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
     operator = operator_of(**options)
     if not operator.parties:
         raise ArgumentError("party_token must be given for at least one party, got none")
-    n = operator.deal(patience, join, again)
+    with waiting("dealing together with the other parties"):
+        n = operator.deal(patience, join, again)
     if as_json:
         print_json({"campaign": operator.campaign.hash, "n": n})
     else:
@@ -83,17 +85,18 @@ def group(
         raise checks.refusal("out", out and str(out), "given exactly where FILE names a campaign")
     if out is not None and out.exists():
         raise checks.refusal("out", str(out), "a file that does not exist yet")
-    own = asyncio.run(
-        deal_among(
-            index,
-            members.peers,
-            Identity(str(certificate), str(key)),
-            members.agreed_name,
-            threshold=members.threshold,
-            patience=checks.positive("patience", patience),
-            join=checks.positive("join", join),
+    with waiting("dealing together with the other members"):
+        own = asyncio.run(
+            deal_among(
+                index,
+                members.peers,
+                Identity(str(certificate), str(key)),
+                members.agreed_name,
+                threshold=members.threshold,
+                patience=checks.positive("patience", patience),
+                join=checks.positive("join", join),
+            )
         )
-    )
     if out is not None and members.campaign is not None:
         place = GroupPlace(
             campaign=members.campaign,

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from jrr._base import checks
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
@@ -188,18 +189,19 @@ def make_plan(
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
     cap = dealer_cap(dealer_epsilon, no_dealer_cap)
-    return plan(
-        n,
-        epsilon,
-        colluders,
-        k=k,
-        dealer_epsilon=cap,
-        delta=delta,
-        view=view,
-        mechanism=mechanism,
-        frequency=frequency,
-        max_bytes=max_bytes,
-    )
+    with waiting("planning"):
+        return plan(
+            n,
+            epsilon,
+            colluders,
+            k=k,
+            dealer_epsilon=cap,
+            delta=delta,
+            view=view,
+            mechanism=mechanism,
+            frequency=frequency,
+            max_bytes=max_bytes,
+        )
 
 
 def print_json(document: Any) -> None:

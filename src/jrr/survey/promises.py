@@ -9,19 +9,13 @@ import re
 from functools import lru_cache
 
 from jrr.mechanisms.base import Mechanism
-from jrr.privacy.informed.distribution import Losses
+from jrr.mechanisms.informed_law import losses_of_everything
 
 DELTA = 1e-6  # of the view "everything", unless a campaign or a contributor says otherwise
 EVERYTHING = "everything"
 # As `show_guarantee` writes it.
 _FIGURE = re.compile(r"ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?")
 _ROUNDING = 1.01  # what is shown may be so many times what holds
-
-
-@lru_cache(maxsize=8)
-def law_of(mechanism: Mechanism, colluders: int) -> Losses | None:
-    """The law of the loss in the view "everything", kept: large decks take seconds."""
-    return mechanism.losses(colluders)
 
 
 @lru_cache(maxsize=256)
@@ -32,7 +26,7 @@ def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> floa
     """
     if not mechanism.deals:
         return mechanism.epsilon("report")
-    law = law_of(mechanism, colluders)
+    law = losses_of_everything(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
 
 
