@@ -14,6 +14,7 @@ from jrr.research.paper import artifact, figures, metrics
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
 from jrr.research.paper.figure import Context, Figure
+from jrr.research.paper.figure_files import FigureFiles
 from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
 from jrr.research.paper.two_phase import by_budget, by_people
@@ -206,6 +207,23 @@ def test_the_command_writes_one_report(tmp_path: Path, capsys: pytest.CaptureFix
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "data:image/png;base64," in page
     assert page.count("<tr>") > 15
+
+
+@pytest.mark.parametrize("where", ["/proc/x", "/proc", "file", "file/x"])
+def test_a_directory_that_cannot_be_written_to_is_refused_before_any_work(
+    where: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def work(*given: object) -> None:
+        raise AssertionError("nothing must be computed")
+
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    monkeypatch.setattr(FigureFiles, "make", work)
+    assert run(["reproduce", "--figure", "7", "--runs", "2", "--out", where]) == 2
+    assert f"out={where!r}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
