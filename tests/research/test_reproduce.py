@@ -3,13 +3,16 @@
 import csv
 import json
 import os
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jrr
 from jrr.cli.app import run
+from jrr.reporting.plots import new_figure
 from jrr.research.paper import artifact, figures, metrics
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
@@ -51,6 +54,40 @@ def test_every_figure_makes_whole_files_and_tells_its_progress(
     assert names == {f"{figure.key}.{kind}" for kind in kinds}
     with (tmp_path / f"{figure.key}.csv").open(newline="") as file:
         assert len(list(csv.reader(file))) == len(rows) + 1
+    if figure.drawing is not None:
+        check_picture(figure.drawing(rows))
+
+
+def check_picture(picture: Any) -> None:
+    """No line hides another, and no zero falls off a logarithmic axis."""
+    for axes in picture.axes:
+        # Lines across the whole panel are no data.
+        lines = [line for line in axes.get_lines() if line.get_transform() == axes.transData]
+        for line in lines:
+            for scale, data in (
+                (axes.get_xscale(), line.get_xdata()),
+                (axes.get_yscale(), line.get_ydata()),
+            ):
+                assert scale != "log" or min(np.asarray(data, float)) > 0, axes.get_title()
+        for one, other in combinations(lines, 2):
+            same = np.array_equal(one.get_xydata(), other.get_xydata())
+            assert not same or looks_of(one) != looks_of(other), axes.get_title()
+
+
+def looks_of(line: Any) -> tuple[Any, ...]:
+    return line.get_linestyle(), line.get_linewidth(), line.get_marker(), line.get_markersize()
+
+
+def test_pictures_that_would_mislead_are_found() -> None:
+    for wrong in ("hidden", "zero"):
+        picture = new_figure(2, 2)
+        axes = picture.subplots()
+        axes.plot([1, 2], [1, 2])
+        axes.plot([1, 2], [1, 2] if wrong == "hidden" else [0, 2])
+        if wrong == "zero":
+            axes.set_yscale("log")
+        with pytest.raises(AssertionError):
+            check_picture(picture)
 
 
 def test_simulated_points_lie_on_the_theory() -> None:
