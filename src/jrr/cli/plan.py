@@ -300,8 +300,7 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
         f"{chosen_plan.view}, {counted(request.colluders, 'colluder', 'colluders')}, "
-        f"{100 * request.lost:g}% of cards lost
-"
+        f"{100 * request.lost:g}% of cards lost\n"
     )
     screen.print(error)
     screen.print(privacy)
