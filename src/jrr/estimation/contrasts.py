@@ -189,14 +189,20 @@ def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
     )
     doubled = 1 + _pairing(parts, held) * _share(leans2 - by_cards, variance)
     moved = [abs(part.factor) / part.moments.gain for part in parts]  # by a report of weight 1
-    heavy = [part.cubes / part.squares for part in parts]
-    usual = [part.squares / part.weight for part in parts]
-    step, grain = (
-        doubled * np.max([size * one for size, one in zip(sizes, moved, strict=True)], axis=0)
-        for sizes in (heavy, usual)
+    weights = (
+        [part.heaviest for part in parts],
+        [math.sqrt(part.heaviest * part.cubes / part.squares) for part in parts],
+        [part.squares / part.weight for part in parts],
     )
-    # Where hardly any heavy report goes astray, values lie a heavy report apart.
-    grain = grain + (step - grain) * np.exp(-_LUMPS * variance / step**2)
+    largest, heavy, usual = (
+        doubled * np.max([size * one for size, one in zip(sizes, moved, strict=True)], axis=0)
+        for sizes in weights
+    )
+    # Heavy steps make the fourth cumulant at least what it is. Where hardly any heavy report goes
+    # astray that is not enough: what counts is the largest one, and values lie that far apart.
+    rare = np.exp(-_LUMPS * variance / largest**2)
+    step = heavy + (largest - heavy) * rare
+    grain = usual + (step - usual) * rare
     for part, amount in zip(parts, held, strict=True):
         if part.sampling is not None:
             more, more3 = _sampled(part, part.sampling, amount.weight, leans, tied)
@@ -226,11 +232,17 @@ def _sums(part: Component, holders: Held) -> _Sums:
 def _pairing(parts: Sequence[Component], held: Sequence[Held]) -> Floats:
     """How nearly reports come in pairs: 1 where two people who swap cards both change theirs.
 
-    Cards that lean holders and others apart, and all but decide what is reported, make counts
-    move in steps of two reports. One person who decides alone undoes that.
+    Cards that move some people's reports up and others' down in the contrast, and all but decide
+    what is reported, make it move in steps of two reports: holders and others by JRR, or the two
+    groups of a difference. One person who decides alone undoes that.
     """
-    apart = parts[0].moments.lean_holder * parts[0].moments.lean_other  # one mechanism's
-    if not (apart < 0).any():
+    leans = [
+        part.factor * lean
+        for part in parts
+        for lean in (part.moments.lean_holder, part.moments.lean_other)
+    ]
+    opposed = (np.max(leans, axis=0) > 0) & (np.min(leans, axis=0) < 0)
+    if not opposed.any():
         return np.zeros(1)
     logarithm = np.zeros(1)
     for part, amount in zip(parts, held, strict=True):
@@ -242,7 +254,7 @@ def _pairing(parts: Sequence[Component], held: Sequence[Held]) -> Floats:
         ):
             flips = -(1 - 2 * (mean + lean * up)) * (1 - 2 * (mean + lean * down))
             logarithm = logarithm + people * np.log(np.clip(flips, 1e-300, 1.0)) / 2
-    paired: Floats = np.where(apart < 0, np.exp(logarithm), 0.0)
+    paired: Floats = np.where(opposed, np.exp(logarithm), 0.0)
     return paired
 
 

@@ -65,6 +65,7 @@ class Moments:
         lean_other: float = 0.0,
         deck: int | None = None,
         signed: int | None = None,
+        card_skew: float = 0.0,
         exclusive: bool = False,
     ) -> "Moments":
         """Moments of a mechanism that treats all values alike."""
@@ -74,6 +75,7 @@ class Moments:
             "gain": gain,
             "lean_holder": lean_holder,
             "lean_other": lean_other,
+            "card_skew": card_skew,
         }
         arrays = {name: np.array([number], np.float64) for name, number in numbers.items()}
         return cls(**arrays, deck=deck, signed=signed, exclusive=exclusive)

@@ -1,0 +1,8 @@
+"""`python -m jrr.research.interval_coverage PICTURE`: draw the grid, print the worst coverage."""
+
+import sys
+
+from jrr.research.interval_coverage.draw import draw_coverage
+
+for title, worst in draw_coverage(sys.argv[1]).items():
+    sys.stdout.write(f"{title}: worst coverage {100 * worst:.2f}%\n")
