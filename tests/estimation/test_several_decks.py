@@ -60,25 +60,6 @@ def test_decks_are_counted_by_name() -> None:
         )
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize(("n", "epsilon"), [(60, 0.1), (1000, 0.1), (1000, 0.01)])
-def test_differences_within_a_deck_hold_their_level_at_small_epsilon(
-    n: int, epsilon: float
-) -> None:
-    """JRR with the largest lean, two halves of one deck, nobody holding the value."""
-    p = jrr.RR(epsilon=epsilon).p
-    mechanism = jrr.JRR(n, p, s=1 - p)
-    rng = np.random.default_rng(n)
-    half = n // 2
-    covered = []
-    for _ in range(1500):
-        reports = mechanism.respond(np.zeros(n, np.uint8), mechanism.deal(rng), rng)
-        parts = [mechanism.estimate(part) for part in (reports[:half], reports[half:])]
-        low, high = jrr.difference(*parts, same_deck=True).interval()
-        covered.append(low[1] <= 0 <= high[1])
-    assert np.mean(covered) >= 0.94
-
-
 def test_people_without_a_card_come_from_no_deck() -> None:
     mechanism = jrr.DRR(100, 0.3)
     carded = mechanism.tally([0, 1] * 40, deck="a")

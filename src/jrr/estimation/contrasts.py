@@ -248,12 +248,16 @@ def _pairing(parts: Sequence[Component], held: Sequence[Held]) -> Floats:
     for part, amount in zip(parts, held, strict=True):
         m = part.moments
         up, down = m.card_values()
+        share_up = -down / (up - down)
         for mean, lean, people in (
             (m.p, m.lean_holder, amount.weight / part.weight * part.n),
             (m.q, m.lean_other, (1 - amount.weight / part.weight) * part.n),
         ):
-            flips = -(1 - 2 * (mean + lean * up)) * (1 - 2 * (mean + lean * down))
-            logarithm = logarithm + people * np.log(np.clip(flips, 1e-300, 1.0)) / 2
+            # How surely people with either card report one thing; by one card yes, by one no.
+            sure_up, sure_down = 1 - 2 * (mean + lean * up), 1 - 2 * (mean + lean * down)
+            sure = np.where(sure_up * sure_down < 0, np.abs([sure_up, sure_down]), 0.0)
+            by_card = np.log(np.clip(sure, 1e-300, 1.0))
+            logarithm = logarithm + people * (share_up * by_card[0] + (1 - share_up) * by_card[1])
     paired: Floats = np.where(opposed, np.exp(logarithm), 0.0)
     return paired
 
