@@ -4,5 +4,6 @@ import sys
 
 from jrr.research.interval_coverage.draw import draw_coverage
 
-for title, worst in draw_coverage(sys.argv[1]).items():
-    sys.stdout.write(f"{title}: worst coverage {100 * worst:.2f}%\n")
+if __name__ == "__main__":
+    for title, worst in draw_coverage(sys.argv[1]).items():
+        sys.stdout.write(f"{title}: worst coverage {100 * worst:.3f}%\n")

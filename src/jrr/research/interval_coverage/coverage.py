@@ -72,7 +72,7 @@ def coverage(
 
     Example:
         >>> [round(share, 3) for share in coverage(RR(epsilon=1.0), 10, 100, (0.95, 0.99))]
-        [0.969, 0.993]
+        [0.958, 0.993]
     """
     counts, law = count_law(mechanism, holders, n, value)
     pools = _alone(estimate_of(mechanism, counts, n, value))

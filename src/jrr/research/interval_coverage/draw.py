@@ -50,10 +50,10 @@ def draw_coverage(path: str | Path, epsilons: Sequence[float] = EPSILONS) -> dic
         axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes], fontsize=7)
         axes.set_ylim(0, 1.5)
         worst[title] = 1 - (1 - level) * max(point.missed[level] for point in points)
-        axes.set_title(f"{title}\nworst {100 * worst[title]:.2f}%", fontsize=9)
+        axes.set_title(f"{title}\nworst {100 * worst[title]:.3f}%", fontsize=9)
         if at >= 4:
             axes.set_xlabel("people", fontsize=8)
-    panels[0].legend(frameon=False, fontsize=8, markerscale=3, loc="lower right")
+    panels[0].legend(frameon=False, fontsize=8, markerscale=3, loc="upper left", ncols=3)
     figure.supylabel("missed, by what may be missed", fontsize=9)
     figure.suptitle(
         "Exact coverage: a point is a setting; at 1 its interval is just as sure as it says, "

@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from jrr.estimation.estimates import FEWEST_EFFECTIVE
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
@@ -112,7 +114,7 @@ def latecomers(
 ) -> Iterator[Point]:
     """Intervals of a share among people with and without a card."""
     for n, m in sizes:
-        carded = [one for one in _all(n, epsilons) if one.name == "JRR"]
+        carded = [one for one in _all(n, epsilons) if one.deals and not np.ptp(one.moments.p)]
         for mechanism, people in itertools.product(carded, _people(n, m)):
             covered = coverage_of_latecomers(mechanism, *people, levels)
             yield _point(mechanism, people, covered, levels)
