@@ -19,7 +19,6 @@ from jrr.research.interval_coverage.grid import (
 )
 
 _LEVELS = (0.8, 0.95, 0.99, 0.999)
-_SMALL = ((6, 6), (10, 20), (20, 20), (50, 50))  # sizes of waves and groups
 _COLOURS = {kind.name: kind.colour for kind in (RR, JRR, DRR)}
 
 
@@ -68,9 +67,9 @@ def _panels(epsilons: Sequence[float]) -> list[tuple[str, float, list[Point]]]:
     single = list(shares(epsilons=epsilons, levels=_LEVELS))
     rows = [(f"a share, {100 * level:g}%", level, single) for level in _LEVELS]
     two = (
-        ("two waves, 95%", waves(_SMALL, epsilons, (0.95,))),
-        ("two groups of a deck, 95%", groups(_SMALL, epsilons, (0.95,))),
-        ("with and without a card, 95%", latecomers(_SMALL, epsilons, (0.95,))),
+        ("two waves, 95%", waves(epsilons=epsilons, levels=(0.95,))),
+        ("two groups of a deck, 95%", groups(epsilons=epsilons, levels=(0.95,))),
+        ("with and without a card, 95%", latecomers(epsilons=epsilons, levels=(0.95,))),
         ("unequal weights, 95%", weighted(epsilons=epsilons, levels=(0.95,))),
     )
     return rows + [(title, 0.95, list(points)) for title, points in two]
