@@ -44,6 +44,7 @@ HEAVY = (
     "tests/reporting/test_explain.py",
     "tests/research/test_attacks.py::test_every_attack_has_a_picture",
     "tests/research/test_audit.py",
+    "tests/research/test_interval_coverage.py",
     "tests/research/test_reproduce.py",
     "tests/servers/test_units.py::test_a_job_that_breaks_the_transaction_breaks_only_itself",
     "tests/servers/test_units.py::test_a_server_that_does_not_start_is_an_error_with_its_own_words",

@@ -110,6 +110,36 @@ def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFi
     assert wide_low < low < high < wide_high
 
 
+@pytest.mark.parametrize(
+    ("heaviest", "words"),
+    [
+        (1, ""),
+        (20, "Effective sample size: 28.4 of 100, since the weights are unequal."),
+        (
+            90,
+            "Effective sample size: 4.4 of 100, since the weights are unequal. Below 20 intervals",
+        ),
+    ],
+)
+def test_unequal_weights_are_told_by_the_effective_sample_size(
+    heaviest: int, words: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = ["yes", "no"] * 50
+    columns = {"smokes": answers, "weight": [1] * 99 + [heaviest], "town": ["here"] * 100}
+    write_data(work / "people.csv", columns)
+    perturb = ("perturb", "people.csv", "--column", "smokes", "-e", "1", "--labels", "yes,no")
+    done(*perturb, "--keep", "weight", "--keep", "town", "-o", "r.csv", capsys=capsys)
+    estimate = ("estimate", "r.csv", "--weight", "weight")
+    text = " ".join(done(*estimate, capsys=capsys).split())
+    assert words in text
+    assert ("Effective" in text) == bool(words)
+    assert ("may hold less often than they say" in text) == (heaviest == 90)
+    found = document(*estimate, capsys=capsys)["estimate"]["effective_n"]
+    assert found == pytest.approx((99 + heaviest) ** 2 / (99 + heaviest**2))
+    by_group = " ".join(done(*estimate, "--by", "town", capsys=capsys).split())
+    assert by_group.count("may hold less often than they say") == 2 * (heaviest == 90)
+
+
 def test_what_people_read(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = done("deal", "-n", "400", "-e", "1", "-o", "c.parquet", capsys=capsys)
     assert "400 cards in c.parquet" in text

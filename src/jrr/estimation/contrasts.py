@@ -2,7 +2,7 @@
 
 A share is one contrast, its parts being those with and those without a card; a difference of two
 shares is another. Everything that an interval needs to know of the noise is here: the first
-three cumulants, and how far one report moves the contrast (docs/theory.md, Theorem 6).
+three cumulants, and how far one report moves the contrast (docs/theory.md, Lemma E).
 """
 
 import math
@@ -191,14 +191,20 @@ def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
     )
     doubled = 1 + _pairing(parts, held) * _share(leans2 - by_cards, variance)
     moved = [abs(part.factor) / part.moments.gain for part in parts]  # by a report of weight 1
-    heavy = [part.cubes / part.squares for part in parts]
-    usual = [part.squares / part.weight for part in parts]
-    step, grain = (
-        doubled * np.max([size * one for size, one in zip(sizes, moved, strict=True)], axis=0)
-        for sizes in (heavy, usual)
+    weights = (
+        [part.heaviest for part in parts],
+        [math.sqrt(part.heaviest * part.cubes / part.squares) for part in parts],
+        [part.squares / part.weight for part in parts],
     )
-    # Where hardly any heavy report goes astray, values lie a heavy report apart.
-    grain = grain + (step - grain) * np.exp(-_LUMPS * variance / step**2)
+    largest, heavy, usual = (
+        doubled * np.max([size * one for size, one in zip(sizes, moved, strict=True)], axis=0)
+        for sizes in weights
+    )
+    # Heavy steps make the fourth cumulant at least what it is. Where hardly any heavy report goes
+    # astray that is not enough: what counts is the largest one, and values lie that far apart.
+    rare = np.exp(-_LUMPS * variance / largest**2)
+    step = heavy + (largest - heavy) * rare
+    grain = usual + (step - usual) * rare
     for part, amount in zip(parts, held, strict=True):
         if part.sampling is not None:
             more, more3 = _sampled(part, part.sampling, amount.weight, leans, tied)
@@ -240,23 +246,33 @@ def _sums(part: Component, holders: Held) -> _Sums:
 def _pairing(parts: Sequence[Component], held: Sequence[Held]) -> Floats:
     """How nearly reports come in pairs: 1 where two people who swap cards both change theirs.
 
-    Cards that lean holders and others apart, and all but decide what is reported, make counts
-    move in steps of two reports. One person who decides alone undoes that.
+    Cards that move some people's reports up and others' down in the contrast, and all but decide
+    what is reported, make it move in steps of two reports: holders and others by JRR, or the two
+    groups of a difference. One person who decides alone undoes that.
     """
-    apart = parts[0].moments.lean_holder * parts[0].moments.lean_other  # one mechanism's
-    if not (apart < 0).any():
+    leans = [
+        part.factor * lean
+        for part in parts
+        for lean in (part.moments.lean_holder, part.moments.lean_other)
+    ]
+    opposed = (np.max(leans, axis=0) > 0) & (np.min(leans, axis=0) < 0)
+    if not opposed.any():
         return np.zeros(1)
     logarithm = np.zeros(1)
     for part, amount in zip(parts, held, strict=True):
         m = part.moments
         up, down = m.card_values()
+        share_up = -down / (up - down)
         for mean, lean, people in (
             (m.p, m.lean_holder, amount.weight / part.weight * part.n),
             (m.q, m.lean_other, (1 - amount.weight / part.weight) * part.n),
         ):
-            flips = -(1 - 2 * (mean + lean * up)) * (1 - 2 * (mean + lean * down))
-            logarithm = logarithm + people * np.log(np.clip(flips, 1e-300, 1.0)) / 2
-    paired: Floats = np.where(apart < 0, np.exp(logarithm), 0.0)
+            # How surely people with either card report one thing; by one card yes, by one no.
+            sure_up, sure_down = 1 - 2 * (mean + lean * up), 1 - 2 * (mean + lean * down)
+            sure = np.where(sure_up * sure_down < 0, np.abs([sure_up, sure_down]), 0.0)
+            by_card = np.log(np.clip(sure, 1e-300, 1.0))
+            logarithm = logarithm + people * (share_up * by_card[0] + (1 - share_up) * by_card[1])
+    paired: Floats = np.where(opposed, np.exp(logarithm), 0.0)
     return paired
 
 

@@ -7,6 +7,7 @@ waves), a value is kept if any of the ways is that each part's own reports allow
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -17,7 +18,8 @@ from jrr.estimation.tails import standard_excess
 
 _SPENT = 0.02  # the share of the error that is spent on what each part may hold
 _WAYS = {1: 1, 2: 9, 3: 7, 4: 5}  # by number of parts: how finely ways to hold v are tried
-_POINTS, _ROUNDS = 17, 3  # of the search, and how often it is refined
+_POINTS, _ROUNDS = 17, 2  # of the search, and how often it is refined
+_FEW = 5  # points where nothing but the distance changes, so that what is kept has one end
 _AT_ONCE = 1 << 11  # values searched at a time, with one way each
 _MANY = 1 << 8  # values beyond which equal counts are searched only once
 _UP_AND_DOWN = np.array([[1.0], [-1.0]])  # towards the upper end and towards the lower
@@ -125,15 +127,14 @@ class _Test:
         """How far out the observation lies if a value is true, in the way that likes it best."""
         split = _ways(self.ranges, np.clip(values, self.least, self.most))
         away = _UP_AND_DOWN * (values - self.observed)
-        least = np.full(values.shape, np.inf)
-        for law in self._laws(split):
-            third = -_UP_AND_DOWN * law.third
-            z = standard_excess(away, law.variance, third, law.step, law.grain)
-            least = np.minimum(least, z.min(axis=0))
+        law = self._law(split)
+        third = -_UP_AND_DOWN * law.third
+        z = standard_excess(away, law.variance, third, law.step, law.grain)
+        least: Floats = z.min(axis=(0, 1))
         return least
 
-    def _laws(self, split: Sequence[Floats]) -> list[Cumulants]:
-        """The laws of ways to hold v: one, or where weights differ one for each extreme."""
+    def _law(self, split: Sequence[Floats]) -> Cumulants:
+        """The laws of ways to hold v, with one more axis in front for who the holders may be."""
         weights = [u / part.factor for u, part in zip(split, self.parts, strict=True)]
         ranges = [
             part.squares_within(held, self.z_of_squares)
@@ -141,14 +142,15 @@ class _Test:
             else (held * (part.squares / part.weight),) * 2
             for part, held in zip(self.parts, weights, strict=True)
         ]
-        laws = []
-        for heavy in self._extremes():
-            chosen = (ends[at] for ends, at in zip(ranges, heavy, strict=True))
-            holders = iter([Held(*pair) for pair in zip(weights, chosen, strict=True)])
-            by_pool = [[next(holders) for _ in parts] for parts in self.pools]
-            laws.append(cumulants(self.pools, by_pool))
-        return laws
+        by_part = zip(*self._extremes, strict=True)
+        squares = [
+            np.stack([ends[at] for at in heavy])
+            for ends, heavy in zip(ranges, by_part, strict=True)
+        ]
+        holders = iter([Held(w[None], s) for w, s in zip(weights, squares, strict=True)])
+        return cumulants(self.pools, [[next(holders) for _ in parts] for parts in self.pools])
 
+    @cached_property
     def _extremes(self) -> list[tuple[int, ...]]:
         """For each part whether its holders are light (0) or heavy (1), in some combinations."""
         light, heavy = (0,) * len(self.parts), (1,) * len(self.parts)
@@ -165,13 +167,13 @@ class _Test:
         observed = np.broadcast_to(self.observed, shape)
         # Beyond what is possible the law is that at the end of it.
         beyond = np.where(_UP_AND_DOWN * (observed - end) > 0, observed, end)
-        line = np.linspace(0, 1, _POINTS)[:, None, None]
+        line, few = (np.linspace(0, 1, points)[:, None, None] for points in (_POINTS, _FEW))
         grid = np.concatenate(
             (
-                observed + (start - observed) * line,
+                observed + (start - observed) * few,
                 # Closer near the estimate, since nothing is known of the scale.
                 start + (end - start) * line**3,
-                beyond + _UP_AND_DOWN * self._reach(end) * line,
+                beyond + _UP_AND_DOWN * self._reach() * few,
             )
         )
         away = np.maximum(_UP_AND_DOWN * (grid - observed), 0.0)
@@ -184,13 +186,11 @@ class _Test:
         share = np.where(np.isfinite(share), np.clip(share, 0.0, 1.0), 0.5)
         return observed + _UP_AND_DOWN * (near + share * (far - near))
 
-    def _reach(self, end: Floats) -> Floats:
+    def _reach(self) -> Floats:
         """Farther from the observation than anything that is kept beyond what is possible."""
-        split = [np.where(_UP_AND_DOWN > 0, high, low) for low, high in self.ranges]
-        reach: Floats = np.zeros_like(end)
-        for law in self._laws(split):
-            sd = np.sqrt(law.variance)
-            reach = np.maximum(reach, 2 * (self.z + 1) * sd + (self.z**2 + 3) * law.step)
+        law = self._law([np.where(_UP_AND_DOWN > 0, high, low) for low, high in self.ranges])
+        far = 2 * (self.z + 1) * np.sqrt(law.variance) + (self.z**2 + 3) * law.step
+        reach: Floats = far.max(axis=0)
         return reach
 
     def _bracket(self, away: Floats) -> tuple[Floats, Floats, Floats, Floats]:

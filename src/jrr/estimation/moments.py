@@ -70,6 +70,7 @@ class Moments:
         lean_other: float = 0.0,
         deck: int | None = None,
         signed: int | None = None,
+        card_skew: float = 0.0,
         exclusive: bool = False,
         masks: Masks | None = None,
         cardless: "Moments | None" = None,
@@ -81,6 +82,7 @@ class Moments:
             "gain": gain,
             "lean_holder": lean_holder,
             "lean_other": lean_other,
+            "card_skew": card_skew,
         }
         arrays: dict[str, Any] = {
             name: np.array([number], np.float64) for name, number in numbers.items()

@@ -204,7 +204,8 @@ class JRR(Categorical):
         lean = self.s * math.sqrt(self._evenness)  # standard deviation of the truth over cards
         lies = self.plus * law.lie_plus + self.minus * min(SCALE, law.lie_minus)
         lie = Fraction(lies, self.signed * SCALE)
-        return marginal_moments(self.k, lie, lean, -lean / (self.k - 1), self.n, self.signed)
+        skew = (self.minus - self.plus) / math.sqrt(self.plus * self.minus)
+        return marginal_moments(self.k, lie, lean, -lean / (self.k - 1), self.n, self.signed, skew)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as plain JSON values; an even deck does not say how many plus cards."""

@@ -26,6 +26,7 @@ def marginal_moments(
     lean_other: float = 0.0,
     deck: int | None = None,
     signed: int | None = None,
+    card_skew: float = 0.0,
 ) -> Moments:
     """Moments of a mechanism whose reports are, one by one, those of randomized response.
 
@@ -43,6 +44,7 @@ def marginal_moments(
         lean_other=lean_other,
         deck=deck,
         signed=signed,
+        card_skew=card_skew,
         exclusive=True,
     )
 
