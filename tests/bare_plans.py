@@ -1,4 +1,7 @@
-"""Plans in the paper's setting: no colluders and no cap on the dealer unless a test says so."""
+"""Plans in the paper's setting: nobody colludes, no cap on the dealer, no card is lost.
+
+Unless a test says so.
+"""
 
 import math
 from typing import Any
@@ -11,6 +14,7 @@ def plan(
 ) -> jrr.Plan:
     """`jrr.plan`, positional arguments and all."""
     cap, *rest = more or (options.pop("dealer_epsilon", None),)
+    options.setdefault("lost", 0.0)
     return jrr.plan(n, epsilon, colluders, k, math.inf if cap is None else cap, *rest, **options)
 
 
@@ -18,6 +22,7 @@ def required_n(margin: Any, epsilon: Any, colluders: Any = 0, k: Any = 2, **opti
     """`jrr.required_n`."""
     cap = options.pop("dealer_epsilon", None)
     cap = math.inf if cap is None else cap
+    options.setdefault("lost", 0.0)
     return jrr.required_n(margin, epsilon, colluders, k, cap, **options)
 
 
@@ -25,4 +30,5 @@ def required_epsilon(margin: Any, n: Any, colluders: Any = 0, k: Any = 2, **opti
     """`jrr.required_epsilon`."""
     if options.get("dealer_above") is None and options.get("dealer_epsilon") is None:
         options["dealer_epsilon"] = math.inf
+    options.setdefault("lost", 0.0)
     return jrr.required_epsilon(margin, n, colluders, k, **options)

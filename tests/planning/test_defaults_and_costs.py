@@ -34,10 +34,12 @@ def test_python_and_the_command_line_answer_alike(
 
 
 def test_giving_up_the_cap_must_be_said(capsys: pytest.CaptureFixture[str]) -> None:
-    free = jrr.plan(10_000, 0.1, dealer_epsilon=math.inf)
+    free = jrr.plan(10_000, 0.1, dealer_epsilon=math.inf, mechanism="drr")
     assert free.request.dealer_epsilon is None
     assert free.guarantees["dealer"] == math.inf
-    document = on_the_command_line(capsys, "-n", "10000", "-e", "0.1", "--no-dealer-cap")
+    document = on_the_command_line(
+        capsys, "-n", "10000", "-e", "0.1", "--no-dealer-cap", "--mechanism", "drr"
+    )
     assert document["mechanism"] == free.mechanism.to_dict()
     assert document["dealer_capped"] is False
 
@@ -51,8 +53,8 @@ def test_searches_share_the_defaults() -> None:
 
 
 def test_no_dealer_where_cards_do_nothing() -> None:
-    assert not jrr.plan(1_000, 2, 200, 32).mechanism.deals
-    tiny = jrr.plan(20, 1, 0, 2, math.inf, 1e-6, "everything")
+    assert not jrr.plan(1_000, 2, 200, 32, mechanism="drr").mechanism.deals
+    tiny = jrr.plan(20, 1, 0, 2, math.inf, 1e-6, "everything", "drr")
     assert not tiny.mechanism.deals
     for family in ("olh-joint", "sue-joint", "oue-dealt"):
         mechanism = jrr.plan(1_000, 2, 200, 32, mechanism=family).mechanism

@@ -57,8 +57,8 @@ def test_drr_with_a_capped_dealer_has_less_than_a_fifth_or_so_at_every_frequency
         assert share == pytest.approx(0.188, abs=5e-4)
 
 
-def test_auto_takes_drr() -> None:
-    assert isinstance(bare_plans.plan(N, EPSILON, COLLUDERS).mechanism, jrr.DRR)
+def test_auto_takes_mrr() -> None:
+    assert isinstance(bare_plans.plan(N, EPSILON, COLLUDERS).mechanism, jrr.MRR)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_no_plan_breaks_its_promise_or_is_worse_than_rr(mechanism: str) -> None:
 
 def assert_best_of_all(setting: Setting) -> str:
     plan = assert_promise_is_kept(setting, "auto")
-    best = min(setting.plan(name).stderr() for name in ("jrr", "drr"))
+    best = min(setting.plan(name).stderr() for name in ("jrr", "drr", "mrr"))
     if plan.stderr() > best:  # only where cards are not worth a dealer
         assert not plan.mechanism.deals, setting
         assert best**2 > (1 - LEAST_GAIN) * plan.stderr() ** 2, setting
@@ -236,7 +236,7 @@ def assert_best_of_all(setting: Setting) -> str:
 def test_auto_keeps_its_promise_and_is_the_best() -> None:
     settings = random_settings(1_000)
     binary = [assert_best_of_all(setting) for setting in settings if setting.k == 2]
-    assert {"RR", "DRR"} <= set(binary) <= {"RR", "JRR", "DRR"}
+    assert {"RR", "MRR"} <= set(binary) <= {"RR", "JRR", "DRR", "MRR"}
     for setting in settings[::20]:
         assert_best_of_all(setting)
 
@@ -588,9 +588,11 @@ def test_required_n_of_plain_rr_in_closed_form() -> None:
 
 def test_required_n_by_mechanism() -> None:
     needed = [
-        bare_plans.required_n(0.02, 0.1, 5, mechanism=name) for name in ("rr", "jrr", "drr", "auto")
+        bare_plans.required_n(0.02, 0.1, 5, mechanism=name)
+        for name in ("rr", "jrr", "drr", "mrr", "auto")
     ]
-    assert needed == [959_566, 639_922, 91_320, 91_320]
+    assert needed[:3] == [959_566, 639_922, 91_320]
+    assert needed[3] == needed[4] < 3_000
 
 
 def test_required_n_exceeds_the_colluders() -> None:
@@ -632,14 +634,20 @@ def test_required_n_and_required_epsilon_are_inverse(mechanism: str, epsilon: fl
 def test_comparison_has_a_row_for_each_choice() -> None:
     plan = bare_plans.plan(N, EPSILON, COLLUDERS)
     rows = plan.compare()
-    assert [row.name for row in rows] == ["RR", "JRR (Algorithm 1)", "JRR (optimal)", "DRR"]
-    for row, kind in zip(rows, (jrr.RR, jrr.JRR, jrr.JRR, jrr.DRR), strict=True):
+    assert [row.name for row in rows] == [
+        "RR",
+        "JRR (Algorithm 1)",
+        "JRR (optimal)",
+        "DRR",
+        "MRR",
+    ]
+    for row, kind in zip(rows, (jrr.RR, jrr.JRR, jrr.JRR, jrr.DRR, jrr.MRR), strict=True):
         assert isinstance(row.mechanism, kind)
         assert tuple(row.stderr) == FREQUENCIES
         assert row.expected_stderr == stderr(row.mechanism, plan.request)
         assert row.stderr[0.1] == stderr(row.mechanism, plan.request, 0.1)
         assert row.epsilon == row.mechanism.guarantees(COLLUDERS)
-    assert rows[3].mechanism == plan.mechanism
+    assert rows[4].mechanism == plan.mechanism
 
 
 def test_comparison_marks_what_breaks_the_guarantee() -> None:
@@ -663,7 +671,7 @@ def test_comparison_says_why_a_choice_does_not_exist() -> None:
 
 def test_comparison_says_where_plain_rr_is_best() -> None:
     rows = bare_plans.plan(100, 1.0, 60).compare()
-    assert [row.note for row in rows[2:]] == ["plain RR is the best of this family here"] * 2
+    assert [row.note for row in rows[2:4]] == ["plain RR is the best of this family here"] * 2
 
 
 def test_comparison_at_chosen_frequencies() -> None:
@@ -770,7 +778,7 @@ def test_a_delta_has_no_place_in_the_cards_view() -> None:
 
 
 def test_a_plan_in_the_view_everything_keeps_it() -> None:
-    made = bare_plans.plan(100, 0.1, delta=1e-6, view="everything")
+    made = bare_plans.plan(100, 0.1, delta=1e-6, view="everything", mechanism="drr")
     rr = bare_plans.plan(100, 0.1, mechanism="rr")
     assert made.everything(1e-6) <= 0.1
     assert (made.stderr() / rr.stderr()) ** 2 == pytest.approx(0.75, abs=0.01)
@@ -794,7 +802,7 @@ def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
 
 
 def test_a_guarantee_cannot_be_carried_to_another_mechanism() -> None:
-    plan = jrr.plan(300, 0.5, 0, view="everything", delta=1e-6)
+    plan = jrr.plan(300, 0.5, 0, view="everything", delta=1e-6, mechanism="drr")
     assert plan.everything(1e-6) <= 0.5
     other = jrr.DRR(300, truth=0.9, own=0.05)
     assert other.epsilon("everything", delta=1e-6) > 2.9

@@ -5,10 +5,10 @@ is left are two numbers, the coin and the card's share of c, and a variance in c
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
 from jrr.estimation.moments import Moments
@@ -55,13 +55,8 @@ def best_design(request: Request, coin: str) -> Design | None:
     near = sorted(owns)
     at = near.index(best.own)
     low, high = near[max(0, at - 1)], near[min(len(near) - 1, at + 1)]
-    result = optimize.minimize_scalar(
-        lambda x: _worth(request, coin, design_for(request, coin, x)),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    better = design_for(request, coin, float(result.x))
+    own = _lowest(lambda x: _worth(request, coin, design_for(request, coin, x)), low, high, 1e-3)
+    better = design_for(request, coin, own)
     return better if better is not None and _worth(request, coin, better) < worth else best
 
 
@@ -84,10 +79,8 @@ def design_for(request: Request, coin: str, own: float) -> Design | None:
     worths = [worth(float(share)) for share in grid]
     at = int(np.argmin(worths))
     low, high = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])
-    result = optimize.minimize_scalar(
-        worth, bounds=(low, high), method="bounded", options={"xatol": 1e-3}
-    )
-    share = float(result.x) if result.fun < worths[at] else float(grid[at])
+    found = _lowest(worth, low, high, 1e-3)
+    share = found if worth(found) < worths[at] else float(grid[at])
     return Design(own, share * step, (1 - share) * step)
 
 
@@ -105,6 +98,23 @@ def step_for(epsilon: float, own: float, k: int, coin: str) -> float:
     if weight <= 1:
         return 0.0
     return math.log(weight) if k == 2 else math.log(weight) / 2
+
+
+def _lowest(f: Callable[[float], float], low: float, high: float, close: float) -> float:
+    """Where a function with one valley is least, by golden sections; infinite values are allowed."""
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = f(left), f(right)
+    while high - low > close:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = f(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = f(right)
+    return left if at_left <= at_right else right
 
 
 def _worth(request: Request, coin: str, design: Design | None) -> float:

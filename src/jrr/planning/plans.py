@@ -409,9 +409,9 @@ def uncapped_plan(
     dealer_epsilon: float | None = None,
     **options: Any,
 ) -> Plan:
-    """As `plan` in the paper's setting: nobody colludes and no cap on the dealer unless given."""
+    """As `plan` in the paper's setting: nobody colludes, no cap, no card lost, unless given."""
     cap = math.inf if dealer_epsilon is None else dealer_epsilon
-    return plan(n, epsilon, colluders, k, cap, **options)
+    return plan(n, epsilon, colluders, k, cap, **{"lost": 0.0} | options)
 
 
 def stderr(mechanism: Mechanism, request: Request, frequency: float | None = None) -> float:
