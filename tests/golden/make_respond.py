@@ -19,9 +19,9 @@ PATH = Path(__file__).with_name("respond.json")
 SCALE = 2**63
 RANDOM_WORDS = 4
 
-Mechanism = jrr.RR | jrr.JRR | jrr.DRR
+Mechanism = jrr.RR | jrr.JRR | jrr.DRR | jrr.MRR
 
-MECHANISMS: list[Mechanism] = [
+MECHANISMS: list[jrr.RR | jrr.JRR | jrr.DRR] = [
     jrr.RR(k=2, p=0.75),
     jrr.RR(k=2, epsilon=0.1),
     jrr.RR(k=2, p=1.0),
@@ -58,6 +58,10 @@ MECHANISMS: list[Mechanism] = [
     jrr.JRR(n=11, p=0.55, s=1e-5, plus=3),
     jrr.JRR(n=10, p=0.5, s=0.3, k=5, plus=4),
 ]
+MASKED = [  # a whole number is added to the coin's answer, and the sum clamped
+    jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3),
+    jrr.MRR(10, p=0.9, card_rate=7.0, announced_rate=0.3),
+]
 
 
 def thresholds(mechanism: Mechanism) -> set[int]:
@@ -68,7 +72,9 @@ def thresholds(mechanism: Mechanism) -> set[int]:
         drawn = itertools.accumulate(mechanism.deck)
         dealt = (law.own + law.dealt * cards // mechanism.n for cards in drawn)
         return {0, SCALE, *own, *dealt}
-    if isinstance(mechanism, jrr.RR):
+    if isinstance(mechanism, jrr.MRR):
+        lies = [mechanism.lie_words, jrr.RR(p=mechanism.alone).lie_words]
+    elif isinstance(mechanism, jrr.RR):
         lies = [mechanism.lie_words]
     else:
         lies = [mechanism.law.lie_plus, mechanism.law.lie_minus, mechanism.law.lie_blank]
@@ -79,7 +85,7 @@ def thresholds(mechanism: Mechanism) -> set[int]:
 def words(mechanism: Mechanism) -> list[int]:
     """Random words, and the last before and the first two at every threshold."""
     near = (2 * u + step for u in thresholds(mechanism) for step in (-1, 0, 1))
-    random = jrr.SeededRandom(MECHANISMS.index(mechanism)).words(RANDOM_WORDS).tolist()
+    random = jrr.SeededRandom([*MECHANISMS, *MASKED].index(mechanism)).words(RANDOM_WORDS).tolist()
     return sorted({word for word in (*near, *random) if 0 <= word < 2**64})
 
 
@@ -87,6 +93,8 @@ def cards(mechanism: Mechanism) -> list[int | None]:
     """Every card, and none."""
     if isinstance(mechanism, jrr.DRR):
         return [None, *range(mechanism.k)]
+    if isinstance(mechanism, jrr.MRR):
+        return [None, 0, 3, -2, mechanism.limit + 1, -mechanism.limit - 1]
     return [None] if isinstance(mechanism, jrr.RR) else [None, 1, -1, 0]
 
 
@@ -102,7 +110,7 @@ def document() -> list[dict[str, Any]]:
     """Everything, as respond.json holds it."""
     return [
         {"mechanism": mechanism.to_dict(), "vectors": list(vectors(mechanism))}
-        for mechanism in MECHANISMS
+        for mechanism in (*MECHANISMS, *MASKED)
     ]
 
 

@@ -80,7 +80,15 @@ function respondDRR({ n, truth, own, k, deck }, value, card, u) {
   throw new Error("the deck does not add up to n");
 }
 
-const RESPOND = { RR: respondRR, JRR: respondJRR, DRR: respondDRR };
+// A coin as in RR, other where there is no card; then the card is added and the sum clamped.
+function respondMRR({ card_rate, p, alone }, value, card, u) {
+  if (card === null) return shifted(2n, value, exact(alone), u);
+  const limit = least(BigInt(Math.ceil(40 / card_rate)), 32000n);
+  const sum = shifted(2n, value, exact(p), u) + card;
+  return sum < -limit ? -limit : least(sum, limit + 1n);
+}
+
+const RESPOND = { RR: respondRR, JRR: respondJRR, DRR: respondDRR, MRR: respondMRR };
 
 const path = process.argv[2] ?? new URL("respond.json", import.meta.url);
 let checked = 0;

@@ -15,6 +15,7 @@ from jrr.errors import ArgumentError
 from jrr.mechanisms.masked_deck import _accepted, _most_likely_tokens, closed_deck, uniform_piles
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
+from tests.golden import make_masked_decks
 from tests.mechanisms.masked_oracle import closed, independent, seen, worst_loss
 from tests.statistics_rules import (
     OFF,
@@ -179,6 +180,10 @@ def test_large_decks_nearly_cancel_and_spread_as_they_should() -> None:
         math.sqrt(m.masks.single) / 1.6,
         math.sqrt(m.masks.single * (1 + OFF)) / 1.6,
     )
+
+
+def test_golden_decks() -> None:
+    assert make_masked_decks.text() == make_masked_decks.PATH.read_text("utf-8")
 
 
 # Losses ---------------------------------------------------------------------------------------

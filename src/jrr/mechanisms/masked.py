@@ -462,6 +462,14 @@ class MRR(Mechanism):
         value = checks.integer("value", value, 0, self.k - 1)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
+        return self.report_from_words(value, card, words)
+
+    def report_from_word(self, value: int, card: Any, word: int) -> Any:
+        """The same where the coin takes one word."""
+        return self.report_from_words(value, card, [word])
+
+    def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
+        """The report that random 64-bit words make of a value (docs/protocol.md)."""
         marks = self.coin_from_words(value, words, carded=card is not None)
         if card is not None:
             form = self.card_format

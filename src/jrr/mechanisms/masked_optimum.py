@@ -101,7 +101,7 @@ def step_for(epsilon: float, own: float, k: int, coin: str) -> float:
 
 
 def _lowest(f: Callable[[float], float], low: float, high: float, close: float) -> float:
-    """Where a function with one valley is least, by golden sections; infinite values are allowed."""
+    """Where a function with one valley is least, by golden sections; it may be infinite."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = f(left), f(right)
