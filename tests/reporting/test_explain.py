@@ -75,7 +75,7 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
 
 
 def test_every_adversary_has_its_views_epsilon() -> None:
-    plan = bare_plans.plan(1_000, 0.5, 3, dealer_epsilon=2.5)
+    plan = bare_plans.plan(1_000, 0.5, 3, dealer_epsilon=2.5, mechanism="drr")
     rows = adversaries(plan, 1e-4)
     for row in rows:
         full = row.view == "everything"
@@ -88,10 +88,25 @@ def test_every_adversary_has_its_views_epsilon() -> None:
         )
         assert ("except with a chance of at most 1 in 10,000 (" in row.sentence) == full
     assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
-    nobody = [row.view for row in adversaries(bare_plans.plan(1_000, 0.5, 0))]
+    nobody = [row.view for row in adversaries(bare_plans.plan(1_000, 0.5, 0, mechanism="drr"))]
     assert nobody == ["report", "everything", "dealer"]
     (only,) = adversaries(bare_plans.plan(1_000, 0.5, mechanism="rr"))
     assert only.view == "report"
+
+
+def test_masks_have_one_guarantee_without_a_delta() -> None:
+    plan = jrr.plan(1_000, 0.5)
+    everybody, dealer = adversaries(plan, 1e-4)
+    assert (everybody.view, everybody.epsilon, everybody.delta) == (
+        "everything",
+        plan.mechanism.epsilon("everything", 999),
+        0.0,
+    )
+    assert everybody.chance == 0
+    assert "anybody who does not know this card" in everybody.sentence.lower()
+    assert dealer.epsilon == plan.mechanism.epsilon("dealer")
+    assert consent(plan).count("(ε = 0.5)") == 1
+    assert "if they do not know your card" in contributor_text(plan)
 
 
 @pytest.mark.parametrize(

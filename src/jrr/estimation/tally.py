@@ -128,7 +128,7 @@ class Tally(ShortRepr):
             ArgumentError: for anything else: another version, other fields, impossible counts.
         """
         names = set(cls.__dataclass_fields__)
-        if "masked" not in document:
+        if not isinstance(document, dict) or "masked" not in document:
             names -= {"masked", "known"}
         fields = read_version(document, kind="tally", version=VERSION, names=names)
         return cls(**fields)

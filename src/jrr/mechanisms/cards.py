@@ -89,8 +89,11 @@ class MaskCards:
         """A card, or a refusal."""
         if self.numbers_per_card == 1:
             return checks.integer("card", card, -self.most, self.most)
+        if isinstance(card, np.ndarray | list | tuple):  # a row of a deck
+            return self.check_cards(np.asarray(card)[None], 1).astype("<i2").tobytes()
         if not isinstance(card, bytes) or len(card) != self.width:
-            raise checks.refusal("card", card, f"{self.width} bytes")
+            allowed = f"{self.width} bytes, or {self.numbers_per_card} whole numbers"
+            raise checks.refusal("card", card, allowed)
         self.check_cards(np.frombuffer(card, "<i2").reshape(1, -1), 1)
         return card
 

@@ -5,8 +5,10 @@ that the request expects, and looked at where another share is lost.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
 from jrr.planning.plans import Plan, stderr
@@ -34,11 +36,13 @@ def lost_cards(plan: Plan, shares: Sequence[float] = SHARES) -> list[LostCards]:
     """
     request = plan.request
     known = families()
-    made: dict[str, Mechanism] = {
-        known[key].label: known[key].best(request) for key in COMPARED if key in known
-    }
+    wanted = [(known[key].label, key, request) for key in COMPARED if key in known]
     for name, announced in (("MRR, closed deck", False), ("MRR, announced", True)):
-        made[name] = known["mrr"].best(replace(request, announced=announced))
+        wanted.append((name, "mrr", replace(request, announced=announced)))
+    made: dict[str, Mechanism] = {}
+    for name, key, asked in wanted:
+        with suppress(JrrError):  # a family that has no mechanism for this request
+            made[name] = known[key].best(asked)
     return [
         LostCards(
             lost=share,

@@ -377,7 +377,7 @@ def plan(
     Example:
         >>> import jrr
         >>> jrr.plan(n=10_000, epsilon=0.1).mechanism.name
-        'DRR'
+        'MRR'
     """
     checks.one_of("view", view, ("cards", "everything"))
     if view == "cards" and delta is not None:

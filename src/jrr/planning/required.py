@@ -61,9 +61,9 @@ def required_n(
     Example:
         >>> import jrr
         >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr")
-        8842
+        8932
         >>> jrr.required_n(0.02, epsilon=1.0, mechanism="rr", population="sample")
-        10444
+        10548
     """
     margin = check_margin(margin)
     fewest_colluders = 0 if colluders is None else checks.integer("colluders", colluders, 0)
@@ -147,7 +147,7 @@ def required_epsilon(
 
     Example:
         >>> import jrr
-        >>> round(jrr.required_epsilon(0.02, 8_842, mechanism="rr"), 2)
+        >>> round(jrr.required_epsilon(0.02, 8_932, mechanism="rr"), 2)
         1.0
     """
     margin = check_margin(margin)

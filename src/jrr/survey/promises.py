@@ -22,10 +22,11 @@ _ROUNDING = 1.01  # what is shown may be so many times what holds
 def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> float:
     """ε at δ against a collector that has all reports and knows everybody else's answer.
 
-    Never too small. Without cards nobody else matters, and what one report loses holds outright.
+    Never too small. Without cards nobody else matters, and what one report loses holds outright;
+    so does what masked reports lose.
     """
-    if not mechanism.deals:
-        return mechanism.epsilon("report")
+    if mechanism.pure:
+        return mechanism.epsilon("cards", colluders if mechanism.deals else 0)
     law = losses_of_everything(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
 
@@ -48,5 +49,5 @@ def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
     ]
     if math.isinf(epsilon):
         return not named or any(math.isinf(shown) for shown, _ in named)
-    at_delta = [shown for shown, at in named if math.isclose(at, delta, rel_tol=1e-4)]
+    at_delta = [shown for shown, at in named if at <= delta * (1 + 1e-4)]  # or a stronger promise
     return not named or any(epsilon <= shown <= _ROUNDING * epsilon for shown in at_delta)
