@@ -22,7 +22,13 @@ from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
-from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, read_dealer
+from jrr.survey.dealer_kinds import (
+    Committee,
+    DealerKind,
+    DealerServers,
+    NoDealer,
+    read_dealer,
+)
 from jrr.survey.documents import canonical_json
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon
 from jrr.survey.texts import check_labels, check_text
@@ -114,14 +120,29 @@ class Campaign:
             check_labels(f"covariates {name}", values)
 
     def _check_dealer(self) -> None:
-        if not isinstance(self.dealer, NoDealer | DealerServer | Committee):
-            raise checks.refusal("dealer", self.dealer, "NoDealer, DealerServer or Committee")
+        if not isinstance(self.dealer, DealerKind):
+            allowed = "NoDealer, DealerServer, DealerServers or Committee"
+            raise checks.refusal("dealer", self.dealer, allowed)
         if isinstance(self.dealer, NoDealer) == self.deals:
             kind = self.dealer.to_document()["kind"]
             allowed = "another than none exactly where there are cards"
             raise checks.refusal("dealer kind", kind, allowed)
         if self.by_committee and self.dealing != ENROL:
             raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
+        if self.by_committee and self.mechanism.masked:
+            allowed = (
+                "one with sorted decks where a committee deals: its parties shuffle cards that "
+                "everybody knows, and cards of masks are drawn. Name several dealers instead"
+            )
+            raise checks.refusal("mechanism", self.mechanism, allowed)
+        if self.by_several and not self.mechanism.announced:
+            allowed = (
+                "one whose card sums are announced where several dealers each deal a card: only "
+                "whole numbers add up, and only announced sums are taken off one by one"
+            )
+            raise checks.refusal("mechanism", self.mechanism, allowed)
+        if self.by_several and self.dealing != ARRIVAL:
+            raise checks.refusal("dealing", self.dealing, "'arrival' where several dealers deal")
         # Whoever answers at one address for two of them has the view `dealer`, not its own.
         owners = {origin(self.collector): "the collector's"}
         for number, address in enumerate(self.dealers):
@@ -129,7 +150,7 @@ class Campaign:
             if owner is not None:
                 allowed = f"at another host or port than {owner}: one server must not be both"
                 raise checks.refusal("party" if self.by_committee else "dealer", address, allowed)
-            owners[origin(address)] = f"party {number}'s"
+            owners[origin(address)] = f"{'party' if self.by_committee else 'dealer'} {number}'s"
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
@@ -162,8 +183,23 @@ class Campaign:
         return isinstance(self.dealer, Committee)
 
     @property
+    def by_several(self) -> bool:
+        """Whether several dealers each deal a card, and everybody adds theirs."""
+        return isinstance(self.dealer, DealerServers)
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether of several dealers those that cannot be reached are left out."""
+        return isinstance(self.dealer, DealerServers) and self.dealer.may_leave_out
+
+    @property
+    def announces(self) -> bool:
+        """Whether the dealer announces, at the end, the sum of the cards that were used."""
+        return self.mechanism.announced
+
+    @property
     def dealers(self) -> tuple[str, ...]:
-        """Addresses of those who deal: one server, or the parties of a committee."""
+        """Addresses of those who deal: one server, several, or the parties of a committee."""
         return self.dealer.addresses
 
     @property
