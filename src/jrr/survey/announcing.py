@@ -62,7 +62,8 @@ def announce(
     unknown = len(unknown_serials(dealer, naming, dealt))
     if unknown:
         raise ArgumentError(
-            f"serials must be of cards that were dealt, got {unknown} that nobody was given"
+            f"serials must be of cards that were dealt, got {unknown} that nobody was given; "
+            "--discard-unknown deletes the reports that came with them"
         )
     for one in naming.rounds:
         for group, names in one.items():
@@ -70,7 +71,7 @@ def announce(
                 where = f" in the group {group!r:.80}" if naming.by is not None else ""
                 raise ArgumentError(
                     f"serials must be at least {fewest} (the campaign's min_cell){where}, or "
-                    f"none, got {len(names)}"
+                    f"none, got {len(names)}; --without-sum gives them up"
                 )
     told = tuple(
         {

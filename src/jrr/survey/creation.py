@@ -10,13 +10,23 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
+from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import AUTO
+from jrr.planning.defaults import LOST
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
-from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, Party
+from jrr.survey.dealer_kinds import (
+    Committee,
+    DealerKind,
+    DealerServer,
+    DealerServers,
+    NoDealer,
+    Party,
+)
 from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
@@ -35,8 +45,9 @@ class CampaignRequest:
         ...     collector="https://collector.example",
         ...     dealer="https://dealer.example",
         ... )
-        >>> request.campaign().mechanism.name
-        'DRR'
+        >>> mechanism = request.campaign().mechanism
+        >>> mechanism.name, mechanism.announced
+        ('MRR', True)
 
     Raises:
         ArgumentError: Two fields contradict each other; what plan and document need is checked
@@ -54,7 +65,11 @@ class CampaignRequest:
     frequency: Frequency = None  # what is known of the answer beforehand
     view: str = "cards"
     delta: float = DELTA  # of the view "everything", and of what contributors are told of it
+    lost: float = LOST  # share of cards that are dealt and never reported with
+    closed_deck: bool = False  # cards that cancel, instead of sums announced at the end
     dealer: str | None = None  # its address
+    dealers: tuple[str, ...] = ()  # addresses of several, each with a card for everybody
+    may_leave_out: bool = False  # of several dealers those that cannot be reached
     parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
     threshold: int | None = None  # parties that may collude; None: a minority
     dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
@@ -70,8 +85,12 @@ class CampaignRequest:
     consent_version: str = "1"
 
     def __post_init__(self) -> None:
-        if self.parties and self.dealer is not None:
-            raise ArgumentError("dealer and parties must not be given together")
+        if sum((bool(self.parties), self.dealer is not None, bool(self.dealers))) > 1:
+            raise ArgumentError("of dealer, dealers and parties one must be given at most")
+        if self.may_leave_out and not self.dealers:
+            raise checks.refusal("may_leave_out", True, "given with several dealers only")
+        if self.dealers and self.closed_deck:
+            raise checks.refusal("closed_deck", True, "left out where several dealers deal")
         if self.dealing is not None:
             checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
         if self._named_dealer and self.mechanism in _CARDLESS:
@@ -79,7 +98,7 @@ class CampaignRequest:
 
     @property
     def _named_dealer(self) -> bool:
-        return bool(self.parties) or self.dealer is not None
+        return bool(self.parties or self.dealers) or self.dealer is not None
 
     @property
     def effective_dealing(self) -> str:
@@ -88,7 +107,21 @@ class CampaignRequest:
 
     def plan(self) -> Plan:
         """The mechanism for these people, whose guarantee holds however many of them enrol."""
-        return plan_for(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+        options = self._plan_options()
+        chosen = plan_for(self.n, self.effective_dealing, self.epsilon, **options)
+        if self.parties and chosen.mechanism.masked and chosen.kind == AUTO:
+            return self._plan_of_sorted_decks(options)
+        return chosen
+
+    def _plan_of_sorted_decks(self, options: dict[str, Any]) -> Plan:
+        """The best that a committee can deal: its parties shuffle cards that everybody knows."""
+        words = [key for key, family in families().items() if family.chosen and not family.encodes]
+        plans = [
+            plan_for(self.n, self.effective_dealing, self.epsilon, **options | {"mechanism": word})
+            for word in words
+        ]
+        sorted_plans = [one for one in plans if not one.mechanism.masked]
+        return min(sorted_plans, key=Plan.stderr)
 
     def campaign(self, now: datetime | None = None) -> Campaign:
         """The campaign that asks for this.
@@ -147,6 +180,8 @@ class CampaignRequest:
             "view": self.view,
             "mechanism": self.mechanism,
             "frequency": self.frequency,
+            "lost": self.lost,
+            "announced": not (self.closed_deck or self.parties),
         }
 
     def _dealer_kind(self) -> DealerKind:
@@ -154,6 +189,9 @@ class CampaignRequest:
             fallback = default_threshold(len(self.parties))
             threshold = fallback if self.threshold is None else self.threshold
             return Committee(parties=self.parties, threshold=threshold)
+        if self.dealers:
+            addresses = tuple(without_slash(address) for address in self.dealers)
+            return DealerServers(addresses, self.may_leave_out)
         return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
 
     def _no_cards(self, chosen: Plan) -> ArgumentError:

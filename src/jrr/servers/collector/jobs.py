@@ -106,7 +106,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 document = {"announced": [], "undealt": undealt}
                 store.keep_sums(name, ToldSums.from_document(held.campaign, document))
             store.move(held, CLOSED, decks=told)
-        return {"state": CLOSED, "reports": store.count(store.reports, name)}
+        reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
+        return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
 
     def serials(
         self, connection: Connection, name: str, dealer: int, by: str | None

@@ -105,7 +105,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             place = dealer.place(held.arrivals)
             store.add_seat(name, who, device, place)
             store.count_arrival(held)
-        if held.campaign.mechanism.masked and (seat is None or not seat.fetched):
+        if seat is not None and not seat.fetched and held.campaign.mechanism.masked:
             store.note_fetched(name, who)
         reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
         if held.campaign.announces:
@@ -163,9 +163,11 @@ class DealerJobs(CampaignJobs[DealerStore]):
         return told
 
     def unknown(self, connection: Connection, name: str, document: object) -> list[str]:
-        """Which of the named serials nobody was given."""
+        """Which of the named serials nobody was given; none once their sum is announced."""
         store = DealerStore(connection)
         held, naming = self._named(store, name, document)
+        if held.told is not None:
+            return []
         check_state(Act.FETCH_CARDS, held)
         dealer, dealt = self._dealt(store, held)
         return [serial.hex() for serial in unknown_serials(dealer, naming, dealt)]

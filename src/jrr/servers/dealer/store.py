@@ -93,11 +93,16 @@ class DealerStore(CampaignStore[DealerCampaign]):
         device: bytes | None,
         place: tuple[int | None, int | None] = (None, None),
     ) -> None:
-        """Seat somebody; place: block and number, once the cards are dealt."""
+        """Seat somebody; place: block and number, where the cards are given away now."""
         block, number = place
         self.connection.execute(
             insert(self.seats).values(
-                campaign=name, pseudonym=who, block=block, seat=number, device=device, fetched=False
+                campaign=name,
+                pseudonym=who,
+                block=block,
+                seat=number,
+                device=device,
+                fetched=number is not None,
             )
         )
 
