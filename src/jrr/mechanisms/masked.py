@@ -25,7 +25,7 @@ from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Known, Masks
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, check_truth_probability
 from jrr.mechanisms.cards import MaskCards
 from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.families import Family
@@ -53,7 +53,7 @@ _CLAMPED = 40.0  # reports are clamped where a card is that many times 1/card_ra
 _HALF = SCALE >> 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class MRR(Mechanism):
     """Masked randomized response for decks of n contributors over k values.
 
@@ -69,55 +69,86 @@ class MRR(Mechanism):
         k: possible values. Two need one number; more need one for every value.
         coin: "rr": the own coin tells one of the k values; "oue": it decides for every value
             (better for many values).
+        p: instead of own: the chance that the coin tells the truth; of "oue" the chance that it
+            leaves the mark of a value that is not held at 0.
+        alone: the same for somebody without a card; by default the largest that keeps ε.
 
     Example:
         >>> m = MRR(1_000, own=3.0, card_rate=0.3, total_rate=0.8)
         >>> round(m.epsilon("everything", colluders=500), 4), round(m.epsilon("dealer"), 4)
-        (0.9895, 3.0)
+        (0.9771, 3.0)
     """
 
     n: int
-    own: float
+    p: float  # chance of the own coin's truth
     card_rate: float
-    total_rate: float = 0.0
-    announced_rate: float = 0.0
-    k: int = 2
-    coin: Coin = "rr"
+    total_rate: float
+    announced_rate: float
+    k: int
+    coin: Coin
+    alone: float  # chance of the truth without a card
     name: ClassVar[str] = "MRR"
     title: ClassVar[str] = "masked randomized response"
     parameters: ClassVar[tuple[str, ...]] = (
         "n",
-        "own",
+        "p",
         "card_rate",
         "total_rate",
         "announced_rate",
         "k",
         "coin",
+        "alone",
     )
     colour: ClassVar[str] = "#7570b3"
 
-    def __post_init__(self) -> None:
-        n = checks.integer("n", self.n, 2, 10**9)
+    def __init__(
+        self,
+        n: int,
+        own: float | None = None,
+        card_rate: float = 0.0,
+        total_rate: float = 0.0,
+        announced_rate: float = 0.0,
+        k: int = 2,
+        coin: Coin = "rr",
+        *,
+        p: float | None = None,
+        alone: float | None = None,
+    ) -> None:
         allowed = f"at least {LEAST_CARD_RATE}, so that cards fit into 16 bits, and at most 700"
         rates = {
-            "card_rate": checks.real("card_rate", self.card_rate, allowed, LEAST_CARD_RATE, 700.0),
-            "total_rate": checks.real("total_rate", self.total_rate, "in 0..700", 0.0, 700.0),
+            "card_rate": checks.real("card_rate", card_rate, allowed, LEAST_CARD_RATE, 700.0),
+            "total_rate": checks.real("total_rate", total_rate, "in 0..700", 0.0, 700.0),
             "announced_rate": checks.real(
-                "announced_rate", self.announced_rate, "in 0..700", 0.0, 700.0
+                "announced_rate", announced_rate, "in 0..700", 0.0, 700.0
             ),
         }
         if (rates["total_rate"] > 0) == (rates["announced_rate"] > 0):
             raise ArgumentError(
                 "exactly one of total_rate (closed deck) and announced_rate (announced sum) must "
-                f"be above 0, got {self.total_rate!r} and {self.announced_rate!r}"
+                f"be above 0, got {total_rate!r} and {announced_rate!r}"
             )
-        k = checks.domain(self.k, 1 << 12)
-        coin = checks.one_of("coin", self.coin, COINS if k > 2 else COINS[:1])
-        values = {"n": n, "own": checks.epsilon("own", self.own), "k": k, "coin": coin}
+        if (own is None) == (p is None):
+            raise ArgumentError(f"exactly one of own and p must be given, got {own!r} and {p!r}")
+        k = checks.domain(k, 1 << 12)
+        coin = checks.one_of("coin", coin, COINS if k > 2 else COINS[:1])  # type: ignore[assignment]
+        faces = k if coin == "rr" else 2
+        if p is None:
+            p = RR(faces, epsilon=checks.epsilon("own", own)).p
+        values = {
+            "n": checks.integer("n", n, 2, 10**9),
+            "k": k,
+            "coin": coin,
+            "p": check_truth_probability("p", p, faces),
+        }
         for name, value in (values | rates).items():
             object.__setattr__(self, name, value)
-        if not self.moments.gain[0] > 0:
-            raise checks.refusal("own", self.own, "large enough for the truth to be likelier")
+        most = self._behind(self.step)
+        if alone is None:
+            alone = RR(faces, epsilon=most).p
+        alone = check_truth_probability("alone", alone, faces)
+        if loss.independent(faces, RR(faces, p=alone).lie_words) > most:
+            raise checks.refusal("alone", alone, f"small enough to keep epsilon={most!r}")
+        object.__setattr__(self, "alone", alone)
 
     @classmethod
     def for_epsilon(
@@ -190,18 +221,25 @@ class MRR(Mechanism):
         """How many numbers a report has."""
         return 1 if self.k == 2 else self.k
 
+    @property
+    def _faces(self) -> int:
+        """How many outcomes the own coin has."""
+        return self.k if self.coin == "rr" else 2
+
+    @property
+    def own(self) -> float:
+        """The privacy loss of the own coin."""
+        return self._bare(self.lie_words)
+
     @cached_property
     def lie_words(self) -> int:
         """Words of the own coin that make a lie, or set the bit of a value that is not held."""
-        return self._coin_words(self.own)
+        return RR(self._faces, p=self.p).lie_words
 
     @cached_property
     def _alone_words(self) -> int:
-        """The same for somebody without a card, at the whole ε."""
-        return self._coin_words(self._behind(self.step))
-
-    def _coin_words(self, epsilon: float) -> int:
-        return RR(self.k if self.coin == "rr" else 2, epsilon=epsilon).lie_words
+        """The same for somebody without a card."""
+        return RR(self._faces, p=self.alone).lie_words
 
     @cached_property
     def masks(self) -> Masks:
@@ -245,6 +283,10 @@ class MRR(Mechanism):
     def card_format(self) -> MaskCards:
         """Whole numbers of 16 bits, in a range symmetric about 0."""
         return MaskCards(self.n, self._width, self.limit + 1)
+
+    def _left_out_of_brief(self) -> tuple[str, ...]:
+        unused = "total_rate" if self.announced else "announced_rate"
+        return ("alone", unused, "coin") if self.k == 2 else ("alone", unused)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -304,7 +346,7 @@ class MRR(Mechanism):
         return pure if delta == 0 else min(pure, super()._epsilon_of_everything(colluders, delta))
 
     def _bare(self, words: int) -> float:
-        return loss.independent(self.k if self.coin == "rr" else 2, words)
+        return loss.independent(self._faces, words)
 
     def _behind(self, step: Fraction) -> float:
         lie = Fraction(self.lie_words, SCALE)
