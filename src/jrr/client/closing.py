@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jrr.client.http import Admin
-from jrr.errors import ArgumentError, ProtocolError
+from jrr.errors import ArgumentError, ProtocolError, UnreachableError
 from jrr.survey.campaign import Campaign
 
 Facts = dict[int | str, dict[str, Any]]  # what each server says: "collector", dealers by number
@@ -55,15 +55,18 @@ class Closing:
             return self._announce_alone(ending)
         facts: Facts = {"collector": self._close_collector(self.collector)}
         if facts["collector"]["settled"]:
-            return facts | {number: self._closed(dealer) for number, dealer in self.dealers.items()}
-        if ending.sums is None and len(self.dealers) < len(self.campaign.dealers):
-            facts["collector"]["names"] = self._names(self.collector, ending)
+            return facts | self._closed_dealers({})
+        names = {} if ending.sums is not None else self._names(self.collector, ending)
+        if any(_is_anybody(names[number]) for number in names if number not in self.dealers):
+            facts["collector"]["names"] = names
             return facts
-        told = ending.sums if ending.sums is not None else self._announced(self.collector, ending)
+        told = ending.sums
+        if told is None:
+            told = self._announced(self.collector, ending, names)
         sums = {"announced": list(told), "undealt": None}
         self.collector.post(f"{self.path}/settle", sums)
         facts["collector"]["settled"] = True
-        return facts | {number: self._closed(dealer) for number, dealer in self.dealers.items()}
+        return facts | self._closed_dealers(names)
 
     def _close_collector(self, collector: Admin) -> dict[str, Any]:
         reply: dict[str, Any] = collector.post(f"{self.path}/close", {"decks": None})
@@ -76,13 +79,13 @@ class Closing:
             for number in range(len(self.campaign.dealers))
         }
 
-    def _announced(self, collector: Admin, ending: Ending) -> list[Any]:
+    def _announced(self, collector: Admin, ending: Ending, names: dict[int, Any]) -> list[Any]:
         """What the dealers tell of the cards that the collector names."""
-        names = self._names(collector, ending)
         if ending.discard_unknown:
             unknown = [
                 serial
                 for number, dealer in self.dealers.items()
+                if _is_anybody(names[number])
                 for serial in self._unknown(dealer, names[number])
             ]
             if unknown:
@@ -91,11 +94,30 @@ class Closing:
         elif len(self.dealers) > 1:
             # Before any of them announces: afterwards nobody's report can be left out.
             for number, dealer in self.dealers.items():
-                self._check_known(number, len(self._unknown(dealer, names[number])))
-        return [
-            self.dealers[number].post(f"{self.path}/announce", names[number])
-            for number in sorted(self.dealers)
-        ]
+                if _is_anybody(names[number]):
+                    self._check_known(number, len(self._unknown(dealer, names[number])))
+        return [self._told(number, names[number]) for number in sorted(names)]
+
+    def _told(self, number: int, names: Any) -> Any:
+        """What a dealer announces; nothing of one whose cards nobody has, and who is not here."""
+        try:
+            if number in self.dealers:
+                return self.dealers[number].post(f"{self.path}/announce", names)
+        except UnreachableError:
+            if _is_anybody(names):
+                raise
+        return names | {"rounds": [{} for _ in names["rounds"]]}
+
+    def _closed_dealers(self, names: Mapping[int, Any]) -> Facts:
+        """That dealers are closed, their keys burned; one that was left out may be away."""
+        found: Facts = {}
+        for number, dealer in self.dealers.items():
+            try:
+                found[number] = self._closed(dealer)
+            except UnreachableError:
+                if number not in names or _is_anybody(names[number]):
+                    raise
+        return found
 
     def _announce_alone(self, ending: Ending) -> Facts:
         if len(self.dealers) != 1 or ending.names is None:
@@ -117,8 +139,8 @@ class Closing:
         return facts
 
     def _closed(self, dealer: Admin) -> dict[str, Any]:
-        """A dealer's state, and that its key is burned."""
-        reply: dict[str, Any] = dealer.post(f"{self.path}/close")
+        """That a dealer's key is burned: it has announced its sum, or nobody has a card of it."""
+        reply: dict[str, Any] = dealer.post(f"{self.path}/close", {"without_sum": True})
         reply.pop("announced", None)
         return reply
 
@@ -132,3 +154,8 @@ class Closing:
                 f"dealer {number} gave {unknown} of the serials to nobody: nothing was announced; "
                 "--discard-unknown deletes the reports that came with them"
             )
+
+
+def _is_anybody(names: Any) -> bool:
+    """Whether a naming has a name in it."""
+    return any(serials for one in names["rounds"] for serials in one.values())
