@@ -8,6 +8,7 @@ import click
 from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
 from jrr.cli.options import (
+    MechanismType,
     console,
     delta_option,
     json_option,
@@ -110,7 +111,7 @@ def deal(
 @click.option("--skip-missing", is_flag=True, help="Leave rows with empty cells out.")
 @click.option(
     "--mechanism",
-    type=click.Choice(("auto", "rr", "ss", "sue", "oue", "olh")),
+    type=MechanismType(cards=False),
     default="auto",
     show_default=True,
     help="Without cards; auto takes the most accurate.",

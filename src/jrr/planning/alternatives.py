@@ -1,6 +1,6 @@
 """The same helper, used differently: dealing cards, shuffling reports or adding them up.
 
-JRR, DRR and MRR need a dealer. Whoever can run a dealer can often run a shuffler, or add answers up,
+JRR, DRR and MRR need a dealer. Whoever can run one can often run a shuffler, or add answers up,
 instead: what each of these costs in accuracy, against whom it protects and who is trusted.
 Binary answers, one full deck, everybody reports (docs/which-mechanism.md).
 """

@@ -12,8 +12,8 @@ from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
-from jrr.planning.choice import AUTO
-from jrr.planning.defaults import LOST
+from jrr.planning.choice import AUTO, cardless_words, check_word
+from jrr.planning.defaults import COLLUDERS, LOST
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
@@ -21,6 +21,7 @@ from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
 from jrr.survey.dealer_kinds import (
     Committee,
+    ContributorGroups,
     DealerKind,
     DealerServer,
     DealerServers,
@@ -30,7 +31,6 @@ from jrr.survey.dealer_kinds import (
 from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
-_CARDLESS = ("rr", "ss", "sue", "oue", "olh")  # families of which nothing deals cards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,7 @@ class CampaignRequest:
     dealers: tuple[str, ...] = ()  # addresses of several, each with a card for everybody
     may_leave_out: bool = False  # of several dealers those that cannot be reached
     parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
+    groups: bool = False  # contributors deal among themselves, in groups of n
     threshold: int | None = None  # parties that may collude; None: a minority
     dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
     capacity: int | None = None  # None: one deck, or ten times the fewest where people enrol
@@ -85,36 +86,50 @@ class CampaignRequest:
     consent_version: str = "1"
 
     def __post_init__(self) -> None:
-        if sum((bool(self.parties), self.dealer is not None, bool(self.dealers))) > 1:
-            raise ArgumentError("of dealer, dealers and parties one must be given at most")
+        named = (bool(self.parties), self.dealer is not None, bool(self.dealers), self.groups)
+        if sum(named) > 1:
+            raise ArgumentError("dealer, dealers, parties and groups must not be given together")
         if self.may_leave_out and not self.dealers:
             raise checks.refusal("may_leave_out", True, "given with several dealers only")
         if self.dealers and self.closed_deck:
             raise checks.refusal("closed_deck", True, "left out where several dealers deal")
         if self.dealing is not None:
             checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
-        if self._named_dealer and self.mechanism in _CARDLESS:
+        object.__setattr__(self, "mechanism", check_word(self.mechanism))
+        if self._named_dealer and self.mechanism in cardless_words():
             raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
 
     @property
     def _named_dealer(self) -> bool:
-        return bool(self.parties or self.dealers) or self.dealer is not None
+        return bool(self.parties or self.dealers) or self.dealer is not None or self.groups
 
     @property
     def effective_dealing(self) -> str:
         """How cards are dealt: a committee deals to those it knows, whatever was asked for."""
         return ENROL if self.parties else self.dealing or ARRIVAL
 
+    @property
+    def _effective_colluders(self) -> int | None:
+        """More members than a group's protocol withstands would know all its cards."""
+        if self.colluders is not None or not self.groups:
+            return self.colluders
+        return min(COLLUDERS, default_threshold(checks.deck_size(self.n)))
+
     def plan(self) -> Plan:
         """The mechanism for these people, whose guarantee holds however many of them enrol."""
         options = self._plan_options()
         chosen = plan_for(self.n, self.effective_dealing, self.epsilon, **options)
-        if self.parties and chosen.mechanism.masked and chosen.kind == AUTO:
+        if self._sorted_only and chosen.mechanism.masked and chosen.kind == AUTO:
             return self._plan_of_sorted_decks(options)
         return chosen
 
+    @property
+    def _sorted_only(self) -> bool:
+        """Whether those who deal can only shuffle cards that everybody knows."""
+        return bool(self.parties) or self.groups
+
     def _plan_of_sorted_decks(self, options: dict[str, Any]) -> Plan:
-        """The best that a committee can deal: its parties shuffle cards that everybody knows."""
+        """The best that a committee or a group can deal."""
         words = [key for key, family in families().items() if family.chosen and not family.encodes]
         plans = [
             plan_for(self.n, self.effective_dealing, self.epsilon, **options | {"mechanism": word})
@@ -139,9 +154,6 @@ class CampaignRequest:
         chosen = self.plan()
         if self._named_dealer and not chosen.mechanism.deals:
             raise self._no_cards(chosen)
-        consent = self.consent
-        if consent is None:
-            consent = contributor_text(chosen, self.delta, committee=bool(self.parties))
         campaign = campaign_from(
             chosen,
             question=self.question,
@@ -151,7 +163,6 @@ class CampaignRequest:
             dealing=self.effective_dealing,
             capacity=self.capacity,
             covariates=self.covariates,
-            consent=consent,
             delta=self.delta,
             results_every=self.results_every,
             consent_version=self.consent_version,
@@ -161,11 +172,13 @@ class CampaignRequest:
             min_cell=self.min_cell,
             rounds=self.rounds,
         )
-        if self.consent is not None:
-            # Whoever writes a text of their own cannot leave out what it costs, or understate it.
-            campaign = replace(
-                campaign, consent=f"{consent.rstrip()}\n\n{cost_statement(campaign)}"
+        if self.consent is None:
+            consent = contributor_text(
+                chosen, self.delta, committee=bool(self.parties), groups=self.groups
             )
+        else:  # who writes a text of their own cannot leave out what it costs, or understate it
+            consent = f"{self.consent.rstrip()}\n\n{cost_statement(campaign)}"
+        campaign = replace(campaign, consent=consent)
         _, end = campaign.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
@@ -173,7 +186,7 @@ class CampaignRequest:
 
     def _plan_options(self) -> dict[str, Any]:
         return {
-            "colluders": self.colluders,
+            "colluders": self._effective_colluders,
             "k": len(self.labels),
             "dealer_epsilon": self.dealer_epsilon,
             "delta": self.delta if self.view == "everything" else None,
@@ -181,7 +194,7 @@ class CampaignRequest:
             "mechanism": self.mechanism,
             "frequency": self.frequency,
             "lost": self.lost,
-            "announced": not (self.closed_deck or self.parties),
+            "announced": not (self.closed_deck or self._sorted_only),
         }
 
     def _dealer_kind(self) -> DealerKind:
@@ -192,13 +205,16 @@ class CampaignRequest:
         if self.dealers:
             addresses = tuple(without_slash(address) for address in self.dealers)
             return DealerServers(addresses, self.may_leave_out)
+        if self.groups:
+            return ContributorGroups()
         return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
 
     def _no_cards(self, chosen: Plan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""
         n, colluders = chosen.request.n, chosen.request.colluders
+        given = "--groups" if self.groups else "--dealer and --party"
         reason = (
-            "--dealer and --party must be left out: nothing with cards is more accurate than "
+            f"{given} must be left out: nothing with cards is more accurate than "
             f"{chosen.mechanism.brief()} for {n:,} people and {colluders:,} "
             f"{'colluder' if colluders == 1 else 'colluders'}"
         )
@@ -282,7 +298,9 @@ def campaign_from(
     """
     deals = chosen.mechanism.deals
     if deals and (dealer is None or isinstance(dealer, NoDealer)):
-        raise ArgumentError("dealer must be an address or a committee: the mechanism deals cards")
+        raise ArgumentError(
+            "dealer must be an address, a committee or groups: the mechanism deals cards"
+        )
     if len(labels) != chosen.request.k:
         raise checks.refusal("labels", list(labels), f"{chosen.request.k} labels, one per answer")
     fewest = chosen.request.n

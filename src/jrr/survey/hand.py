@@ -47,6 +47,8 @@ def fetch_hand(
         ProtocolError: Who deals serves another campaign, or refuses.
         IntegrityError: A committee's card is not what its parties committed to.
     """
+    if not campaign.dealers:  # cards dealt among contributors are on nobody's server
+        return Hand(None, campaign.mechanism)
     if campaign.by_committee:
         return (yield from _hand_of_committee(campaign, secret, patience, device))
     dealt: list[_Dealt | None] = []

@@ -19,7 +19,7 @@ from jrr.servers.common.jobs import CampaignJobs, check_state, check_times
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import read_report
-from jrr.survey.naming import EVERYBODY
+from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
@@ -104,7 +104,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             told = None if decks is None else checks.integer("decks", decks, 1, 10**12)
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
-                store.keep_sums(name, ToldSums.from_document(held.campaign, document))
+                sums = ToldSums.from_document(held.campaign, document)
+                store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
         reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
         return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
@@ -119,7 +120,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if by is not None:
             checks.one_of("by", by, tuple(held.campaign.covariates))
         checks.integer("dealer", dealer, 0, len(held.campaign.dealers) - 1)
-        return store.naming(held, dealer, by).to_document()
+        return _naming(store, held, dealer, by).to_document()
 
     def discard(self, connection: Connection, name: str, serials: object) -> int:
         """Delete reports whose serial numbers their dealer does not know; how many."""
@@ -136,18 +137,18 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         held = store.find(name, lock=True)
         sums = ToldSums.from_document(held.campaign, document)
         if held.sums is not None:
-            if held.sums != sums:
+            if _told(held) != sums:
                 raise Problem(409, "announced", "other sums are here already")
             return {"state": CLOSED}
         self._check_settling(held)
         for dealer, told in enumerate(sums.announced):
-            here = store.naming(held, dealer, told.by).rounds
+            here = _naming(store, held, dealer, told.by).rounds
             counts = [{group: len(names) for group, names in one.items()} for one in here]
             if counts != [
                 {group: one.cards for group, one in part.items()} for part in told.rounds
             ]:
                 raise Problem(409, "conflict", "the sum is of other reports than are here")
-        store.keep_sums(name, sums)
+        store.keep_sums(name, sums.to_document())
         return {"state": CLOSED}
 
     def _check_settling(self, held: CollectorCampaign) -> None:
@@ -277,8 +278,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """All reports and those of each group, as far as dealers have told of their cards."""
-        sums = held.sums or ToldSums()
-        whole, settled = sums.settled(held.mechanism, tallies, wish.round, wish.by)
+        whole, settled = _told(held).settled(held.mechanism, tallies, wish.round, wish.by)
         if held.campaign.announces and whole.n_carded and not whole.known.announcements:
             raise Problem(
                 409,
@@ -301,3 +301,17 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             write_reports(path, held, blocks)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
+
+
+def _told(held: CollectorCampaign) -> ToldSums:
+    """What dealers have told of their cards so far."""
+    return ToldSums() if held.sums is None else ToldSums.from_document(held.campaign, held.sums)
+
+
+def _naming(store: CollectorStore, held: CollectorCampaign, dealer: int, by: str | None) -> Naming:
+    """The reports that are here, by the serial numbers of one dealer."""
+    rounds: list[dict[str, list[bytes]]] = [defaultdict(list) for _ in range(held.campaign.rounds)]
+    for serial, number, covariates in store.named(held.name, dealer):
+        rounds[number][EVERYBODY if by is None else json.loads(covariates)[by]].append(serial)
+    named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
+    return Naming(campaign=held.name, by=by, rounds=named)

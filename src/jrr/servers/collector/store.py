@@ -5,7 +5,6 @@ have been named to the dealer and the sum is here.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,9 +35,7 @@ from jrr.servers.common.store import (
     invited_table,
 )
 from jrr.survey.messages import StoredReport
-from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.states import Role
-from jrr.survey.told import ToldSums
 
 ROWS = 20_000  # reports read at a time
 
@@ -48,7 +45,9 @@ class CollectorCampaign(HeldCampaign):
     """A campaign as the collector holds it."""
 
     told_decks: int | None  # from how many decks was dealt, once the dealer has said so
-    sums: ToldSums | None  # what dealers told of their cards, once they have
+    sums: (
+        dict[str, Any] | None
+    )  # what dealers told of their cards (jrr.survey.told), once they have
 
     @property
     def decks(self) -> int:
@@ -120,9 +119,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
-        sums = None
-        if row.sums is not None:
-            sums = ToldSums.from_document(facts["campaign"], json.loads(row.sums))
+        sums = None if row.sums is None else json.loads(row.sums)
         return CollectorCampaign(**facts, told_decks=row.decks, sums=sums)
 
     def report(self, name: str, who: bytes, dealers: int = 0) -> StoredReport | None:
@@ -180,12 +177,9 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                 return True
         return False
 
-    def naming(self, held: CollectorCampaign, dealer: int, by: str | None) -> Naming:
-        """The reports that are here, by the serial numbers of one dealer."""
-        name, table, reports = held.name, self.serials, self.reports
-        rounds: list[dict[str, list[bytes]]] = [
-            defaultdict(list) for _ in range(held.campaign.rounds)
-        ]
+    def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
+        """Serial numbers of one dealer, with round and covariates of the report of each."""
+        table, reports = self.serials, self.reports
         query = (
             select(table.c.serial, reports.c.round, reports.c.covariates)
             .join(
@@ -197,10 +191,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             .order_by(table.c.serial)
         )
         for serial, number, covariates in self.connection.execute(query):
-            group = EVERYBODY if by is None else json.loads(covariates)[by]
-            rounds[number][group].append(bytes(serial))
-        named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
-        return Naming(campaign=name, by=by, rounds=named)
+            yield bytes(serial), number, covariates
 
     def discard(self, name: str, serials: Iterable[bytes]) -> int:
         """Delete the reports that came with these serial numbers; how many."""
@@ -216,9 +207,9 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                 self.connection.execute(delete(one).where(where))
         return len(gone)
 
-    def keep_sums(self, name: str, sums: ToldSums) -> None:
+    def keep_sums(self, name: str, sums: dict[str, Any]) -> None:
         """Keep what dealers told, and forget the serial numbers: nobody needs them any more."""
-        self._set(name, sums=json.dumps(sums.to_document()))
+        self._set(name, sums=json.dumps(sums))
         self.connection.execute(delete(self.serials).where(self.serials.c.campaign == name))
 
     def fixed_results(self, name: str, round_number: int) -> FixedResults | None:
