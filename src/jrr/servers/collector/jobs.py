@@ -260,6 +260,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "labels": list(campaign.labels),
             "protected_against_repeats": campaign.invitations,
             "mechanism": mechanism.to_dict(),
+            **({} if held.sums is None else {"sums": held.sums}),  # so that anybody can recompute
         } | results_of(
             mechanism,
             whole,
