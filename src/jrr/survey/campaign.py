@@ -273,11 +273,12 @@ class Campaign:
     def cost_view(self) -> str:
         """The view to reckon with, as long as dealer and collector do not collude.
 
-        Where anybody can take cards, a stranger can take all but one, and so know that one.
+        Where anybody can take cards, a stranger can take all but one, and so know that one; but
+        not of cards that keep their secret however many others are known.
         """
         if not self.deals:
             return "report"
-        return EVERYTHING if self.invitations else "dealer"
+        return EVERYTHING if self.invitations or self.mechanism.masked else "dealer"
 
     @property
     def cost(self) -> float:
@@ -294,9 +295,11 @@ class Campaign:
         """Whom `cost` is against, in words."""
         if not self.deals:
             return "the collector and whoever else sees the report (view: report)"
-        if not self.invitations:
+        if self.cost_view != EVERYTHING:
             return "strangers, who can take cards as they like (view: dealer)"
         cards = f" and the cards of {self.colluders} colluders" if self.colluders else ""
+        if self.mechanism.masked:  # however many there are
+            cards = " and card"
         return (
             "the collector, who has all reports, even if it knew everybody else's answer"
             f"{cards} (view: everything)"

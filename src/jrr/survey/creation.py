@@ -223,7 +223,10 @@ class CampaignRequest:
                 f" (enrolment of {self.n:,} or more is planned for {n:,}, whose uneven deck hides "
                 "less than all larger ones)"
             )
-        enough = more_people(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+        options = self._plan_options()
+        if self._sorted_only and self.mechanism == AUTO:
+            options["mechanism"] = "drr"
+        enough = more_people(self.n, self.effective_dealing, self.epsilon, **options)
         if enough is not None:
             reason += f"; with -n {enough} there would be cards"
         return ArgumentError(reason)
