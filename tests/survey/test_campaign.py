@@ -415,7 +415,7 @@ def test_planning_for_enrolment_takes_a_number_at_or_below_the_fewest() -> None:
     ("people", "dealing", "more"), [(12, "enrol", 13), (3, "enrol", 13), (9, "arrival", 12)]
 )
 def test_how_many_people_would_have_cards(people: int, dealing: str, more: int) -> None:
-    options: dict[str, Any] = {"colluders": 2, "dealer_epsilon": 3.0}
+    options: dict[str, Any] = {"colluders": 2, "dealer_epsilon": 3.0, "mechanism": "drr"}
     assert plan_for(people, dealing, 1.0, **options).mechanism.moments.deck is None
     assert more_people(people, dealing, 1.0, **options) == more
     assert plan_for(more, dealing, 1.0, **options).mechanism.moments.deck is not None

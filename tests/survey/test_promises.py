@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jrr import DRR, JRR, OLH, RR, Mechanism
+from jrr import DRR, JRR, MRR, OLH, RR, Mechanism
 from jrr._base.wording import show_epsilon
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
@@ -97,6 +97,15 @@ def test_without_cards_everything_is_the_report() -> None:
 def test_strangers_who_may_take_cards_have_the_dealers_view() -> None:
     asked = campaign(DRR(200, truth=0.3, own=0.1), invitations=False)
     assert (asked.cost_view, asked.cost) == ("dealer", asked.guarantee("dealer"))
+
+
+@pytest.mark.parametrize("announced", [False, True])
+def test_strangers_who_take_all_other_masks_learn_nothing_from_them(announced: bool) -> None:
+    mechanism = MRR.for_epsilon(200, 1.0, announced=announced)
+    asked = campaign(mechanism, invitations=False)
+    assert asked.cost_view == "everything"
+    assert asked.cost <= mechanism.epsilon("everything", colluders=199) <= 1.0
+    assert "everybody else's answer and card (view: everything)" in asked.cost_line
 
 
 def test_less_than_what_holds_cannot_be_promised_of_everything_either() -> None:

@@ -1,5 +1,6 @@
 """`jrr campaign`: create, open, close, show and export campaigns."""
 
+import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jrr._base import checks
-from jrr._base.files import write_whole_bytes
+from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import show_guarantee
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import (
@@ -23,13 +24,14 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
 from jrr.reporting.explain import OUTSIDE
 from jrr.reporting.intervals import sentence
 
 if TYPE_CHECKING:
+    from jrr.survey.campaign import Campaign
     from jrr.survey.dealer_kinds import Party
 
 UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
@@ -47,7 +49,22 @@ def campaign() -> None:
 @survey_options
 @click.option("--question", required=True, help="What is asked.")
 @click.option("--labels", default="no,yes", show_default=True, help="Answers, by commas.")
-@click.option("--dealer", help="Address of the dealer, as https://dealer.example.")
+@click.option(
+    "--dealer",
+    multiple=True,
+    help="Address of the dealer, as https://dealer.example. Twice or more: several dealers, whose "
+    "cards everybody adds, so that one honest dealer is enough.",
+)
+@click.option(
+    "--may-leave-out",
+    is_flag=True,
+    help="Answer without those of several dealers that cannot be reached, if one can be.",
+)
+@click.option(
+    "--closed-deck",
+    is_flag=True,
+    help="MRR: cards that nearly cancel, so that the dealer announces no sum at the end.",
+)
 @click.option(
     "--party",
     multiple=True,
@@ -101,6 +118,9 @@ def create(
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
     party: tuple[str, ...],
+    dealer: tuple[str, ...],
+    closed_deck: bool,
+    announced: bool,
     public: bool,
     covariate: tuple[str, ...],
     consent_file: Path | None,
@@ -121,7 +141,12 @@ def create(
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
     if k != 2:
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
+    if announced and closed_deck:
+        raise ArgumentError("--announced and --closed-deck must not be given together")
     request = CampaignRequest(
+        dealer=dealer[0] if len(dealer) == 1 else None,
+        dealers=dealer if len(dealer) > 1 else (),
+        closed_deck=closed_deck,
         labels=tuple(label.strip() for label in labels.split(",")),
         dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
         parties=_parties(party),
@@ -152,7 +177,12 @@ def create(
         delta = document.delta if view == "everything" and document.deals else 0.0
         screen.print(f"Per round, view {view}: {show_guarantee(document.guarantee(view), delta)}")
     screen.print(f"What contributors are told an answer costs: {document.cost_line}")
-    if document.deals and not document.enrols:
+    if document.announces:
+        screen.print(
+            "Results come at the end, when the dealer announces the sum of the cards that were "
+            "used (jrr campaign close)."
+        )
+    elif document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
     if public:
         screen.print(UNPROTECTED, style="bold")
@@ -186,6 +216,32 @@ def deal(as_json: bool, **options: Any) -> None:
 @campaign.command()
 @operator_options
 @click.option("--decks", type=int, help="Decks dealt: for a collector on its own.")
+@click.option(
+    "--by", help="Announced sums: one for each value of this covariate, for results by group."
+)
+@click.option(
+    "--names",
+    type=FILE,
+    help="Announced sums, servers in different hands: serials, written for the collector alone "
+    "(with several dealers FILE.0, FILE.1, …), read for a dealer alone.",
+)
+@click.option(
+    "--sums",
+    type=FILE,
+    multiple=True,
+    help="The same with what was announced: written for a dealer alone, read for the collector "
+    "alone, once for each dealer in their order.",
+)
+@click.option(
+    "--discard-unknown",
+    is_flag=True,
+    help="Announced sums: delete reports whose serials no dealer gave to anybody.",
+)
+@click.option(
+    "--without-sum",
+    is_flag=True,
+    help="Announced sums: burn the cards without one, and give up the reports made with a card.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
 @json_option
 @click.pass_context
@@ -193,21 +249,80 @@ def close(
     context: click.Context,
     /,
     decks: int | None,
+    by: str | None,
+    names: Path | None,
+    sums: tuple[Path, ...],
+    discard_unknown: bool,
+    without_sum: bool,
     yes: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Close for good: the dealer burns the cards, the collector takes no more reports.
 
+    Where card sums are announced, names the reports to the dealer and carries the sum to the
+    collector. What was interrupted goes on when the same command is given again.
+
     Asks first on a terminal, since nothing opens a campaign again.
     """
+    from jrr.client.closing import Ending
+
     operator = operator_of(**options)
     # A script is not asked: nobody would answer.
     asks = not yes and not as_json and sys.stdin.isatty()
     if asks and not click.confirm(f"Close “{operator.campaign.question}” for good?", err=True):
         console().print("Nothing was closed.")
         context.exit(1)
-    say_servers(as_json, operator.campaign, operator.close(decks))
+    alone = operator.collector is None
+    ending = Ending(
+        by=by,
+        discard_unknown=discard_unknown,
+        without_sum=without_sum,
+        names=_document(names) if alone and names is not None else None,
+        sums=[_document(file) for file in sums] if not alone and sums else None,
+    )
+    closed = operator.close(decks, ending)
+    _write_carried(operator.campaign, closed, names, sums)
+    say_servers(as_json, operator.campaign, closed)
+
+
+def _document(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise checks.refusal("file", str(file), f"readable ({error.strerror})") from None
+    except ValueError:
+        raise DamagedError(f"{file} must be a file that jrr campaign close wrote") from None
+    if not isinstance(document, dict):
+        raise DamagedError(f"{file} must be a file that jrr campaign close wrote")
+    return document
+
+
+def _write_carried(
+    asked: "Campaign", closed: dict[str, Any], names: Path | None, sums: tuple[Path, ...]
+) -> None:
+    """Write what another server's operator needs, where the servers are in different hands."""
+    for facts in closed.values():
+        named, told = facts.pop("names", None), facts.pop("announced", None)
+        if named is not None:
+            if names is None:
+                raise ArgumentError(
+                    "the collector is closed; --names must say where to write the serials for the "
+                    "dealer's operator, or the dealer's token must be given (JRR_DEALER_TOKEN)"
+                )
+            for number, document in named.items():
+                several = len(asked.dealers) > 1
+                file = names.with_name(f"{names.name}.{number}") if several else names
+                write_whole(file, json.dumps(document), private=True)
+            facts["names"] = str(names)
+        if told is not None:
+            if len(sums) != 1:
+                raise ArgumentError(
+                    "the sum is announced; --sums must say where to write it for the collector's "
+                    "operator: give the same command again with it"
+                )
+            write_whole(sums[0], json.dumps(told), private=True)
+            facts["sums"] = str(sums[0])
 
 
 @campaign.command()

@@ -35,6 +35,13 @@ FAMILIES = ("auto", *NAMES)
 @click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
 @click.option("--seed", type=int, help="Reproducible, in process; without it randomness is secure.")
 @click.option("--committee", is_flag=True, help="No dealer: three parties deal together.")
+@click.option(
+    "--dealers",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Several dealers, whose cards everybody adds: one honest one is enough.",
+)
 @click.option("--postgres", is_flag=True, help="Servers on PostgreSQL instead of SQLite.")
 @click.option(
     "--out",
@@ -50,6 +57,7 @@ def demo(
     in_process: bool,
     seed: int | None,
     committee: bool,
+    dealers: int,
     postgres: bool,
     out: Path,
     as_json: bool,
@@ -69,10 +77,13 @@ def demo(
     rng = None if seed is None else SeededRandom(seed)
     cap = dealer_cap(dealer_epsilon, no_dealer_cap)
     networked = not in_process and seed is None
-    if not networked and (postgres or committee):
+    if not networked and (postgres or committee or dealers > 1):
         raise ArgumentError(
-            "--postgres and --committee must not be given together with --in-process or --seed"
+            "--postgres, --committee and --dealers must not be given together with --in-process or "
+            "--seed"
         )
+    if committee and dealers > 1:
+        raise ArgumentError("--committee and --dealers must not be given together")
     with steps(quiet=as_json) as step:
         result = run(
             rng=rng, dealer_epsilon=cap, progress=lambda doing: step(doing, 0, 1), **survey
@@ -84,14 +95,19 @@ def demo(
                 raise MissingExtraError(
                     f"servers need {error.name}: pip install 'jrr[serve]', or jrr demo --in-process"
                 ) from None
-            result = over_http(result, committee=committee, postgres=postgres, progress=step)
+            result = over_http(
+                result, committee=committee, dealers=dealers, postgres=postgres, progress=step
+            )
     seconds = time.perf_counter() - start
     facts = demo_summary(result, seconds)
     how = "They answered in one process."
     if networked:
-        how = "They answered over HTTP" + (
-            ", with cards that three parties dealt together." if committee else "."
-        )
+        how = "They answered over HTTP"
+        if committee:
+            how += ", with cards that three parties dealt together"
+        elif dealers > 1:
+            how += f", with a card from each of {dealers} dealers"
+        how += "."
     written = write_demo_page(result, facts, out, how=how, committee=committee)
     if as_json:
         print_json(facts)

@@ -44,8 +44,10 @@ def operator_options(command: F) -> F:
         ),
         click.option(
             "--dealer-token",
+            multiple=True,
             envvar="JRR_DEALER_TOKEN",
-            help="Acts on the dealer.  [env: JRR_DEALER_TOKEN]",
+            help="Acts on the dealer; on one of several as NUMBER:TOKEN, the first is 0.  [env: "
+            "JRR_DEALER_TOKEN]",
         ),
         click.argument("file", type=FILE),
     ):
@@ -56,7 +58,7 @@ def operator_options(command: F) -> F:
 def operator_of(
     *,
     file: Path,
-    dealer_token: str | None,
+    dealer_token: tuple[str, ...],
     collector_token: str | None,
     party_token: tuple[str, ...],
     ca: Path | None,
@@ -64,15 +66,23 @@ def operator_of(
     """The operator of a campaign in a file."""
     from jrr.client.operator import Operator, Tokens
 
-    parties = dict(_numbered_token(text) for text in party_token)
-    tokens = Tokens(dealer=dealer_token, collector=collector_token, parties=parties)
-    return Operator.by_tokens(read_campaign(file), tokens, ca)
+    campaign = read_campaign(file)
+    several = campaign.by_several
+    if len(dealer_token) > 1 and not several:
+        raise ArgumentError("dealer_token must be given once: the campaign has one dealer")
+    tokens = Tokens(
+        dealer=dealer_token[0] if dealer_token and not several else None,
+        collector=collector_token,
+        parties=dict(_numbered_token("party", text) for text in party_token),
+        dealers=dict(_numbered_token("dealer", text) for text in dealer_token) if several else {},
+    )
+    return Operator.by_tokens(campaign, tokens, ca)
 
 
-def _numbered_token(text: str) -> tuple[int, str]:
+def _numbered_token(role: str, text: str) -> tuple[int, str]:
     number, colon, token = text.partition(":")
     if not colon or not number.isascii() or not number.isdecimal():
-        raise ArgumentError("party_token must be as NUMBER:TOKEN")
+        raise ArgumentError(f"{role}_token must be as NUMBER:TOKEN")
     return int(number), token
 
 

@@ -153,7 +153,7 @@ class Contributor:
         if hand.cards is None:
             return False
         cards = [card_to_json(hand.mechanism, card) for card in hand.cards]
-        document = {"n": hand.mechanism.moments.deck, "cards": cards}
+        document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
 
@@ -197,10 +197,14 @@ class Contributor:
         try:
             document = json.loads(path.read_text("utf-8"))
             n, cards = document["n"], list(document["cards"])
+            serials = document.get("serials")  # earlier versions had none
+            if serials is not None:
+                serials = tuple(tuple(one) for one in serials)
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
         mechanism = self.campaign.for_people(n)
-        return Hand(tuple(card_from_json(mechanism, card) for card in cards), mechanism)
+        held = tuple(card_from_json(mechanism, card) for card in cards)
+        return Hand(held, mechanism, serials)
 
     def answer(
         self,
@@ -244,6 +248,8 @@ class Contributor:
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""
+        if self.campaign.mechanism.masked:  # the card in it belongs to a sum that is over
+            return False
         asked = question_hash(self.campaign, self.campaign.mechanism)
         return self._ledger.remembered(asked) is not None
 
@@ -272,6 +278,8 @@ class Contributor:
         if waiting is not None:
             return waiting
         mechanism = campaign.mechanism
+        if mechanism.masked:  # the card in it belongs to a sum that is over
+            return None
         if campaign.enrols:
             mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))
         report = self._ledger.remembered(question_hash(campaign, mechanism))

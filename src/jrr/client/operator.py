@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
+from jrr.client.closing import Closing, Ending
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
@@ -33,6 +34,7 @@ class Tokens:
     dealer: str | None = None
     collector: str | None = None
     parties: Mapping[int, str] = field(default_factory=dict)  # by the number of the party
+    dealers: Mapping[int, str] = field(default_factory=dict)  # by number, where there are several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,7 @@ class Operator:
     campaign: Campaign
     dealer: Admin | None = None
     collector: Admin | None = None
-    parties: tuple[Admin, ...] = ()  # of a committee
+    parties: tuple[Admin, ...] = ()  # of a committee; or several dealers
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
@@ -82,13 +84,19 @@ class Operator:
         dealer = None
         if tokens.dealer is not None and isinstance(campaign.dealer, DealerServer):
             dealer = Admin(campaign.dealer.url, tokens.dealer, ca, variable="JRR_DEALER_TOKEN")
+        if tokens.dealer is not None and campaign.by_several:
+            raise ArgumentError("dealer_token must be as NUMBER:TOKEN where there are several")
         parties = []
-        for number, token in tokens.parties.items():
-            if not campaign.by_committee or number >= len(campaign.dealers):
-                allowed = "the number of a party of this campaign"
-                raise checks.refusal("party_token", str(number), allowed)
-            address = campaign.dealers[number]
-            parties.append(Admin(address, token, ca, variable="JRR_PARTY_TOKEN"))
+        for word, several, given in (
+            ("party", campaign.by_committee, tokens.parties),
+            ("dealer", campaign.by_several, tokens.dealers),
+        ):
+            for number, token in given.items():
+                if not several or number >= len(campaign.dealers):
+                    allowed = f"the number of a {word} of this campaign"
+                    raise checks.refusal(f"{word}_token", str(number), allowed)
+                address, variable = campaign.dealers[number], f"JRR_{word.upper()}_TOKEN"
+                parties.append(Admin(address, token, ca, variable=variable))
         collector = None
         if tokens.collector is not None:
             collector = Admin(
@@ -166,8 +174,9 @@ class Operator:
                 "the token of the dealer, or of a party, must be given to deal (JRR_DEALER_TOKEN "
                 "or JRR_PARTY_TOKEN)"
             )
-        wish = {"patience": patience, "join": join, "again": again} if self.parties else None
-        longer = join + patience if self.parties else 0.0
+        together = self.campaign.by_committee
+        wish = {"patience": patience, "join": join, "again": again} if together else None
+        longer = join + patience if together else 0.0
         with ThreadPoolExecutor(len(self._dealing)) as pool:
             replies = [
                 pool.submit(server.post, f"{self.path}/deal", wish, longer)
@@ -186,9 +195,26 @@ class Operator:
             self.collector.post(f"{self.path}/open", {"n": n})
         return n
 
-    def close(self, decks: int | None = None) -> dict[str, Any]:
-        """Burn the cards, take no more reports."""
+    def close(self, decks: int | None = None, ending: Ending | None = None) -> dict[str, Any]:
+        """Burn the cards, take no more reports.
+
+        Args:
+            decks: From how many decks was dealt: for a collector on its own.
+            ending: Where card sums are announced: how names and sums go between the servers
+                (jrr.client.closing).
+
+        Returns:
+            What each server says.
+        """
+        if self.campaign.announces:
+            return self._announce_and_close(ending or Ending())
+        if ending is not None and ending != Ending():
+            raise ArgumentError(
+                "by, names, sums, discard_unknown and without_sum must be left out: the campaign's "
+                "card sums are not announced"
+            )
         closed: dict[str, Any] = {}
+        undealt = None
         failed: dict[str, JrrError] = {}
         for name, server in self._named().items():  # every card that can be burned is
             try:
@@ -197,15 +223,27 @@ class Operator:
                 failed[name] = error
             else:
                 decks = closed[name]["decks"]
+                undealt = closed[name].get("undealt")
         if self.collector is not None and not failed:
             # Last: once closed, it is never told from how many decks was dealt.
             try:
-                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", {"decks": decks})
+                told = {"decks": decks} | ({} if undealt is None else {"undealt": undealt})
+                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", told)
             except JrrError as error:
                 failed[COLLECTOR] = error
         if failed:
             raise self._not_closed(closed, failed)
         return closed
+
+    def _announce_and_close(self, ending: Ending) -> dict[str, Any]:
+        several = {self._number(server): server for server in self.parties}
+        dealers = several if self.dealer is None else {0: self.dealer}
+        found = Closing(self.campaign, self.path, dealers, self.collector).run(ending)
+        names = {0: str(Role.DEALER)} if self.dealer is not None else {}
+        return {
+            names.get(server, f"dealer {server}") if isinstance(server, int) else server: reply
+            for server, reply in found.items()
+        }
 
     def _not_closed(self, closed: dict[str, Any], failed: dict[str, JrrError]) -> JrrError:
         left = [*failed]
@@ -286,8 +324,9 @@ class Operator:
     def _named(self) -> dict[str, Admin]:
         """Those who deal: the dealer, or parties by their numbers in the campaign."""
         servers = {} if self.dealer is None else {str(Role.DEALER): self.dealer}
+        word = Role.PARTY if self.campaign.by_committee else Role.DEALER
         for server in self.parties:
-            servers[f"party {self._number(server)}"] = server
+            servers[f"{word} {self._number(server)}"] = server
         return servers
 
     def _number(self, party: Admin) -> int:

@@ -35,6 +35,7 @@ Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
 Cards = NDArray[Any]
 Ints = NDArray[np.int64]
+_WITH_MASKS = "one whose cards are whole numbers to add, as MRR"
 
 
 class Mechanism(ABC):
@@ -80,6 +81,16 @@ class Mechanism(ABC):
     def card_format(self) -> SortedDeck | MaskCards | None:
         """How a card is written and checked; None where no cards are dealt."""
         return self.sorted_deck
+
+    @property
+    def masked(self) -> bool:
+        """Whether cards are whole numbers that are added to answers, and must be taken off sums."""
+        return self.moments.masks is not None
+
+    @property
+    def announced(self) -> bool:
+        """Whether the dealer announces, at the end, the sum of the cards that were used."""
+        return False
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -362,6 +373,34 @@ class Mechanism(ABC):
         row = self.report_format.from_json(document)
         self._check_reports(self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :]))
         return row
+
+    def check_cardless(self, report: bytes) -> bytes:
+        """A report in bytes that can have been made without a card.
+
+        Raises:
+            ArgumentError: It can only have been made with one.
+        """
+        return report
+
+    # -- what a dealer of whole numbers tells at the end -----------------------------------
+
+    def announce(self, cards: ArrayLike, named: ArrayLike | None = None, rng: Rng = None) -> Any:
+        """The noisy sum of the cards that were used, where sums are announced (MRR)."""
+        raise checks.refusal("mechanism", self, _WITH_MASKS)
+
+    def undealt_sum(self, cards: ArrayLike, named: ArrayLike | None = None) -> Any:
+        """The sum of cards that nobody fetched, for closed decks of whole numbers (MRR)."""
+        raise checks.refusal("mechanism", self, _WITH_MASKS)
+
+    def settle(
+        self,
+        tally: Tally,
+        *,
+        announced: ArrayLike | None = None,
+        undealt: tuple[ArrayLike, int] | None = None,
+    ) -> Tally:
+        """Take off a tally what the dealer told of the masks in it (MRR)."""
+        raise checks.refusal("mechanism", self, _WITH_MASKS)
 
     # -- collector -------------------------------------------------------------------------
 

@@ -524,6 +524,14 @@ class MRR(Mechanism):
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return self.report_format.check(reports)
 
+    def check_cardless(self, report: bytes) -> bytes:
+        """What the own coin marks: without a card nothing is added."""
+        marks = np.frombuffer(report, "<i2")
+        single = self.coin == "rr" and self.k > 2
+        if not np.isin(marks, (0, 1)).all() or (single and marks.sum() != 1):
+            raise checks.refusal("report", marks.tolist(), "of 0 and 1 where there was no card")
+        return report
+
     def _support(self, reports: Reports) -> tuple[int, ...]:
         if self.k > 2:
             return tuple(reports.sum(axis=0, dtype=np.int64).tolist())

@@ -15,7 +15,8 @@ import numpy as np
 from jrr._base.randomness import SecureRandom, shuffled
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.errors import IntegrityError, JrrError
+from jrr.errors import ArgumentError, IntegrityError, JrrError
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
@@ -23,12 +24,14 @@ from jrr.research import embedded
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
-from jrr.survey.campaign import ARRIVAL, ENROL
+from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.creation import campaign_from, plan_for
-from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers
+from jrr.survey.hand import fetch_hand
 from jrr.survey.identity import invitation_secret
 from jrr.survey.limits import Limits
 from jrr.survey.steps import Steps
+from jrr.survey.told import ToldSums
 
 PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"
@@ -52,7 +55,7 @@ class _Person:
 
     secret: bytes
     device: bytes
-    value: int
+    value: int | None  # None: takes a card and is never heard of again
 
 
 def run(
@@ -63,16 +66,20 @@ def run(
     databases: Mapping[str, str] | None = None,
     progress: Progress = lambda step, done, total: None,
     committee: bool = False,
+    vanishing: int = 0,
+    dealers: int = 1,
 ) -> Demonstration:
     """Ask everybody over HTTP, by the plan's mechanism; the servers stop whatever happens.
 
     Args:
         plan: What was planned; see `planned_for_committee` where one deals.
-        values: The true answers, 0 or 1.
+        values: The true answers, 0 or 1, of those who report.
         folder: For databases, keys, logs and the exported reports.
         databases: Name of a server -> its database; SQLite in the folder where there is none.
         progress: Told what is being done, how much, and of how much.
         committee: Three parties deal the cards together, and there is no dealer.
+        vanishing: How many more people take a card and never report.
+        dealers: How many servers each deal a card, which everybody adds.
 
     Returns:
         What the collector estimated, and the same from its export.
@@ -81,7 +88,8 @@ def run(
         JrrError: Contributors failed.
         IntegrityError: The export is of another mechanism than was planned.
     """
-    n = len(values)
+    n = len(values) + vanishing
+    answers = shuffled(np.append(values.astype(np.int64), [-1] * vanishing), SecureRandom())
     with ExitStack() as stack:
 
         def start(role: str, name: str) -> Running:
@@ -89,7 +97,8 @@ def run(
             own = folder / name.replace(" ", "-")
             return stack.enter_context(running(role, own, (databases or {}).get(name)))
 
-        operator = _operator(plan, start, n, committee and plan.mechanism.deals)
+        together = committee and plan.mechanism.deals
+        operator = _operator(plan, start, n, together, dealers if plan.mechanism.deals else 1)
         campaign = operator.campaign
         operator.install()
         progress("inviting", 0, 1)
@@ -98,8 +107,8 @@ def run(
         operator.open()
         limits = Limits(campaign.cost, patience=30.0, one_round=True)
         people = [
-            _Person(invitation_secret(invitation), os.urandom(32), int(value))
-            for invitation, value in zip(invitations, values, strict=True)
+            _Person(invitation_secret(text), os.urandom(32), None if value < 0 else int(value))
+            for text, value in zip(invitations, answers, strict=True)
         ]
         if campaign.by_committee:
             _all(
@@ -108,7 +117,7 @@ def run(
             )
             progress("three parties shuffle and seal", 0, 1)
             operator.deal()
-        received = _all(
+        _all(
             (_answer(campaign.link, person, limits) for person in people),
             lambda done: progress("answering over HTTP", done, n),
         )
@@ -120,9 +129,9 @@ def run(
     asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
     as_dealt = replace(plan, request=asked, mechanism=dealt)
     return Demonstration(
-        DemoRun(as_dealt, dealt.estimate(_tally(dealt, exported, folder))),
+        DemoRun(as_dealt, _estimated(campaign, dealt, _tally(dealt, exported, folder), reply)),
         campaign.hash,
-        received,
+        len(values),
         reply,
     )
 
@@ -131,6 +140,7 @@ def over_http(
     survey: DemoSurvey,
     *,
     committee: bool = False,
+    dealers: int = 1,
     postgres: bool = False,
     progress: Progress = lambda step, done, total: None,
 ) -> DemoSurvey:
@@ -139,6 +149,7 @@ def over_http(
     Args:
         survey: What was run in one process.
         committee: Three parties deal the cards together, and there is no dealer.
+        dealers: How many servers each deal a card, which everybody adds.
         postgres: Servers on PostgreSQL instead of SQLite.
         progress: Told what is being done, how much, and of how much.
 
@@ -148,18 +159,25 @@ def over_http(
     Raises:
         MissingExtraError: PostgreSQL is asked for and not installed.
     """
-    values = (np.arange(survey.n) < round(survey.truth * survey.n)).astype(np.uint8)
-    # Who says yes has nothing to do with who comes when.
-    values = shuffled(values, SecureRandom())
-    plan = survey.outcomes[survey.chosen].plan
+    reporters = survey.n - survey.vanished
+    # Who says yes has nothing to do with who comes when: `run` puts them in a random order.
+    values = (np.arange(reporters) < round(survey.truth * reporters)).astype(np.uint8)
+    chosen, plan = survey.chosen, survey.outcomes[survey.chosen].plan
     if committee:
-        plan = planned_for_committee(plan, survey.chosen)
+        chosen = _dealt_by_committee(survey)
+        plan = planned_for_committee(survey.outcomes[chosen].plan, chosen)
+    elif dealers > 1 and not plan.mechanism.announced:
+        raise ArgumentError(
+            f"--dealers must be 1 for {plan.mechanism.name}: only cards whose sums are announced "
+            "(MRR) can be dealt by several and added"
+        )
     with tempfile.TemporaryDirectory(prefix="jrr-demo-") as name, ExitStack() as stack:
         databases = None
         if postgres:
             progress("starting PostgreSQL", 0, 1)
             parties = [f"party {number}" for number in range(PARTIES)]
-            names = ["collector", *(parties if committee else ["dealer"])]
+            several = ["dealer", *(f"dealer {number}" for number in range(1, dealers))]
+            names = ["collector", *(parties if committee else several)]
             databases = stack.enter_context(embedded.postgres(Path(name), *names))
         demonstration = run(
             plan,
@@ -168,9 +186,19 @@ def over_http(
             databases=databases,
             progress=progress,
             committee=committee,
+            vanishing=survey.vanished,
+            dealers=dealers,
         )
-    outcomes = survey.outcomes | {survey.chosen: demonstration.outcome}
-    return replace(survey, outcomes=outcomes)
+    outcomes = survey.outcomes | {chosen: demonstration.outcome}
+    return replace(survey, chosen=chosen, outcomes=outcomes)
+
+
+def _dealt_by_committee(survey: DemoSurvey) -> str:
+    """What was chosen, or the best of what parties can deal: decks that everybody knows."""
+    if not survey.outcomes[survey.chosen].mechanism.masked:
+        return survey.chosen
+    known = {key: one for key, one in survey.outcomes.items() if not one.mechanism.masked}
+    return min(known, key=lambda key: known[key].plan.stderr())
 
 
 def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
@@ -187,13 +215,16 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
 
 
 def _operator(
-    plan: Plan, start: Callable[[str, str], Running], capacity: int, committee: bool
+    plan: Plan, start: Callable[[str, str], Running], capacity: int, committee: bool, dealers: int
 ) -> Operator:
     """Start the servers that the plan needs; the operator of all of them."""
     collector = start("collector", "collector")
     parties = [start("party", f"party {at}") for at in range(PARTIES * committee)]
     dealer = start("dealer", "dealer") if plan.mechanism.deals and not committee else None
-    kind = running_committee(parties, 1) if committee else None
+    kind: DealerKind | None = running_committee(parties, 1) if committee else None
+    if dealer is not None and dealers > 1:
+        parties = [dealer, *(start("dealer", f"dealer {at}") for at in range(1, dealers))]
+        kind, dealer = DealerServers(tuple(one.url for one in parties)), None
     campaign = campaign_from(
         plan,
         question=QUESTION,
@@ -222,13 +253,28 @@ def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> 
     return len(results)
 
 
-def _answer(link: str, person: _Person, limits: Limits) -> contributor.Conversation:
-    """Somebody who has only the link fetches the campaign, gets a card and answers."""
+def _answer(link: str, person: _Person, limits: Limits) -> Steps[contributor.Receipt | None]:
+    """Somebody who has only the link fetches the campaign, gets a card and answers, or vanishes."""
     campaign = yield from contributor.fetch(link, limits)
+    if person.value is None:
+        if campaign.deals:
+            yield from fetch_hand(campaign, person.secret, limits.patience, person.device)
+        return None
     steps = contributor.contribute(
         campaign, person.secret, person.value, limits, device=person.device
     )
     return (yield from steps)
+
+
+def _estimated(
+    campaign: Campaign, mechanism: Mechanism, counted: Tally, reply: dict[str, Any]
+) -> Estimate:
+    """From the exported reports, with what dealers told of their cards taken off."""
+    told = ToldSums()
+    if "sums" in reply:
+        told = ToldSums.from_document(campaign, reply["sums"])
+    whole, _ = told.settled(mechanism, {"": counted}, 0, None)
+    return mechanism.estimate(whole, reply["decks"])
 
 
 def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:

@@ -27,6 +27,7 @@ from jrr.survey.dealer_kinds import (
     Committee,
     ContributorGroups,
     DealerKind,
+    DealerServers,
     NoDealer,
     read_dealer,
 )
@@ -127,7 +128,7 @@ class Campaign:
 
     def _check_dealer(self) -> None:
         if not isinstance(self.dealer, DealerKind):
-            allowed = "NoDealer, DealerServer, Committee or ContributorGroups"
+            allowed = "NoDealer, DealerServer, DealerServers, Committee or ContributorGroups"
             raise checks.refusal("dealer", self.dealer, allowed)
         if isinstance(self.dealer, NoDealer) == self.deals:
             kind = self.dealer.to_document()["kind"]
@@ -135,6 +136,20 @@ class Campaign:
             raise checks.refusal("dealer kind", kind, allowed)
         if self.by_committee and self.dealing != ENROL:
             raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
+        if self.by_committee and self.mechanism.masked:
+            allowed = (
+                "one with sorted decks where a committee deals: its parties shuffle cards that "
+                "everybody knows, and cards of masks are drawn. Name several dealers instead"
+            )
+            raise checks.refusal("mechanism", self.mechanism, allowed)
+        if self.by_several and not self.mechanism.announced:
+            allowed = (
+                "one whose card sums are announced where several dealers each deal a card: only "
+                "whole numbers add up, and only announced sums are taken off one by one"
+            )
+            raise checks.refusal("mechanism", self.mechanism, allowed)
+        if self.by_several and self.dealing != ARRIVAL:
+            raise checks.refusal("dealing", self.dealing, "'arrival' where several dealers deal")
         if isinstance(self.dealer, ContributorGroups):
             if self.dealing != ARRIVAL:
                 raise checks.refusal("dealing", self.dealing, "'arrival' where groups deal")
@@ -148,7 +163,7 @@ class Campaign:
             if owner is not None:
                 allowed = f"at another host or port than {owner}: one server must not be both"
                 raise checks.refusal("party" if self.by_committee else "dealer", address, allowed)
-            owners[origin(address)] = f"party {number}'s"
+            owners[origin(address)] = f"{'party' if self.by_committee else 'dealer'} {number}'s"
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
@@ -196,13 +211,28 @@ class Campaign:
         return isinstance(self.dealer, Committee)
 
     @property
+    def by_several(self) -> bool:
+        """Whether several dealers each deal a card, and everybody adds theirs."""
+        return isinstance(self.dealer, DealerServers)
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether of several dealers those that cannot be reached are left out."""
+        return isinstance(self.dealer, DealerServers) and self.dealer.may_leave_out
+
+    @property
+    def announces(self) -> bool:
+        """Whether the dealer announces, at the end, the sum of the cards that were used."""
+        return self.mechanism.announced
+
+    @property
     def by_groups(self) -> bool:
         """Whether contributors deal among themselves."""
         return isinstance(self.dealer, ContributorGroups)
 
     @property
     def dealers(self) -> tuple[str, ...]:
-        """Addresses of those who deal: one server, or the parties of a committee."""
+        """Addresses of those who deal: one server, several, or the parties of a committee."""
         return self.dealer.addresses
 
     @property
@@ -243,11 +273,12 @@ class Campaign:
     def cost_view(self) -> str:
         """The view to reckon with, as long as dealer and collector do not collude.
 
-        Where anybody can take cards, a stranger can take all but one, and so know that one.
+        Where anybody can take cards, a stranger can take all but one, and so know that one; but
+        not of cards that keep their secret however many others are known.
         """
         if not self.deals:
             return "report"
-        return EVERYTHING if self.invitations else "dealer"
+        return EVERYTHING if self.invitations or self.mechanism.masked else "dealer"
 
     @property
     def cost(self) -> float:
@@ -264,9 +295,11 @@ class Campaign:
         """Whom `cost` is against, in words."""
         if not self.deals:
             return "the collector and whoever else sees the report (view: report)"
-        if not self.invitations:
+        if self.cost_view != EVERYTHING:
             return "strangers, who can take cards as they like (view: dealer)"
         cards = f" and the cards of {self.colluders} colluders" if self.colluders else ""
+        if self.mechanism.masked:  # however many there are
+            cards = " and card"
         return (
             "the collector, who has all reports, even if it knew everybody else's answer"
             f"{cards} (view: everything)"

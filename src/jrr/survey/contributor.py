@@ -41,6 +41,10 @@ class Receipt:
 
 
 Conversation = Steps[Receipt]
+NO_REPEATS = (
+    "an earlier report cannot be sent again: the card that was added to it belongs to a sum that "
+    "is over"
+)
 
 
 def fetch(link: str, limits: Limits) -> Steps[Campaign]:
@@ -163,6 +167,7 @@ def contribute(
         mechanism=mechanism,
         report=mechanism.respond_one(value, card, rng),
         covariates=attributes,
+        serials=None if hand.serials is None else hand.serials[round_number],
     )
     kept = yield Save(body, mechanism)
     if kept is not None:  # another run was faster: there is only one report of an answer
@@ -198,11 +203,14 @@ def repeat(
         The collector's receipt.
 
     Raises:
-        ProtocolError: The campaign asks by other chances, so that the report would mislead it.
+        ProtocolError: The campaign asks by other chances, so that the report would mislead it; or
+            cards were added to reports, so that they are worth nothing in another sum.
     """
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
+    if campaign.mechanism.masked:
+        raise ProtocolError(NO_REPEATS)
     expected = campaign.mechanism
     if campaign.enrols:
         expected = yield from announced_mechanism(campaign, limits.patience)

@@ -10,9 +10,10 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
+from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
-from jrr.planning.choice import cardless_words, check_word
-from jrr.planning.defaults import COLLUDERS
+from jrr.planning.choice import AUTO, cardless_words, check_word
+from jrr.planning.defaults import COLLUDERS, LOST
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
@@ -23,6 +24,7 @@ from jrr.survey.dealer_kinds import (
     ContributorGroups,
     DealerKind,
     DealerServer,
+    DealerServers,
     NoDealer,
     Party,
 )
@@ -43,8 +45,9 @@ class CampaignRequest:
         ...     collector="https://collector.example",
         ...     dealer="https://dealer.example",
         ... )
-        >>> request.campaign().mechanism.name
-        'DRR'
+        >>> mechanism = request.campaign().mechanism
+        >>> mechanism.name, mechanism.announced
+        ('MRR', True)
 
     Raises:
         ArgumentError: Two fields contradict each other; what plan and document need is checked
@@ -62,7 +65,11 @@ class CampaignRequest:
     frequency: Frequency = None  # what is known of the answer beforehand
     view: str = "cards"
     delta: float = DELTA  # of the view "everything", and of what contributors are told of it
+    lost: float = LOST  # share of cards that are dealt and never reported with
+    closed_deck: bool = False  # cards that cancel, instead of sums announced at the end
     dealer: str | None = None  # its address
+    dealers: tuple[str, ...] = ()  # addresses of several, each with a card for everybody
+    may_leave_out: bool = False  # of several dealers those that cannot be reached
     parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
     groups: bool = False  # contributors deal among themselves, in groups of n
     threshold: int | None = None  # parties that may collude; None: a minority
@@ -79,8 +86,13 @@ class CampaignRequest:
     consent_version: str = "1"
 
     def __post_init__(self) -> None:
-        if sum((bool(self.parties), self.dealer is not None, self.groups)) > 1:
-            raise ArgumentError("dealer, parties and groups must not be given together")
+        named = (bool(self.parties), self.dealer is not None, bool(self.dealers), self.groups)
+        if sum(named) > 1:
+            raise ArgumentError("dealer, dealers, parties and groups must not be given together")
+        if self.may_leave_out and not self.dealers:
+            raise checks.refusal("may_leave_out", True, "given with several dealers only")
+        if self.dealers and self.closed_deck:
+            raise checks.refusal("closed_deck", True, "left out where several dealers deal")
         if self.dealing is not None:
             checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
@@ -89,7 +101,7 @@ class CampaignRequest:
 
     @property
     def _named_dealer(self) -> bool:
-        return bool(self.parties) or self.dealer is not None or self.groups
+        return bool(self.parties or self.dealers) or self.dealer is not None or self.groups
 
     @property
     def effective_dealing(self) -> str:
@@ -105,7 +117,26 @@ class CampaignRequest:
 
     def plan(self) -> Plan:
         """The mechanism for these people, whose guarantee holds however many of them enrol."""
-        return plan_for(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+        options = self._plan_options()
+        chosen = plan_for(self.n, self.effective_dealing, self.epsilon, **options)
+        if self._sorted_only and chosen.mechanism.masked and chosen.kind == AUTO:
+            return self._plan_of_sorted_decks(options)
+        return chosen
+
+    @property
+    def _sorted_only(self) -> bool:
+        """Whether those who deal can only shuffle cards that everybody knows."""
+        return bool(self.parties) or self.groups
+
+    def _plan_of_sorted_decks(self, options: dict[str, Any]) -> Plan:
+        """The best that a committee or a group can deal."""
+        words = [key for key, family in families().items() if family.chosen and not family.encodes]
+        plans = [
+            plan_for(self.n, self.effective_dealing, self.epsilon, **options | {"mechanism": word})
+            for word in words
+        ]
+        sorted_plans = [one for one in plans if not one.mechanism.masked]
+        return min(sorted_plans, key=Plan.stderr)
 
     def campaign(self, now: datetime | None = None) -> Campaign:
         """The campaign that asks for this.
@@ -162,6 +193,8 @@ class CampaignRequest:
             "view": self.view,
             "mechanism": self.mechanism,
             "frequency": self.frequency,
+            "lost": self.lost,
+            "announced": not (self.closed_deck or self._sorted_only),
         }
 
     def _dealer_kind(self) -> DealerKind:
@@ -169,6 +202,9 @@ class CampaignRequest:
             fallback = default_threshold(len(self.parties))
             threshold = fallback if self.threshold is None else self.threshold
             return Committee(parties=self.parties, threshold=threshold)
+        if self.dealers:
+            addresses = tuple(without_slash(address) for address in self.dealers)
+            return DealerServers(addresses, self.may_leave_out)
         if self.groups:
             return ContributorGroups()
         return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
@@ -187,7 +223,10 @@ class CampaignRequest:
                 f" (enrolment of {self.n:,} or more is planned for {n:,}, whose uneven deck hides "
                 "less than all larger ones)"
             )
-        enough = more_people(self.n, self.effective_dealing, self.epsilon, **self._plan_options())
+        options = self._plan_options()
+        if self._sorted_only and self.mechanism == AUTO:
+            options["mechanism"] = "drr"
+        enough = more_people(self.n, self.effective_dealing, self.epsilon, **options)
         if enough is not None:
             reason += f"; with -n {enough} there would be cards"
         return ArgumentError(reason)

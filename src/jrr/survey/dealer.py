@@ -7,9 +7,13 @@ secret permutation, so that a stored seat does not tell who came when.
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from jrr.mechanisms import Mechanism
 from jrr.survey.deck import Deck, MaskDeck, card_to_json, deck_of
 from jrr.survey.permutation import Permutation
+from jrr.survey.serials import Serials
 
 _DECKS_KEPT = 8
 
@@ -24,6 +28,7 @@ class Dealer:
         size = mechanism.moments.deck
         assert size is not None  # a campaign with a dealer deals
         self.block_size: int = size
+        self.serials = Serials(key)
         self._deck = lru_cache(_DECKS_KEPT * rounds)(self._new_deck)
         self._order = lru_cache(_DECKS_KEPT)(self._new_order)
 
@@ -38,6 +43,14 @@ class Dealer:
             card_to_json(self.mechanism, self._deck(block, number).card(seat))
             for number in range(self.rounds)
         ]
+
+    def serial_numbers(self, block: int, seat: int) -> list[str]:
+        """The serial numbers of these cards, one per round, as JSON values."""
+        return [self.serials.of(block, seat, number).hex() for number in range(self.rounds)]
+
+    def deck_cards(self, block: int, round_number: int, seats: ArrayLike) -> NDArray[Any]:
+        """The cards of some seats of a block in one round, as `respond` takes them."""
+        return np.asarray(self._deck(block, round_number).cards(seats))
 
     def _new_deck(self, block: int, round_number: int) -> Deck | MaskDeck:
         return deck_of(self.mechanism, self._key, block * self.rounds + round_number)

@@ -1,4 +1,4 @@
-"""Who deals a campaign's cards: nobody, a server, a committee, or the contributors themselves.
+"""Who deals a campaign's cards: nobody, one server or several, a committee, or contributors.
 
 Each kind says where it is reached, under which pseudonyms it knows people, and how it stands in
 the campaign's document.
@@ -12,10 +12,11 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.addresses import check_address, check_link
-from jrr.survey.identity import DEALER, party_role
+from jrr.survey.identity import DEALER, dealer_role, party_role
 from jrr.survey.texts import check_text
 
 FEWEST_PARTIES, MOST_PARTIES = 3, 16
+FEWEST_DEALERS, MOST_DEALERS = 2, 16
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,45 @@ class DealerServer:
     def to_document(self) -> dict[str, Any]:
         """As the campaign's document has it."""
         return {"kind": "server", "url": self.url}
+
+
+@dataclass(frozen=True)
+class DealerServers:
+    """Several servers, each with a card of its own for everybody, who adds them all.
+
+    Whoever knows the cards of all but one of them knows nothing of the sum.
+    """
+
+    urls: tuple[str, ...]
+    may_leave_out: bool = False  # whether to answer without those that cannot be reached
+
+    def __post_init__(self) -> None:
+        if not FEWEST_DEALERS <= len(self.urls) <= MOST_DEALERS:
+            raise ArgumentError(
+                f"dealers must be {FEWEST_DEALERS} to {MOST_DEALERS}, got {len(self.urls)}"
+            )
+        for url in self.urls:
+            check_address("dealer", url)
+        if not isinstance(self.may_leave_out, bool):
+            raise checks.refusal("may_leave_out", self.may_leave_out, "true or false")
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Their addresses, in order."""
+        return self.urls
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One role per dealer: none must know somebody's pseudonym at another."""
+        return tuple(dealer_role(number) for number in range(len(self.urls)))
+
+    def to_document(self) -> dict[str, Any]:
+        """As the campaign's document has it."""
+        return {
+            "kind": "servers",
+            "urls": list(self.urls),
+            "may_leave_out": self.may_leave_out,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +185,14 @@ class ContributorGroups:
         return {"kind": "groups"}
 
 
-DealerKind = NoDealer | DealerServer | Committee | ContributorGroups
-_FIELDS = {"none": (), "server": ("url",), "committee": ("parties", "threshold"), "groups": ()}
+DealerKind = NoDealer | DealerServer | DealerServers | Committee | ContributorGroups
+_FIELDS = {
+    "none": (),
+    "server": ("url",),
+    "servers": ("urls", "may_leave_out"),
+    "committee": ("parties", "threshold"),
+    "groups": (),
+}
 
 
 def read_dealer(document: object) -> DealerKind:
@@ -173,6 +219,10 @@ def read_dealer(document: object) -> DealerKind:
         return ContributorGroups()
     if kind == "server":
         return DealerServer(document["url"])
+    if kind == "servers":
+        if not isinstance(document["urls"], list):
+            raise checks.refusal("urls", document["urls"], "a list of addresses")
+        return DealerServers(tuple(document["urls"]), document["may_leave_out"])
     return Committee(parties=_read_parties(document["parties"]), threshold=document["threshold"])
 
 

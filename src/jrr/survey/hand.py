@@ -12,8 +12,9 @@ from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards
 from jrr.survey.committee.dealing import Abort
-from jrr.survey.deck import card_from_json
+from jrr.survey.deck import added_cards, card_from_json
 from jrr.survey.identity import pseudonym
+from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
 from jrr.survey.steps import Call, Steps, insist, read_reply, refused
 
@@ -24,6 +25,8 @@ class Hand:
 
     cards: tuple[Any, ...] | None  # None: there are none, answer without
     mechanism: Mechanism
+    # Of the cards in each round, one from each dealer, where card sums are announced.
+    serials: tuple[tuple[str | None, ...], ...] | None = None
 
 
 def fetch_hand(
@@ -46,26 +49,86 @@ def fetch_hand(
     """
     if not campaign.dealers:  # cards dealt among contributors are on nobody's server
         return Hand(None, campaign.mechanism)
+    if campaign.by_committee:
+        return (yield from _hand_of_committee(campaign, secret, patience, device))
+    dealt: list[_Dealt | None] = []
+    same = []
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
-        if not (yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):
+        same.append((yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)))
+    for at, name in enumerate(dealer_names(campaign, secret)):
+        body = messages.card_request(name, device=device)
+        reply = (yield from _ask_for_cards(campaign, at, body, patience)) if same[at] else None
+        if reply is None and not campaign.may_leave_out:
             return Hand(None, (yield from _cardless(campaign, patience)))
-    # A committee's shares are sealed to the device; a dealer must know the device.
-    shown = None if campaign.by_committee else device
-    bodies = [messages.card_request(name, device=shown) for name in dealer_names(campaign, secret)]
+        dealt.append(None if reply is None else _dealt(campaign, reply))
+    held = [one for one in dealt if one is not None]
+    if not held:
+        return Hand(None, (yield from _cardless(campaign, patience)))
+    mechanism = held[0].mechanism
+    if not campaign.announces:
+        return Hand(held[0].cards, mechanism)
+    cards_by_round = zip(*(one.cards for one in held), strict=True)
+    return Hand(
+        tuple(added_cards(mechanism, cards) for cards in cards_by_round),
+        mechanism,
+        tuple(
+            tuple(None if one is None else one.serials[number] for one in dealt)
+            for number in range(campaign.rounds)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Dealt:
+    """What one dealer gave, for all rounds."""
+
+    mechanism: Mechanism
+    cards: tuple[Any, ...]
+    serials: tuple[str, ...]  # none where card sums are not announced
+
+
+def _ask_for_cards(
+    campaign: Campaign, number: int, body: bytes, patience: float
+) -> Steps[dict[str, Any] | None]:
+    """What a dealer replies; None where no card is to be had of it."""
+    call = Call(f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/cards", body)
+    reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
+    if reply.gave_up or reply.status in (404, 410, 425):
+        # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+        return None
+    if reply.status != 200:
+        raise refused("the dealer", reply)
+    return read_reply(reply.body, "the dealer")
+
+
+def _dealt(campaign: Campaign, document: dict[str, Any]) -> _Dealt:
+    mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
+    found = _dealt_cards(campaign, mechanism, document.get("cards"))
+    if not campaign.announces:
+        return _Dealt(mechanism, found, ())
+    serials = document.get("serials")
+    if not isinstance(serials, list) or len(serials) != campaign.rounds:
+        raise ProtocolError(f"the dealer must give {campaign.rounds} serials with its cards")
+    return _Dealt(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
+
+
+def _hand_of_committee(
+    campaign: Campaign, secret: bytes, patience: float, device: bytes | None
+) -> Steps[Hand]:
+    """One's cards from the shares of all parties."""
+    for party in campaign.dealers:
+        if not (yield from same_at_dealer(campaign, party, patience, silence_is_fine=True)):
+            return Hand(None, (yield from _cardless(campaign, patience)))
+    # Shares are sealed to the device: the parties need not be shown it.
+    bodies = [messages.card_request(name) for name in dealer_names(campaign, secret)]
     replies = []
-    for dealer, body in zip(campaign.dealers, bodies, strict=True):
-        call = Call(f"{dealer}{campaign_path(campaign.hash)}/cards", body)
-        reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
-        if reply.gave_up or reply.status in (404, 410, 425):
-            # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+    for number, body in enumerate(bodies):
+        reply = yield from _ask_for_cards(campaign, number, body, patience)
+        if reply is None:
             return Hand(None, (yield from _cardless(campaign, patience)))
-        if reply.status != 200:
-            raise refused("the dealer", reply)
-        replies.append(read_reply(reply.body, "the dealer"))
+        replies.append(reply)
     mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
-    if not campaign.by_committee:
-        return Hand(_dealt_cards(campaign, mechanism, replies[0].get("cards")), mechanism)
     key = cards.card_key(device or secret, campaign.hash)
     try:
         held = tuple(

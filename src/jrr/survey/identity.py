@@ -25,6 +25,11 @@ _PRIME = 1021  # the largest below 32²
 DEALER = "dealer"
 
 
+def dealer_role(number: int) -> str:
+    """The role of one of several dealers: they must not know one's name at the others."""
+    return f"{DEALER}:{number}"
+
+
 def party_role(number: int) -> str:
     """The role of a committee's party: parties must not know one's name at the others."""
     return f"party:{number}"

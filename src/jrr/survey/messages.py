@@ -1,6 +1,6 @@
 """What travels: requests and replies in JSON, each checked when it is read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
 from jrr.survey.identity import collector_role, hashed
+from jrr.survey.serials import serial_from_hex
 
 MOST_NAMES = 100_000  # hashes in one request
 
@@ -23,6 +24,7 @@ class StoredReport:
     carded: bool
     report: bytes
     covariates: str  # canonical JSON
+    serials: tuple[bytes | None, ...] = ()  # of its cards, one from each dealer; () where none
 
 
 def name_hash(document: Mapping[str, Any]) -> bytes:
@@ -67,27 +69,36 @@ def report_request(
     mechanism: Mechanism,
     report: Any,
     covariates: Mapping[str, str],
+    serials: Sequence[str | None] | None = None,
 ) -> bytes:
-    """One perturbed answer, exactly as it is stored and sent, again and again until received."""
-    return canonical_json(
-        {
-            "pseudonym": pseudonym.hex(),
-            "round": round_number,
-            "carded": carded,
-            "report": mechanism.report_to_json(report),
-            "covariates": dict(covariates),
-        }
-    )
+    """One perturbed answer, exactly as it is stored and sent, again and again until received.
+
+    serials: of the cards, where their sum is announced: one from each dealer, None from one that
+    was left out.
+    """
+    document: dict[str, Any] = {
+        "pseudonym": pseudonym.hex(),
+        "round": round_number,
+        "carded": carded,
+        "report": mechanism.report_to_json(report),
+        "covariates": dict(covariates),
+    }
+    if serials is not None:
+        document["serials"] = list(serials)
+    return canonical_json(document)
 
 
 def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
     """A report that fits the campaign, or a refusal."""
-    document = read_body(body, "pseudonym", "round", "carded", "report", "covariates")
+    document = read_body(
+        body, "pseudonym", "round", "carded", "report", "covariates", optional=("serials",)
+    )
     carded = document["carded"]
     if not isinstance(carded, bool) or (carded and not campaign.deals):
         raise DamagedError("carded must be true or false, and false where no cards are dealt")
     try:
         report = mechanism.report_bytes(document["report"])
+        report = report if carded else mechanism.check_cardless(report)
         number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
     except JrrError:  # not repeated: it is somebody's report
         raise DamagedError(
@@ -99,7 +110,32 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
         carded=carded,
         report=report,
         covariates=check_covariates(campaign, document["covariates"]),
+        serials=_read_serials(campaign, carded, document),
     )
+
+
+def _read_serials(
+    campaign: Campaign, carded: bool, document: Mapping[str, Any]
+) -> tuple[bytes | None, ...]:
+    """The serial numbers in a report: there where there are cards whose sum is announced."""
+    if ("serials" in document) != (carded and campaign.announces):
+        raise DamagedError(
+            "serials must be given exactly with a card of a campaign whose card sums are announced"
+        )
+    if "serials" not in document:
+        return ()
+    return check_serials(campaign, document["serials"])
+
+
+def check_serials(campaign: Campaign, serials: object) -> tuple[bytes | None, ...]:
+    """One serial number from each dealer; None from one that the campaign lets be left out."""
+    dealers = len(campaign.dealers)
+    if not isinstance(serials, list) or len(serials) != dealers:
+        raise DamagedError(f"serials must be a list of {dealers}, one from each dealer")
+    found = tuple(None if serial is None else serial_from_hex(serial) for serial in serials)
+    if None in found and not (campaign.may_leave_out and any(found)):
+        raise DamagedError("serials must not leave out a dealer that the campaign needs")
+    return found
 
 
 def check_covariates(campaign: Campaign, covariates: object) -> str:

@@ -3,22 +3,27 @@
 import json
 import tempfile
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
 from jrr._base import checks
+from jrr.errors import DamagedError
 from jrr.estimation.tally import Tally
-from jrr.servers.collector.results import EVERYBODY, results_of
+from jrr.servers.collector.results import results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
 from jrr.servers.common.jobs import CampaignJobs, check_state, check_times
-from jrr.servers.common.problems import Problem
+from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import read_report
+from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
+from jrr.survey.told import ToldSums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +47,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
-        return {"decks": None}
+        return {"decks": None, "sums": None}
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
         """Take a report; False where the same one is here already."""
@@ -51,7 +56,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
         self.check_invited(store, held, report.name, report.round)
-        kept = store.report(name, report.name)
+        if held.sums is not None:  # serial numbers are forgotten by then
+            report = replace(report, serials=())
+        kept = store.report(name, report.name, len(report.serials))
         if kept is not None:
             if kept != report:
                 raise Problem(409, "conflict", "another report was received under this pseudonym")
@@ -61,6 +68,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         check_times(held.campaign, self.clock())
         if held.arrivals >= held.campaign.capacity * held.campaign.rounds:
             raise Problem(409, "full", "the campaign has all the reports it can take")
+        if store.has_serial(name, report.serials):
+            raise Problem(409, "serial-used", "another report came with the serial of this card")
         store.add_report(name, report)
         store.count_arrival(held)
         return True
@@ -81,14 +90,75 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store.move(held, OPEN, n=n)
         return OPEN
 
-    def close(self, connection: Connection, name: str, decks: object) -> dict[str, Any]:
-        """Take no more reports; decks: from how many was dealt, if that is known."""
+    def close(
+        self, connection: Connection, name: str, decks: object, undealt: object = None
+    ) -> dict[str, Any]:
+        """Take no more reports.
+
+        decks: From how many was dealt, if that is known. undealt: What the dealer told of the
+        cards of a closed deck that nobody fetched.
+        """
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
         if held.state != CLOSED:
             told = None if decks is None else checks.integer("decks", decks, 1, 10**12)
+            if undealt is not None:
+                document = {"announced": [], "undealt": undealt}
+                sums = ToldSums.from_document(held.campaign, document)
+                store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
-        return {"state": CLOSED, "reports": store.count(store.reports, name)}
+        reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
+        return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
+
+    def serials(
+        self, connection: Connection, name: str, dealer: int, by: str | None
+    ) -> dict[str, Any]:
+        """The reports that are here, as they are named to one dealer after the end."""
+        store = CollectorStore(connection)
+        held = store.find(name)
+        self._check_settling(held)
+        if by is not None:
+            checks.one_of("by", by, tuple(held.campaign.covariates))
+        checks.integer("dealer", dealer, 0, len(held.campaign.dealers) - 1)
+        return _naming(store, held, dealer, by).to_document()
+
+    def discard(self, connection: Connection, name: str, serials: object) -> int:
+        """Delete reports whose serial numbers their dealer does not know; how many."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        self._check_settling(held)
+        if not isinstance(serials, list):
+            raise DamagedError("serials must be a list")
+        return store.discard(name, [serial_from_hex(serial) for serial in serials])
+
+    def settle(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
+        """Keep what dealers told of their cards: from now on there is a result."""
+        store = CollectorStore(connection)
+        held = store.find(name, lock=True)
+        sums = ToldSums.from_document(held.campaign, document)
+        if held.sums is not None:
+            if _told(held) != sums:
+                raise Problem(409, "announced", "other sums are here already")
+            return {"state": CLOSED}
+        self._check_settling(held)
+        for dealer, told in enumerate(sums.announced):
+            here = _naming(store, held, dealer, told.by).rounds
+            counts = [{group: len(names) for group, names in one.items()} for one in here]
+            if counts != [
+                {group: one.cards for group, one in part.items()} for part in told.rounds
+            ]:
+                raise Problem(409, "conflict", "the sum is of other reports than are here")
+        store.keep_sums(name, sums.to_document())
+        return {"state": CLOSED}
+
+    def _check_settling(self, held: CollectorCampaign) -> None:
+        """Refuse to name reports, or to take sums, but between the end and the result."""
+        if not held.campaign.announces:
+            raise wrong_state("the campaign's card sums are not announced")
+        if held.state != CLOSED:
+            raise wrong_state("the campaign must be closed first: more reports may come")
+        if held.sums is not None:
+            raise gone("the sum is here, and the serial numbers are forgotten")
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
@@ -112,7 +182,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
         every = held.campaign.results_every
-        if every == 1 or held.state == CLOSED:
+        if every == 1 or held.state == CLOSED or held.campaign.announces:
             return
         held.campaign.check_round(round_number)
         reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
@@ -168,12 +238,20 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         campaign.check_round(wish.round)
         if by is not None:
             checks.one_of("by", by, tuple(campaign.covariates))
+        if campaign.announces and held.state != CLOSED:
+            raise Problem(
+                409,
+                RESULTS_WAIT,
+                "the cards in the reports hide everything until the dealer announces their sum, "
+                "when the campaign is closed",
+            )
         if campaign.results_every > 1 and held.state != CLOSED:
             tallies = self._shown(store, held, wish)
         else:
             tallies = self._tallies(store, held, wish.round, by)
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received yet")
+        whole, settled = self._without_masks(held, tallies, wish)
         return {
             "campaign": name,
             "state": held.state,
@@ -182,9 +260,11 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "labels": list(campaign.labels),
             "protected_against_repeats": campaign.invitations,
             "mechanism": mechanism.to_dict(),
+            **({} if held.sums is None else {"sums": held.sums}),  # so that anybody can recompute
         } | results_of(
             mechanism,
-            tallies,
+            whole,
+            settled,
             decks=held.decks,
             level=wish.level,
             simultaneous=wish.simultaneous,
@@ -194,6 +274,20 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             min_cell=campaign.min_cell,
             final=held.state == CLOSED,
         )
+
+    def _without_masks(
+        self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
+    ) -> tuple[Tally, Mapping[str, Tally]]:
+        """All reports and those of each group, as far as dealers have told of their cards."""
+        whole, settled = _told(held).settled(held.mechanism, tallies, wish.round, wish.by)
+        if held.campaign.announces and whole.n_carded and not whole.known.announcements:
+            raise Problem(
+                409,
+                RESULTS_WAIT,
+                "the dealer's sum of the cards is not here: close the campaign again, at both "
+                "servers, to carry it",
+            )
+        return whole, settled
 
     def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:
         """All reports of a round as a file; kind: parquet, csv, or csv.json for its header."""
@@ -208,3 +302,17 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             write_reports(path, held, blocks)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
+
+
+def _told(held: CollectorCampaign) -> ToldSums:
+    """What dealers have told of their cards so far."""
+    return ToldSums() if held.sums is None else ToldSums.from_document(held.campaign, held.sums)
+
+
+def _naming(store: CollectorStore, held: CollectorCampaign, dealer: int, by: str | None) -> Naming:
+    """The reports that are here, by the serial numbers of one dealer."""
+    rounds: list[dict[str, list[bytes]]] = [defaultdict(list) for _ in range(held.campaign.rounds)]
+    for serial, number, covariates in store.named(held.name, dealer):
+        rounds[number][EVERYBODY if by is None else json.loads(covariates)[by]].append(serial)
+    named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
+    return Naming(campaign=held.name, by=by, rounds=named)

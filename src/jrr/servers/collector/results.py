@@ -8,11 +8,10 @@ from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.servers.common.problems import Problem
 
-EVERYBODY = ""  # the only group, where reports are not told apart
-
 
 def results_of(
     mechanism: Mechanism,
+    whole: Tally,
     tallies: Mapping[str, Tally],
     *,
     decks: int,
@@ -28,7 +27,8 @@ def results_of(
 
     Args:
         mechanism: By which the reports were made.
-        tallies: Group -> counted reports, at least one; one group where nobody asked for groups.
+        whole: All counted reports; masks that dealers told of are off.
+        tallies: Group -> its counted reports; one group where nobody asked for groups.
         decks: From how many decks was dealt, at least.
         level: Of the confidence intervals.
         simultaneous: Whether those of all answers hold at once with that chance.
@@ -41,12 +41,10 @@ def results_of(
     Returns:
         The part of the collector's reply that is computed.
     """
-    whole = sum(tallies.values())
-    assert isinstance(whole, Tally)  # of at least one
     fewest = fewest_to_show(min_cell, final=final)
     if whole.n < fewest:
         raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown before the end")
-    used = max(mechanism.fewest_decks(whole.n_carded), decks)
+    used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), decks)
     results: dict[str, Any] = {
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,

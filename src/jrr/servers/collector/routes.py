@@ -22,6 +22,7 @@ REPORT = body_schema(
     carded={"type": "boolean"},
     report={},
     covariates={"type": "object", "additionalProperties": {"type": "string"}},
+    optional={"serials": {"type": "array", "items": {"type": ["string", "null"]}}},
 )
 
 
@@ -47,9 +48,28 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
 
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
     async def close(name: Name, request: Request) -> dict[str, Any]:
-        """Take no more; decks says how many the dealer dealt from."""
-        decks = read_body(await request.body(), "decks")["decks"]
-        result = await writer.run(jobs.close, name, decks)
+        """Take no more; decks says how many the dealer dealt from, undealt what is left of them."""
+        told = read_body(await request.body(), "decks", optional=("undealt",))
+        result = await writer.run(jobs.close, name, told["decks"], told.get("undealt"))
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        return result
+
+    @app.get("/v1/admin/campaigns/{name}/serials", dependencies=admin)
+    async def serials(name: Name, dealer: str = "0", by: str | None = None) -> dict[str, Any]:
+        """The reports that are here, by the serial numbers of one dealer's cards."""
+        return await read_aside(engine, jobs.serials, name, _whole_number("dealer", dealer), by)
+
+    @app.post("/v1/admin/campaigns/{name}/discard", dependencies=admin)
+    async def discard(name: Name, request: Request) -> dict[str, Any]:
+        """Delete reports that came with serial numbers which no dealer gave to anybody."""
+        unknown = read_body(await request.body(), "serials")["serials"]
+        return {"discarded": await writer.run(jobs.discard, name, unknown)}
+
+    @app.post("/v1/admin/campaigns/{name}/settle", dependencies=admin)
+    async def settle(name: Name, request: Request) -> dict[str, Any]:
+        """Keep what dealers told of their cards, and forget the serial numbers."""
+        told = read_body(await request.body(), "announced", "undealt")
+        result = await writer.run(jobs.settle, name, told)
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return result
 

@@ -1,6 +1,11 @@
-"""What the collector stores: campaigns, and perturbed reports by the hash of a pseudonym."""
+"""What the collector stores: campaigns, and perturbed reports by the hash of a pseudonym.
 
-from collections.abc import Iterator
+Where card sums are announced it also stores the serial numbers that came with reports, until they
+have been named to the dealer and the sum is here.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +45,9 @@ class CollectorCampaign(HeldCampaign):
     """A campaign as the collector holds it."""
 
     told_decks: int | None  # from how many decks was dealt, once the dealer has said so
+    sums: (
+        dict[str, Any] | None
+    )  # what dealers told of their cards (jrr.survey.told), once they have
 
     @property
     def decks(self) -> int:
@@ -73,7 +81,11 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
 
     role = Role.COLLECTOR
     metadata = MetaData()
-    campaigns = campaigns_table(metadata, Column("decks", BigInteger))
+    campaigns = campaigns_table(
+        metadata,
+        Column("decks", BigInteger),
+        Column("sums", Text),  # JSON: what dealers told of their cards at the end
+    )
     invited = invited_table(metadata, Column("round", Integer, nullable=False))
     reports = Table(
         "reports",
@@ -87,6 +99,16 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         sqlite_with_rowid=False,
     )
 
+    serials = Table(
+        "serials",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("dealer", Integer, primary_key=True),  # its number in the campaign
+        Column("serial", LargeBinary(16), primary_key=True),  # each once
+        Column("pseudonym", LargeBinary(32), nullable=False),  # of the report
+        sqlite_with_rowid=False,
+    )
+
     results = Table(
         "results",
         metadata,
@@ -97,10 +119,11 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
-        return CollectorCampaign(**facts, told_decks=row.decks)
+        sums = None if row.sums is None else json.loads(row.sums)
+        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums)
 
-    def report(self, name: str, who: bytes) -> StoredReport | None:
-        """What somebody has sent; None where nothing."""
+    def report(self, name: str, who: bytes, dealers: int = 0) -> StoredReport | None:
+        """What somebody has sent; None where nothing. dealers: whose serial numbers to look for."""
         table = self.reports
         query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
         row = self.connection.execute(query).one_or_none()
@@ -112,7 +135,16 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             carded=row.carded,
             report=bytes(row.report),
             covariates=row.covariates,
+            serials=self._serials_of(name, who, dealers) if row.carded else (),
         )
+
+    def _serials_of(self, name: str, who: bytes, dealers: int) -> tuple[bytes | None, ...]:
+        table = self.serials
+        query = select(table.c.dealer, table.c.serial).where(
+            table.c.campaign == name, table.c.pseudonym == who
+        )
+        found = {at: bytes(serial) for at, serial in self.connection.execute(query)}
+        return tuple(found.get(at) for at in range(dealers))
 
     def add_report(self, name: str, report: StoredReport) -> None:
         """Keep a report."""
@@ -126,6 +158,59 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                 covariates=report.covariates,
             )
         )
+        rows = [
+            {"campaign": name, "dealer": at, "serial": serial, "pseudonym": report.name}
+            for at, serial in enumerate(report.serials)
+            if serial is not None
+        ]
+        if rows:
+            self.connection.execute(insert(self.serials), rows)
+
+    def has_serial(self, name: str, serials: Iterable[bytes | None]) -> bool:
+        """Whether a report came with one of these, at the dealer of that place."""
+        table = self.serials
+        for at, serial in enumerate(serials):
+            query = select(table.c.serial).where(
+                table.c.campaign == name, table.c.dealer == at, table.c.serial == serial
+            )
+            if serial is not None and self.connection.execute(query).first() is not None:
+                return True
+        return False
+
+    def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
+        """Serial numbers of one dealer, with round and covariates of the report of each."""
+        table, reports = self.serials, self.reports
+        query = (
+            select(table.c.serial, reports.c.round, reports.c.covariates)
+            .join(
+                reports,
+                (reports.c.campaign == table.c.campaign)
+                & (reports.c.pseudonym == table.c.pseudonym),
+            )
+            .where(table.c.campaign == name, table.c.dealer == dealer)
+            .order_by(table.c.serial)
+        )
+        for serial, number, covariates in self.connection.execute(query):
+            yield bytes(serial), number, covariates
+
+    def discard(self, name: str, serials: Iterable[bytes]) -> int:
+        """Delete the reports that came with these serial numbers; how many."""
+        table, gone = self.serials, set()
+        for serial in serials:
+            query = select(table.c.pseudonym).where(
+                table.c.campaign == name, table.c.serial == serial
+            )
+            gone |= {bytes(who) for (who,) in self.connection.execute(query)}
+        for who in gone:
+            for one in (table, self.reports):
+                where = (one.c.campaign == name) & (one.c.pseudonym == who)
+                self.connection.execute(delete(one).where(where))
+        return len(gone)
+
+    def keep_sums(self, name: str, sums: dict[str, Any]) -> None:
+        """Keep what dealers told, and forget the serial numbers: nobody needs them any more."""
+        self._set(name, sums=json.dumps(sums))
+        self.connection.execute(delete(self.serials).where(self.serials.c.campaign == name))
 
     def fixed_results(self, name: str, round_number: int) -> FixedResults | None:
         """The tallies of a round that are shown now and next; None where nobody asked yet."""

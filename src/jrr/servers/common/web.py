@@ -22,6 +22,8 @@ from jrr.servers.common.tokens import token_matches
 
 log = logging.getLogger("jrr.servers")
 PROBLEM = "application/problem+json"
+LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
+LONG_PATHS = ("/announce", "/unknown", "/discard")
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
 
@@ -56,7 +58,7 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(BodyLimit, limit=settings.body_limit)
+    app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
     app.add_exception_handler(HTTPException, _on_http)
@@ -95,36 +97,39 @@ def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
 class BodyLimit:
     """Refuse bodies that are too large, whatever their length claims to be."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, long_limit: int) -> None:
         self._app = app
-        self._limit = limit
+        self._limits = limit, long_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, counting its bytes."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        seen = 0
+        path = scope["path"]
+        is_long = path.startswith("/v1/admin/") and path.endswith(LONG_PATHS)
+        limit, seen = self._limits[is_long], 0
 
         async def counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self._limit:
-                raise self._problem()
+            if seen > limit:
+                raise _too_large(limit)
             return message
 
         for name, value in scope["headers"]:
-            if name == b"content-length" and (not value.isdigit() or int(value) > self._limit):
-                await _response(self._problem())(scope, receive, send)
+            if name == b"content-length" and (not value.isdigit() or int(value) > limit):
+                await _response(_too_large(limit))(scope, receive, send)
                 return
         try:
             await self._app(scope, counted, send)
         except Problem as problem:  # raised while the body was read, outside any route
             await _response(problem)(scope, receive, send)
 
-    def _problem(self) -> Problem:
-        return Problem(413, "too-large", f"a body may have at most {self._limit} bytes")
+
+def _too_large(limit: int) -> Problem:
+    return Problem(413, "too-large", f"a body may have at most {limit} bytes")
 
 
 def _response(problem: Problem) -> JSONResponse:

@@ -11,9 +11,11 @@ from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_time
 from jrr.servers.common.problems import Problem, gone, unknown_name
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.store import DealerCampaign, DealerStore, Seat
+from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer import Dealer
-from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.dealer_kinds import DealerServer, DealerServers
+from jrr.survey.naming import Naming
 from jrr.survey.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
 
 log = logging.getLogger("jrr.servers")
@@ -32,7 +34,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """A fresh key; refuses a campaign that another kind of dealer deals."""
-        if not isinstance(campaign.dealer, DealerServer):
+        if not isinstance(campaign.dealer, DealerServer | DealerServers):
             raise Problem(422, "refused", "the campaign must have this kind of dealer")
         _, wrapped = self._keys.create(campaign.hash)
         return {"wrapped_key": wrapped}
@@ -103,17 +105,100 @@ class DealerJobs(CampaignJobs[DealerStore]):
             place = dealer.place(held.arrivals)
             store.add_seat(name, who, device, place)
             store.count_arrival(held)
-        return {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
+        if seat is not None and not seat.fetched and held.campaign.mechanism.masked:
+            store.note_fetched(name, who)
+        reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
+        if held.campaign.announces:
+            reply["serials"] = dealer.serial_numbers(*place)
+        return reply
 
-    def close(self, connection: Connection, name: str) -> dict[str, Any]:
-        """End the campaign and burn its cards."""
+    def close(
+        self, connection: Connection, name: str, *, without_sum: bool = False
+    ) -> dict[str, Any]:
+        """End the campaign; what it was told of its cards, if anything. `burn` comes next.
+
+        without_sum: Where card sums are announced, end without one: reports that were made with a
+        card are then worth nothing.
+        """
         store = DealerStore(connection)
         held = store.find(name, lock=True)
+        if held.campaign.announces and held.told is None and held.state != CLOSED:
+            if not without_sum:
+                raise Problem(
+                    409, "sum-wanted", "the collector's serials must be named first (announce)"
+                )
+            store.move(held, CLOSED, wrapped_key=None)
+        elif held.campaign.mechanism.masked and held.state != CLOSED:
+            store.tell(held, {"undealt": self._undealt(store, held)} if held.state == OPEN else {})
+        elif not held.campaign.mechanism.masked:
+            self.burn(name)  # first: from here on nothing below matters for privacy
+            store.move(held, CLOSED, wrapped_key=None)
         decks = 1 if held.campaign.enrols else held.campaign.mechanism.fewest_decks(held.arrivals)
+        reply = {"state": CLOSED, "n": held.n, "decks": decks}
+        told = store.find(name).told or {}
+        return reply | {key: told[key] for key in ("undealt", "announced") if key in told}
+
+    def announce(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
+        """Tell the noisy sum of the named cards, once; the same names again are told the same.
+
+        It ends the campaign. When this is committed, `burn` destroys the key, and only then may
+        anybody be answered: so whatever breaks down in between, there is one announcement at most,
+        and what was told is never lost with the key.
+        """
+        store = DealerStore(connection)
+        held, naming = self._named(store, name, document)
+        if held.told is not None:
+            if held.told["named"] != naming.digest:
+                raise Problem(
+                    409,
+                    "announced",
+                    "the sum was announced for other serials: another one could give away a card",
+                )
+            return dict(held.told["announced"])
+        if held.state == CLOSED:
+            raise gone("the cards are burned, and no sum was announced")
+        dealer, dealt = self._dealt(store, held)
+        told = announce(dealer, naming, dealt, held.campaign.min_cell).to_document()
+        store.tell(held, {"named": naming.digest, "announced": told})
+        return told
+
+    def unknown(self, connection: Connection, name: str, document: object) -> list[str]:
+        """Which of the named serials nobody was given; none once their sum is announced."""
+        store = DealerStore(connection)
+        held, naming = self._named(store, name, document)
+        if held.told is not None:
+            return []
+        check_state(Act.FETCH_CARDS, held)
+        dealer, dealt = self._dealt(store, held)
+        return [serial.hex() for serial in unknown_serials(dealer, naming, dealt)]
+
+    def burn(self, name: str) -> None:
+        """Forget a campaign's key, in memory and for good."""
         self._dealers.pop(name, None)
-        self._keys.burn(name)  # first: from here on nothing below matters for privacy
-        store.move(held, CLOSED, wrapped_key=None)
-        return {"state": CLOSED, "n": held.n, "decks": decks}
+        self._keys.burn(name)
+
+    def finish_burning(self, connection: Connection) -> None:
+        """Destroy the keys of campaigns that are over: an end may have been interrupted."""
+        for name in DealerStore(connection).closed():
+            self.burn(name)
+
+    def _named(
+        self, store: DealerStore, name: str, document: object
+    ) -> tuple[DealerCampaign, Naming]:
+        held = store.find(name, lock=True)
+        if not held.campaign.announces:
+            raise Problem(409, "wrong-state", "the campaign's card sums are not announced")
+        return held, Naming.from_document(held.campaign, document)
+
+    def _dealt(self, store: DealerStore, held: DealerCampaign) -> tuple[Dealer, Any]:
+        """The decks, and the places of all cards that may have left them."""
+        dealer = self._dealer(held)
+        return dealer, place_numbers(dealer, store.places(held.name))
+
+    def _undealt(self, store: DealerStore, held: DealerCampaign) -> dict[str, Any]:
+        dealer, dealt = self._dealt(store, held)
+        blocks = 1 if held.campaign.enrols else -(-held.arrivals // dealer.block_size)
+        return undealt_sum(dealer, blocks, dealt).to_document()
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""

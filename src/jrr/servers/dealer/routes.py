@@ -21,8 +21,10 @@ PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
-    writer = Writer(engine)
     jobs = DealerJobs(KeyFiles(settings.keys), clock)
+    with engine.begin() as connection:
+        jobs.finish_burning(connection)
+    writer = Writer(engine)
     app = role_app(settings, engine, writer, jobs)
     admin = admin_dependency(settings)
 
@@ -51,11 +53,33 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return await writer.run(jobs.deal, name)
 
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
-    async def close(name: Name) -> dict[str, Any]:
+    async def close(name: Name, request: Request) -> dict[str, Any]:
         """Close and burn: nothing that is left can expose anybody."""
-        result = await writer.run(jobs.close, name)
-        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        body = await request.body()
+        wish = read_body(body, optional=("without_sum",)) if body not in (b"", b"null") else {}
+        without = wish.get("without_sum") is True
+        result = await writer.run(jobs.close, name, without_sum=without)
+        await end(name)
         return result
+
+    @app.post("/v1/admin/campaigns/{name}/announce", dependencies=admin)
+    async def announce(name: Name, request: Request) -> dict[str, Any]:
+        """Tell the sum of the named cards, once for all time; then close and burn."""
+        named = read_body(await request.body(), "campaign", "by", "rounds")
+        told = await writer.run(jobs.announce, name, named)
+        await end(name)
+        return told
+
+    @app.post("/v1/admin/campaigns/{name}/unknown", dependencies=admin)
+    async def unknown(name: Name, request: Request) -> dict[str, Any]:
+        """Which of the named serials nobody was given."""
+        named = read_body(await request.body(), "campaign", "by", "rounds")
+        return {"unknown": await writer.run(jobs.unknown, name, named)}
+
+    async def end(name: str) -> None:
+        """Destroy the key, before anybody hears what was committed as told of its cards."""
+        await writer.run_alone(lambda: jobs.burn(name))
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:

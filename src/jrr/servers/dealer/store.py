@@ -1,15 +1,18 @@
 """What the dealer stores: campaigns with their wrapped keys, and who sits where."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     LargeBinary,
     MetaData,
     String,
     Table,
+    Text,
     UniqueConstraint,
     func,
     insert,
@@ -23,7 +26,7 @@ from jrr.servers.common.store import (
     campaigns_table,
     invited_table,
 )
-from jrr.survey.states import Role
+from jrr.survey.states import CLOSED, Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,7 @@ class DealerCampaign(HeldCampaign):
     """A campaign as the dealer holds it."""
 
     wrapped_key: bytes | None  # None: burned
+    told: dict[str, Any] | None  # what was told of its cards at the end, once and for all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,7 @@ class Seat:
 
     block: int | None  # None: enrolled, not dealt to yet
     number: int | None
+    fetched: bool  # whether its cards may have left the dealer
     device: bytes  # hash of the device's secret; empty where it gave none
 
 
@@ -47,7 +52,11 @@ class DealerStore(CampaignStore[DealerCampaign]):
 
     role = Role.DEALER
     metadata = MetaData()
-    campaigns = campaigns_table(metadata, Column("wrapped_key", LargeBinary))
+    campaigns = campaigns_table(
+        metadata,
+        Column("wrapped_key", LargeBinary),
+        Column("told", Text),  # JSON: sums of cards that were told at the end, never a card
+    )
     invited = invited_table(metadata)
     seats = Table(
         "seats",
@@ -57,13 +66,15 @@ class DealerStore(CampaignStore[DealerCampaign]):
         Column("block", BigInteger),
         Column("seat", BigInteger),
         Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
+        Column("fetched", Boolean),  # whether the cards may have left the dealer
         UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
         sqlite_with_rowid=False,
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> DealerCampaign:
         wrapped = None if row.wrapped_key is None else bytes(row.wrapped_key)
-        return DealerCampaign(**facts, wrapped_key=wrapped)
+        told = None if row.told is None else json.loads(row.told)
+        return DealerCampaign(**facts, wrapped_key=wrapped, told=told)
 
     def seat(self, name: str, who: bytes) -> Seat | None:
         """Where somebody sits; None where they have no seat."""
@@ -73,7 +84,7 @@ class DealerStore(CampaignStore[DealerCampaign]):
         if row is None:
             return None
         device = b"" if row.device is None else bytes(row.device)
-        return Seat(block=row.block, number=row.seat, device=device)
+        return Seat(block=row.block, number=row.seat, fetched=bool(row.fetched), device=device)
 
     def add_seat(
         self,
@@ -82,13 +93,41 @@ class DealerStore(CampaignStore[DealerCampaign]):
         device: bytes | None,
         place: tuple[int | None, int | None] = (None, None),
     ) -> None:
-        """Seat somebody; place: block and number, once the cards are dealt."""
+        """Seat somebody; place: block and number, where the cards are given away now."""
         block, number = place
         self.connection.execute(
             insert(self.seats).values(
-                campaign=name, pseudonym=who, block=block, seat=number, device=device
+                campaign=name,
+                pseudonym=who,
+                block=block,
+                seat=number,
+                device=device,
+                fetched=number is not None,
             )
         )
+
+    def note_fetched(self, name: str, who: bytes) -> None:
+        """From now on somebody's cards may have left the dealer."""
+        table = self.seats
+        where = (table.c.campaign == name) & (table.c.pseudonym == who)
+        self.connection.execute(update(table).where(where).values(fetched=True))
+
+    def places(self, name: str) -> list[tuple[int, int]]:
+        """Blocks and seats of all whose cards may have left the dealer."""
+        table = self.seats
+        query = select(table.c.block, table.c.seat).where(
+            table.c.campaign == name, table.c.block.is_not(None), table.c.fetched
+        )
+        return [(block, seat) for block, seat in self.connection.execute(query)]
+
+    def closed(self) -> list[str]:
+        """Campaigns that are over."""
+        query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == CLOSED.value)
+        return [name for (name,) in self.connection.execute(query)]
+
+    def tell(self, held: DealerCampaign, told: dict[str, Any]) -> None:
+        """End a campaign and keep what is told of its cards; the key is of no more use."""
+        self.move(held, CLOSED, told=json.dumps(told), wrapped_key=None)
 
     def number_seats(self, name: str) -> None:
         """Put everybody in one block, by the order of the hashes: it tells nothing of who came."""

@@ -1,0 +1,161 @@
+"""How a campaign ends whose card sums are announced: names go to dealers, sums to the collector.
+
+    collector   takes no more reports, and names those it has by serial numbers
+    dealers     each tells the noisy sum of exactly the named cards, once, and burns its key
+    collector   keeps the sums and forgets the serial numbers: there is a result
+
+Every step may be repeated, so that what was interrupted goes on where it was. Whoever holds the
+tokens of all servers does everything at once. Where they are in different hands, files carry names
+and sums: a collector's operator closes and gives `names` to each dealer's operator, who brings back
+`sums`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from jrr.client.http import Admin
+from jrr.errors import ArgumentError, ProtocolError, UnreachableError
+from jrr.survey.campaign import Campaign
+
+Facts = dict[int | str, dict[str, Any]]  # what each server says: "collector", dealers by number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What an operator wants of the end."""
+
+    by: str | None = None  # a covariate: sums, and so results, for each of its values
+    discard_unknown: bool = False  # delete reports whose serial numbers no dealer knows
+    without_sum: bool = False  # burn the cards and give up the reports that were made with one
+    names: Mapping[str, Any] | None = None  # dealer alone: what the collector's operator gave
+    sums: Sequence[Mapping[str, Any]] | None = None  # collector alone: what dealers told
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The servers of a campaign, as far as their tokens are held."""
+
+    campaign: Campaign
+    path: str
+    dealers: Mapping[int, Admin]  # by their numbers in the campaign
+    collector: Admin | None
+
+    def run(self, ending: Ending) -> Facts:
+        """End the campaign as far as the tokens that are held allow.
+
+        Returns:
+            What each server says. Without the dealers' tokens the collector's part has `names` for
+            them, by number; without the collector's token a dealer's part has what it `announced`.
+        """
+        if ending.without_sum:
+            return self._give_up()
+        if self.collector is None:
+            return self._announce_alone(ending)
+        facts: Facts = {"collector": self._close_collector(self.collector)}
+        if facts["collector"]["settled"]:
+            return facts | self._closed_dealers({})
+        names = {} if ending.sums is not None else self._names(self.collector, ending)
+        if any(_is_anybody(names[number]) for number in names if number not in self.dealers):
+            facts["collector"]["names"] = names
+            return facts
+        told = ending.sums
+        if told is None:
+            told = self._announced(self.collector, ending, names)
+        sums = {"announced": list(told), "undealt": None}
+        self.collector.post(f"{self.path}/settle", sums)
+        facts["collector"]["settled"] = True
+        return facts | self._closed_dealers(names)
+
+    def _close_collector(self, collector: Admin) -> dict[str, Any]:
+        reply: dict[str, Any] = collector.post(f"{self.path}/close", {"decks": None})
+        return reply
+
+    def _names(self, collector: Admin, ending: Ending) -> dict[int, Any]:
+        suffix = "" if ending.by is None else f"&{urlencode({'by': ending.by})}"
+        return {
+            number: collector.get(f"{self.path}/serials?dealer={number}{suffix}")
+            for number in range(len(self.campaign.dealers))
+        }
+
+    def _announced(self, collector: Admin, ending: Ending, names: dict[int, Any]) -> list[Any]:
+        """What the dealers tell of the cards that the collector names."""
+        if ending.discard_unknown:
+            unknown = [
+                serial
+                for number, dealer in self.dealers.items()
+                if _is_anybody(names[number])
+                for serial in self._unknown(dealer, names[number])
+            ]
+            if unknown:
+                collector.post(f"{self.path}/discard", {"serials": unknown})
+                names = self._names(collector, ending)
+        elif len(self.dealers) > 1:
+            # Before any of them announces: afterwards nobody's report can be left out.
+            for number, dealer in self.dealers.items():
+                if _is_anybody(names[number]):
+                    self._check_known(number, len(self._unknown(dealer, names[number])))
+        return [self._told(number, names[number]) for number in sorted(names)]
+
+    def _told(self, number: int, names: Any) -> Any:
+        """What a dealer announces; nothing of one whose cards nobody has, and who is not here."""
+        try:
+            if number in self.dealers:
+                return self.dealers[number].post(f"{self.path}/announce", names)
+        except UnreachableError:
+            if _is_anybody(names):
+                raise
+        return names | {"rounds": [{} for _ in names["rounds"]]}
+
+    def _closed_dealers(self, names: Mapping[int, Any]) -> Facts:
+        """That dealers are closed, their keys burned; one that was left out may be away."""
+        found: Facts = {}
+        for number, dealer in self.dealers.items():
+            try:
+                found[number] = self._closed(dealer)
+            except UnreachableError:
+                if number not in names or _is_anybody(names[number]):
+                    raise
+        return found
+
+    def _announce_alone(self, ending: Ending) -> Facts:
+        if len(self.dealers) != 1 or ending.names is None:
+            raise ArgumentError(
+                "names must be given to a dealer alone: the file that the collector's operator "
+                "wrote for it (--names), or the collector's token too (JRR_COLLECTOR_TOKEN)"
+            )
+        ((number, dealer),) = self.dealers.items()
+        told = dealer.post(f"{self.path}/announce", dict(ending.names))
+        return {number: self._closed(dealer) | {"announced": told}}
+
+    def _give_up(self) -> Facts:
+        facts: Facts = {
+            number: dealer.post(f"{self.path}/close", {"without_sum": True})
+            for number, dealer in self.dealers.items()
+        }
+        if self.collector is not None:
+            facts["collector"] = self._close_collector(self.collector)
+        return facts
+
+    def _closed(self, dealer: Admin) -> dict[str, Any]:
+        """That a dealer's key is burned: it has announced its sum, or nobody has a card of it."""
+        reply: dict[str, Any] = dealer.post(f"{self.path}/close", {"without_sum": True})
+        reply.pop("announced", None)
+        return reply
+
+    def _unknown(self, dealer: Admin, names: Any) -> list[str]:
+        found: list[str] = dealer.post(f"{self.path}/unknown", names)["unknown"]
+        return found
+
+    def _check_known(self, number: int, unknown: int) -> None:
+        if unknown:
+            raise ProtocolError(
+                f"dealer {number} gave {unknown} of the serials to nobody: nothing was announced; "
+                "--discard-unknown deletes the reports that came with them"
+            )
+
+
+def _is_anybody(names: Any) -> bool:
+    """Whether a naming has a name in it."""
+    return any(serials for one in names["rounds"] for serials in one.values())

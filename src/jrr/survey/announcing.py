@@ -1,0 +1,136 @@
+"""What a dealer tells of its cards at the end: sums, never a card.
+
+Each sum is told once for a campaign: two of them can differ by one person's card. Who calls this
+must see to that, and to storing what was told before anybody hears of it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr.errors import ArgumentError
+from jrr.mechanisms.base import Rng
+from jrr.survey.dealer import Dealer
+from jrr.survey.naming import Announcement, CardSum, Naming, UndealtSum
+from jrr.survey.serials import Places
+
+Numbers = NDArray[np.int64]  # of places: block times the size of a block, and seat
+
+
+def place_numbers(dealer: Dealer, places: list[tuple[int, int]]) -> Numbers:
+    """Blocks and seats as numbers, sorted."""
+    blocks = np.array([block for block, _ in places], np.int64)
+    seats = np.array([seat for _, seat in places], np.int64)
+    return np.sort(blocks * dealer.block_size + seats)
+
+
+def unknown_serials(dealer: Dealer, naming: Naming, dealt: Numbers) -> list[bytes]:
+    """The serial numbers in a naming that nobody was given in that round.
+
+    Args:
+        dealer: Whose cards they should be of.
+        naming: What a collector has.
+        dealt: The places of all cards that were dealt, from `place_numbers`.
+    """
+    found = []
+    for number, one in enumerate(naming.rounds):
+        for names in one.values():
+            known = _known(dealer, dealer.serials.places(names), number, dealt)
+            found += [name for name, is_known in zip(names, known, strict=True) if not is_known]
+    return found
+
+
+def announce(
+    dealer: Dealer, naming: Naming, dealt: Numbers, fewest: int, rng: Rng = None
+) -> Announcement:
+    """The noisy sums of exactly the named cards, of all blocks at once.
+
+    Args:
+        dealer: Whose cards they are.
+        naming: Which cards came back with a report; every card is in one group at most.
+        dealt: The places of all cards that were dealt, from `place_numbers`.
+        fewest: Cards in the smallest sum that is told.
+        rng: Where the noise comes from; None: the system's secure randomness.
+
+    Returns:
+        One sum for each round and group; none of a group without cards.
+
+    Raises:
+        ArgumentError: A name is unknown, or a sum would be of fewer cards.
+    """
+    unknown = len(unknown_serials(dealer, naming, dealt))
+    if unknown:
+        raise ArgumentError(
+            f"serials must be of cards that were dealt, got {unknown} that nobody was given; "
+            "--discard-unknown deletes the reports that came with them"
+        )
+    for one in naming.rounds:
+        for group, names in one.items():
+            if 0 < len(names) < fewest:
+                where = f" in the group {group!r:.80}" if naming.by is not None else ""
+                raise ArgumentError(
+                    f"serials must be at least {fewest} (the campaign's min_cell){where}, or "
+                    f"none, got {len(names)}; --without-sum gives them up"
+                )
+    told = tuple(
+        {
+            group: CardSum(len(names), _noisy_sum(dealer, names, number, rng))
+            for group, names in one.items()
+        }
+        for number, one in enumerate(naming.rounds)
+    )
+    return Announcement(campaign=naming.campaign, by=naming.by, rounds=told)
+
+
+def undealt_sum(dealer: Dealer, blocks: int, given: Numbers) -> UndealtSum:
+    """The sums of the cards in so many blocks that were given to nobody.
+
+    Args:
+        dealer: Whose cards they are; it must deal no more.
+        blocks: Blocks from which cards were dealt.
+        given: The places of all cards that may have left the dealer, from `place_numbers`.
+
+    Returns:
+        How many cards are left, and their sum in each round.
+    """
+    places = np.arange(blocks * dealer.block_size, dtype=np.int64)
+    left = np.setdiff1d(places, given, assume_unique=True)
+    if not len(left):
+        return UndealtSum(cards=0, sums=(None,) * dealer.rounds)
+    sums = tuple(
+        dealer.mechanism.undealt_sum(_cards(dealer, left, number))
+        for number in range(dealer.rounds)
+    )
+    return UndealtSum(cards=len(left), sums=sums)
+
+
+def _known(dealer: Dealer, places: Places, round_number: int, dealt: Numbers) -> NDArray[np.bool_]:
+    fits = (places["round"] == round_number) & (places["zero"] == 0)
+    fits &= (places["seat"] < dealer.block_size) & (places["block"] < 1 << 32)
+    numbers = np.where(fits, _numbers(dealer, places), -1)
+    known: NDArray[np.bool_] = fits & np.isin(numbers, dealt)
+    return known
+
+
+def _numbers(dealer: Dealer, places: Places) -> Numbers:
+    # What is made up may overflow here, harmlessly: it does not fit anyway.
+    blocks, seats = (places[name].astype(np.int64) for name in ("block", "seat"))
+    numbers: Numbers = blocks * dealer.block_size + seats
+    return numbers
+
+
+def _noisy_sum(dealer: Dealer, names: tuple[bytes, ...], round_number: int, rng: Rng) -> Any:
+    if not names:
+        return None
+    numbers = _numbers(dealer, dealer.serials.places(names))
+    return dealer.mechanism.announce(_cards(dealer, numbers, round_number), rng=rng)
+
+
+def _cards(dealer: Dealer, numbers: Numbers, round_number: int) -> NDArray[Any]:
+    blocks, seats = np.divmod(np.sort(numbers), dealer.block_size)
+    parts = [
+        dealer.deck_cards(int(block), round_number, seats[blocks == block])
+        for block in np.unique(blocks)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,168 @@
+"""What goes between collector and dealer at the end of a campaign whose card sums are announced.
+
+The collector names the reports that it has by the serial numbers that came with them (`Naming`),
+and the dealer tells the noisy sum of exactly those cards (`Announcement`), once. The operator
+carries both. Names may be in disjoint groups, the values of one public covariate: then every group
+has a sum of its own, and results by group can be shown.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from jrr._base import checks
+from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.campaign import Campaign
+from jrr.survey.documents import canonical_json
+from jrr.survey.serials import serial_from_hex
+
+EVERYBODY = ""  # the only group where names are in none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """The serial numbers of one dealer's cards that reports came with."""
+
+    campaign: str  # its hash
+    by: str | None  # the covariate whose values are the groups; None: everybody is one group
+    rounds: tuple[Mapping[str, tuple[bytes, ...]], ...]  # group -> serial numbers, in each round
+
+    def to_document(self) -> dict[str, Any]:
+        """As it is sent: sorted, so that the same names are the same bytes."""
+        return {
+            "campaign": self.campaign,
+            "by": self.by,
+            "rounds": [
+                {group: [serial.hex() for serial in sorted(names)] for group, names in one.items()}
+                for one in self.rounds
+            ],
+        }
+
+    @property
+    def digest(self) -> str:
+        """By which a dealer knows the same names again."""
+        return hashlib.sha256(canonical_json(self.to_document())).hexdigest()
+
+    @classmethod
+    def from_document(cls, campaign: Campaign, document: object) -> "Naming":
+        """The naming that `to_document` wrote.
+
+        Raises:
+            DamagedError: It is none, or of another campaign.
+            ArgumentError: A serial number is named twice.
+        """
+        by, rounds = _read(campaign, document)
+        named = tuple(
+            {group: _serials(group, names) for group, names in one.items()} for one in rounds
+        )
+        everything = [serial for one in named for names in one.values() for serial in names]
+        doubled = len(everything) - len(set(everything))
+        if doubled:
+            raise ArgumentError(f"serials must be named once each, got {doubled} named again")
+        return cls(campaign=campaign.hash, by=by, rounds=named)
+
+
+class CardSum(NamedTuple):
+    """A noisy sum of cards: one number, or one for every value; None where there are no cards."""
+
+    cards: int
+    sum: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Announcement:
+    """What one dealer announced of its cards, once and for all."""
+
+    campaign: str
+    by: str | None
+    rounds: tuple[Mapping[str, CardSum], ...]  # group -> sum, in each round
+
+    def to_document(self) -> dict[str, Any]:
+        """As it is sent and stored."""
+        return {
+            "campaign": self.campaign,
+            "by": self.by,
+            "rounds": [
+                {group: {"cards": told.cards, "sum": told.sum} for group, told in one.items()}
+                for one in self.rounds
+            ],
+        }
+
+    @classmethod
+    def from_document(cls, campaign: Campaign, document: object) -> "Announcement":
+        """The announcement that `to_document` wrote.
+
+        Raises:
+            DamagedError: It is none, or of another campaign.
+        """
+        by, rounds = _read(campaign, document)
+        told = tuple({group: _card_sum(campaign, one[group]) for group in one} for one in rounds)
+        return cls(campaign=campaign.hash, by=by, rounds=told)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UndealtSum:
+    """What a dealer tells of closed decks: the cards that nobody fetched."""
+
+    cards: int
+    sums: tuple[Any, ...]  # in each round; None where there are no such cards
+
+    def to_document(self) -> dict[str, Any]:
+        """As it is sent and stored."""
+        return {"cards": self.cards, "sums": list(self.sums)}
+
+    @classmethod
+    def from_document(cls, campaign: Campaign, document: object) -> "UndealtSum":
+        """What `to_document` wrote.
+
+        Raises:
+            DamagedError: It is nothing of the kind.
+        """
+        if not isinstance(document, Mapping) or set(document) != {"cards", "sums"}:
+            raise DamagedError("undealt must be of cards and sums")
+        sums = document["sums"]
+        if not isinstance(sums, list) or len(sums) != campaign.rounds:
+            raise DamagedError(f"sums must be a list of {campaign.rounds}, one for each round")
+        told = [_card_sum(campaign, {"cards": document["cards"], "sum": one}) for one in sums]
+        return cls(cards=told[0].cards, sums=tuple(one.sum for one in told))
+
+
+def _read(campaign: Campaign, document: object) -> tuple[str | None, list[Mapping[str, Any]]]:
+    if not isinstance(document, Mapping) or set(document) != {"campaign", "by", "rounds"}:
+        raise DamagedError("a naming or announcement must be of campaign, by and rounds")
+    if document["campaign"] != campaign.hash:
+        raise DamagedError("a naming or announcement must be of this campaign, got another's")
+    by, rounds = document["by"], document["rounds"]
+    if by is not None:
+        checks.one_of("by", by, tuple(campaign.covariates))
+    groups = {EVERYBODY} if by is None else set(campaign.covariates[by])
+    if not isinstance(rounds, list) or len(rounds) != campaign.rounds:
+        raise DamagedError(f"rounds must be a list of {campaign.rounds}")
+    for one in rounds:
+        if not isinstance(one, Mapping) or not set(one) <= groups:
+            raise DamagedError("rounds must have the groups of their covariate and no others")
+    return by, rounds
+
+
+def _serials(group: str, names: object) -> tuple[bytes, ...]:
+    if not isinstance(names, list):
+        raise DamagedError(f"serials of the group {group!r:.80} must be a list")
+    return tuple(serial_from_hex(name) for name in names)
+
+
+def _card_sum(campaign: Campaign, document: object) -> CardSum:
+    if not isinstance(document, Mapping) or set(document) != {"cards", "sum"}:
+        raise DamagedError("an announced sum must be of cards and sum")
+    cards = checks.integer("cards", document["cards"], 0, 10**12)
+    total = document["sum"]
+    if (total is None) != (cards == 0):
+        raise DamagedError("sum must be null exactly where there are no cards")
+    if total is not None:
+        numbers = total if isinstance(total, list) else [total]
+        width = 1 if campaign.mechanism.k == 2 else campaign.mechanism.k
+        if isinstance(total, list) != (width > 1) or len(numbers) != width:
+            raise DamagedError(f"sum must be of {width} whole numbers")
+        for number in numbers:
+            checks.integer("sum", number, -(1 << 60), 1 << 60)
+    return CardSum(cards, total)
