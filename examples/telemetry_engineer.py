@@ -61,7 +61,7 @@ def estimate_of(tallies: list[str]) -> jrr.Estimate:
 # day 2% more of the devices are in the mode "fault".
 
 # %%
-rng = jrr.SeededRandom(5)
+rng = jrr.SeededRandom(7)
 faults = {"monday": 240, "tuesday": 400}
 daily: dict[str, jrr.Estimate] = {}
 for day, broken in faults.items():

@@ -27,7 +27,6 @@ from jrr.cli.app import run
 from jrr.mechanisms import from_dict
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.perturbing import alone
-from tests import bare_plans
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, spread_test
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared"))
@@ -162,7 +161,7 @@ def mechanism_of(question: Question) -> Mechanism:
     """What the command line must choose."""
     people, k = len(values_of(question)), len(question.names)
     if question.mechanism is None:
-        return bare_plans.plan(people, 1.0, 5, k, dealer_epsilon=3.0).mechanism
+        return jrr.plan(people, 1.0, 5, k, dealer_epsilon=3.0).mechanism
     return alone(question.mechanism, k, 1.0, people)
 
 
@@ -188,7 +187,13 @@ def short_of(hits: Sequence[bool] | NDArray[np.bool_]) -> float:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "clicks" else name
+        for name in QUESTIONS
+    ],
+)
 def test_a_real_column(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     question = QUESTIONS[name]
     values = values_of(question)
