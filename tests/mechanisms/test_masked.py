@@ -599,6 +599,8 @@ def test_weights() -> None:
     assert np.allclose(weighted.stderr, plain.stderr)
     uneven = m.estimate(m.tally(reports, weights=np.linspace(0.5, 1.5, 300)))
     assert (uneven.stderr > plain.stderr).all()  # unequal weights undo some of the cancelling
+    tally = m.tally(reports, weights=np.linspace(0.5, 1.5, 300))
+    assert type(tally).from_json(tally.to_json()).to_dict() == tally.to_dict()
     announced = jrr.MRR.for_epsilon(300, 1.0, announced=True)
     masked = announced.respond([1] * 300, announced.deal(rng), rng)
     with pytest.raises(ArgumentError, match="weights must be None where sums are announced"):

@@ -56,6 +56,11 @@ def deal(
     \b
     jrr deal -n 10000 -e 1 -o cards.parquet
     """  # noqa: D301 - click reads the \b
+    if survey["announced"]:
+        raise ArgumentError(
+            "--announced must not be given here: files use a closed deck, since nobody names the "
+            "used cards to the dealer afterwards; campaigns do"
+        )
     plan = make_plan(**survey, view=view, delta=delta)
     if not plan.mechanism.deals:
         raise ArgumentError(

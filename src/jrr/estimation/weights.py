@@ -15,6 +15,7 @@ from jrr._base.short_repr import ShortRepr
 from jrr.errors import ArgumentError
 
 VERSION = 1
+_MASKED = 1e150  # more than any sum of masked reports
 _ROUNDING = 1 + 1e-9  # sums in another order may differ by that much
 _LATER = {"weight_cubes", "heaviest"}  # fields that documents of earlier versions do not have
 _Floats = NDArray[np.float64]
@@ -66,8 +67,8 @@ class WeightSums(ShortRepr):
         return asdict(self) | lists
 
     @classmethod
-    def from_dict(cls, document: object) -> "WeightSums":
-        """The sums that `to_dict` wrote.
+    def from_dict(cls, document: object, *, masked: bool = False) -> "WeightSums":
+        """The sums that `to_dict` wrote; those of masked reports may be any numbers.
 
         Raises:
             ArgumentError: for anything else, or for sums that no weights have.
@@ -83,7 +84,8 @@ class WeightSums(ShortRepr):
                 raise checks.refusal(part, values, "a list of numbers, one per value")
             most = sums[total] * _ROUNDING
             allowed = f"numbers in 0..{total}"
-            numbers = [checks.real(part, value, allowed, 0.0, most) for value in values]
+            low, high = (-_MASKED, _MASKED) if masked else (0.0, most)
+            numbers = [checks.real(part, value, allowed, low, high) for value in values]
             sums[part] = np.array(numbers, np.float64)
         for name, power in (("weight_cubes", 1.5), ("heaviest", 0.5)):
             if name in document:
@@ -104,6 +106,7 @@ class WeightedTally(ShortRepr):
         carded: the sums of reports made with a card.
         cardless: the sums of reports made without one.
         decks: names of the decks that the cards came from; none where nobody had a card.
+        masked: whether `carded` holds sums of masked reports, which may be any numbers.
 
     Example:
         >>> import jrr
@@ -119,6 +122,7 @@ class WeightedTally(ShortRepr):
     carded: WeightSums
     cardless: WeightSums
     decks: tuple[str, ...] = ("",)
+    masked: bool = False
 
     def __post_init__(self) -> None:
         decks = checks.names("decks", self.decks)
@@ -165,6 +169,7 @@ class WeightedTally(ShortRepr):
             carded=self.carded + other.carded,
             cardless=self.cardless + other.cardless,
             decks=self.decks + other.decks,
+            masked=self.masked or other.masked,
         )
 
     def __radd__(self, other: object) -> "WeightedTally":
@@ -172,7 +177,8 @@ class WeightedTally(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        return {
+        of_masks = {"masked": True} if self.masked else {}
+        return of_masks | {
             "weighted_tally": VERSION,
             "mechanism": dict(self.mechanism),
             "carded": self.carded.to_dict(),
@@ -188,9 +194,12 @@ class WeightedTally(ShortRepr):
             ArgumentError: for anything else: another version, other fields, impossible sums.
         """
         names = set(cls.__dataclass_fields__)
+        masked = isinstance(document, dict) and document.get("masked") is True
+        if not masked:
+            names.discard("masked")
         parts = read_version(document, kind="weighted_tally", version=VERSION, names=names)
         for name in ("carded", "cardless"):
-            parts[name] = WeightSums.from_dict(parts[name])
+            parts[name] = WeightSums.from_dict(parts[name], masked=masked and name == "carded")
         return cls(**parts)
 
     def to_json(self) -> str:

@@ -489,7 +489,13 @@ class Mechanism(ABC):
         if weights is not None:
             w = check_weights(weights, len(checked))
             carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
-            return WeightedTally(self.to_dict(), carded=carding, cardless=others, decks=(deck,))
+            return WeightedTally(
+                self.to_dict(),
+                carded=carding,
+                cardless=others,
+                decks=(deck,),
+                masked=self.moments.masks is not None,
+            )
         with_card, without = self._supports(checked, flags, held)
         return Tally(
             self.to_dict(),
