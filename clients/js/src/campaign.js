@@ -1,0 +1,174 @@
+// A campaign: one document that dealers, collector and every contributor hold alike. Its name is
+// the SHA-256 of its bytes, and that name stands in the link that contributors are given.
+
+import { readCanonical, sha256, toHex } from "./documents.js";
+import { ArgumentError, DamagedError, ProtocolError, UnsupportedError } from "./errors.js";
+import { losses } from "./loss.js";
+import { announces, checkMechanism, deals } from "./mechanisms.js";
+
+const VERSION = 2;
+const MOST = 1 << 20; // bytes of a document
+const FIELDS = [
+  "jrr_campaign", "capacity", "closes", "collector", "colluders", "consent", "covariates",
+  "dealer", "dealing", "guarantees", "invitations", "labels", "mechanism", "min_cell", "nonce",
+  "opens", "question", "rounds",
+];
+const HERE = ["localhost", "127.0.0.1", "[::1]"];
+
+/** An https address without a slash at its end; http is allowed on this machine only. */
+export function checkAddress(value) {
+  const allowed = "address must be as https://survey.example (http only on this machine)";
+  let url;
+  try {
+    url = new URL(value);
+  } catch {
+    throw new ArgumentError("link", allowed);
+  }
+  const safe = url.protocol === "https:" || (url.protocol === "http:" && HERE.includes(url.hostname));
+  const plain = /^[!-~]{1,1000}$/u.test(value) && !/[?#@\\]/u.test(value) && !value.endsWith("/");
+  if (!safe || !plain) throw new ArgumentError("link", allowed);
+  return value;
+}
+
+/** Collector and campaign of a link as https://survey.example/v1/campaigns/0123…. */
+export function splitLink(link) {
+  const found = /^(.+)\/v1\/campaigns\/([0-9a-f]{64})\/?$/u.exec(String(link).trim());
+  if (!found) throw new ArgumentError("link", "link must end in /v1/campaigns/ and 64 digits");
+  return { collector: checkAddress(found[1]), name: found[2] };
+}
+
+export const campaignPath = (name) => `/v1/campaigns/${name}`;
+
+/** The name of a campaign with these bytes. */
+export const hashOf = async (bytes) => toHex(await sha256(bytes));
+
+// Neither halves of characters nor marks that turn the direction of a text around.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+
+function isText(value, most, empty = false) {
+  if (typeof value !== "string" || [...value].length > most) return false;
+  return (empty || value.trim() !== "") && !UNPRINTABLE.test(value.replaceAll("\n", ""));
+}
+
+function isLabels(value, count = value?.length) {
+  const fits = Array.isArray(value) && value.length === count && count > 0;
+  return fits && value.every((label) => isText(label, 1000)) && new Set(value).size === count;
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const isWhole = (value, low) => Number.isSafeInteger(value) && value >= low;
+
+function check(fits, field) {
+  if (!fits) throw new DamagedError("campaign", `${field} of the campaign is not acceptable`);
+}
+
+/** Where cards come from: addresses, and the role from which the pseudonym at each follows. */
+function readDealers(dealer, mechanism) {
+  if (dealer.kind === "committee" || dealer.kind === "groups") {
+    throw new UnsupportedError("dealer", `this client takes no cards of a ${dealer.kind} yet`);
+  }
+  check((dealer.kind === "none") === !deals(mechanism), "dealer");
+  if (dealer.kind === "none") return [];
+  if (dealer.kind === "server") return [{ url: checkAddress(dealer.url), role: "dealer" }];
+  check(dealer.kind === "servers" && Array.isArray(dealer.urls), "dealer");
+  check(dealer.urls.length >= 2 && dealer.urls.length <= 16, "dealer");
+  check(typeof dealer.may_leave_out === "boolean" && announces(mechanism), "dealer");
+  return dealer.urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
+}
+
+const TOLERANCE = 1 + 1e-9; // of losses that two languages computed
+
+/** Refuse a document that promises less than what holds, as far as this client can tell. */
+function checkPromises(campaign, guarantees) {
+  const own = campaign.losses;
+  const exact = ["RR", "MRR"].includes(campaign.mechanism.mechanism);
+  for (const view of exact ? ["report", "dealer", "everything"] : ["dealer"]) {
+    const said = view === "everything" ? guarantees[view]?.epsilon : guarantees[view];
+    if (view === "everything" && campaign.version === 1) continue;
+    const promised = said === "unbounded" ? Infinity : said;
+    check(typeof promised === "number", "guarantees");
+    if (own[view] > promised * TOLERANCE + 1e-9) {
+      throw new ProtocolError("understated", `the campaign understates its ε in the view ${view}`);
+    }
+  }
+}
+
+/**
+ * The campaign in these bytes.
+ *
+ * @throws {DamagedError} It is none, or not in canonical form.
+ * @throws {UnsupportedError} It needs something that this client does not speak yet.
+ * @throws {ProtocolError} It promises less than what holds.
+ */
+export async function readCampaign(bytes) {
+  if (bytes.length > MOST) throw new DamagedError("campaign", `campaign is over ${MOST} bytes`);
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new DamagedError("campaign", "campaign must be in UTF-8");
+  }
+  const document = readCanonical(text);
+  check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
+  const version = document.jrr_campaign;
+  if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
+  const names = version > 1 ? [...FIELDS, "results_every"] : FIELDS;
+  const given = Object.keys(document);
+  check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
+  const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
+  for (const name of ["mechanism", "consent", "covariates", "dealer", "guarantees"]) {
+    check(isObject(document[name]), name);
+  }
+  const mechanism = checkMechanism(document.mechanism);
+  check(isText(question, 2000), "question");
+  check(isText(consent.text, 100_000, true) && isText(consent.version, 100), "consent");
+  check(isLabels(labels, mechanism.k), "labels");
+  check(isWhole(rounds, 1) && rounds <= 1000, "rounds");
+  check(typeof document.invitations === "boolean", "invitations");
+  check(dealing === "arrival" || dealing === "enrol", "dealing");
+  for (const [name, values] of Object.entries(covariates)) {
+    check(isText(name, 100) && isLabels(values), "covariates");
+  }
+  const dealers = readDealers(dealer, mechanism);
+  if (dealing === "enrol" && deals(mechanism)) {
+    throw new UnsupportedError("dealing", "this client does not enrol for cards yet");
+  }
+  const origins = [checkAddress(document.collector), ...dealers.map(({ url }) => url)].map(
+    (url) => new URL(url).origin,
+  );
+  check(new Set(origins).size === origins.length, "dealer: one server must not be both");
+  const campaign = Object.freeze({
+    bytes,
+    version,
+    hash: await hashOf(bytes),
+    question,
+    labels,
+    consent: consent.text,
+    covariates,
+    mechanism,
+    rounds,
+    dealers,
+    collector: document.collector,
+    invitations: document.invitations,
+    mayLeaveOut: dealer.may_leave_out === true,
+    announces: announces(mechanism),
+    opens: document.opens,
+    closes: document.closes,
+    losses: losses(mechanism),
+  });
+  checkPromises(campaign, guarantees);
+  return campaign;
+}
+
+/**
+ * The ε that one answer costs, and against whom.
+ *
+ * Masks keep their secret however many others are known. Of other cards this client counts what
+ * somebody who knows the card learns: more than the campaign promises, never less than what holds.
+ */
+export function cost(campaign) {
+  const masked = campaign.mechanism.mechanism === "MRR";
+  if (!deals(campaign.mechanism)) return { epsilon: campaign.losses.report, view: "report" };
+  const view = masked ? "everything" : "dealer";
+  return { epsilon: campaign.losses[view], view };
+}

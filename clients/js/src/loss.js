@@ -1,0 +1,62 @@
+// What an answer tells at most, computed here and not taken from the campaign's word.
+//
+// Losses are ratios of whole numbers of words; only their logarithm is a floating-point number,
+// rounded up. Of JRR and DRR this client computes the view `dealer` only (somebody knows your
+// card), which bounds every other view: it never shows less than what holds.
+
+import { SCALE } from "./exact.js";
+import { coinFaces, coinWords, dealtWords, lieWords } from "./mechanisms.js";
+
+const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
+
+function logUp(high, low) {
+  if (low <= 0n) return high <= 0n ? 0 : Infinity;
+  return Math.log(Number(high) / Number(low)) * UP + 2 ** -40;
+}
+
+/** The loss of a coin with so many lying words, each way. */
+function ofCoin(k, lie) {
+  const truth = (SCALE - lie) * BigInt(k - 1); // a lie tells one of k-1 others
+  return truth >= lie ? logUp(truth, lie) : logUp(lie, truth < 0n ? 0n : truth);
+}
+
+/** The loss of that coin behind a mask whose weight changes by e^step at most. */
+function behindMask(k, lie, step) {
+  const q = Number(lie) / Number(SCALE) / (k - 1);
+  const p = 1 - (k - 1) * q;
+  const weight = Math.exp(k === 2 ? step : 2 * step);
+  if (!Number.isFinite(weight)) return ofCoin(k, lie);
+  return Math.log((p * weight + (k - 1) * q) / (p + q * weight + (k - 2) * q)) * UP + 2 ** -40;
+}
+
+function ofMasked(mechanism) {
+  const { card_rate, total_rate, announced_rate } = mechanism;
+  const faces = coinFaces(mechanism);
+  const { carded, alone } = coinWords(mechanism);
+  const bare = ofCoin(faces, carded);
+  const masked = behindMask(faces, carded, card_rate + total_rate + announced_rate);
+  const single = behindMask(faces, carded, card_rate + Math.min(card_rate, total_rate));
+  const cardless = ofCoin(faces, alone);
+  return {
+    report: Math.max(single, cardless),
+    everything: Math.max(masked, cardless),
+    dealer: Math.max(bare, masked, cardless),
+  };
+}
+
+/**
+ * Upper bounds of ε in the views `report` (one report), `everything` (all reports, everybody else's
+ * answers) and `dealer` (your card too).
+ */
+export function losses(mechanism) {
+  if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
+  if (mechanism.mechanism === "DRR") {
+    const { own, truth } = dealtWords(mechanism);
+    const drawn = own / BigInt(mechanism.k);
+    const dealer = logUp(drawn + truth, drawn);
+    return { report: dealer, everything: dealer, dealer };
+  }
+  // A card does not depend on the answer: not knowing it, one sees a mixture of these coins.
+  const loss = Math.max(...lieWords(mechanism).map((lie) => ofCoin(mechanism.k, lie)));
+  return { report: loss, everything: loss, dealer: loss };
+}

@@ -1,0 +1,85 @@
+// Requests that are repeated, ever more slowly, while nothing comes and patience lasts.
+
+import { ProtocolError, UnreachableError } from "./errors.js";
+
+const FIRST_WAIT = 0.2;
+const LONGEST_WAIT = 5; // seconds between two tries
+const ANSWER_WAIT = 15; // seconds that one try may take
+
+/** Whether trying again later may help: nothing came, or the server had trouble. */
+export const gaveUp = ({ status }) => status === 0 || status === 429 || status >= 500;
+
+async function ask(fetcher, address, body) {
+  try {
+    const reply = await fetcher(address, {
+      method: body === undefined ? "GET" : "POST",
+      body,
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      // Nothing of this browser goes along: no cookies, no address of the page, no cache.
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(ANSWER_WAIT * 1000),
+    });
+    return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+  } catch {
+    return { status: 0, body: new Uint8Array() };
+  }
+}
+
+const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+
+/**
+ * Ask until a server answers that has no trouble.
+ *
+ * @param net `fetch` (the function), `patience` (seconds to wait between tries, in all).
+ * @param {string} address
+ * @param [options] `body`: a text to send; `silenceIsFine`: return the last reply instead of an
+ *   error; `also`: statuses besides trouble and silence after which to ask again.
+ */
+export async function insist(net, address, { body, silenceIsFine = false, also = [] } = {}) {
+  let [pause, waited] = [FIRST_WAIT, 0];
+  for (;;) {
+    const reply = await ask(net.fetch, address, body);
+    if (!gaveUp(reply) && !also.includes(reply.status)) return reply;
+    if (waited >= net.patience) {
+      if (silenceIsFine) return reply;
+      throw unreachable(reply);
+    }
+    await wait(Math.min(pause, net.patience - waited));
+    waited += pause;
+    pause = Math.min(2 * pause, LONGEST_WAIT);
+  }
+}
+
+export function unreachable({ status }) {
+  return new UnreachableError("unreachable", status ? `a server said ${status}` : "no answer");
+}
+
+/** The JSON object in a reply. */
+export function readReply(reply) {
+  try {
+    const document = JSON.parse(new TextDecoder().decode(reply.body));
+    if (document !== null && typeof document === "object" && !Array.isArray(document)) {
+      return document;
+    }
+  } catch {
+    // as below
+  }
+  throw new ProtocolError("damaged", "a server must reply with a JSON object");
+}
+
+/** The reason that a server gives; its kind is the last part of the problem's type. */
+export function refused(who, reply) {
+  let [kind, detail] = ["refused", ""];
+  try {
+    const problem = readReply(reply);
+    kind = String(problem.type ?? "").split(":").at(-1) || kind;
+    detail = String(problem.detail ?? problem.title ?? "");
+  } catch {
+    // no reason given
+  }
+  const shown = detail.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 300);
+  return new ProtocolError(kind, `${who} refused (${reply.status}): ${shown || "no reason given"}`);
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { canonicalJson, cost, readCampaign, readCanonical, splitLink } from "../src/index.js";
+import { golden } from "./golden.js";
+
+const { campaigns } = golden("contributors");
+const bytes = (text) => new TextEncoder().encode(text);
+const changed = (name, change) => {
+  const document = JSON.parse(campaigns[name].document);
+  change(document);
+  return readCampaign(bytes(sorted(document)));
+};
+// As `canonicalJson`, with JavaScript's own way to write fractions; UTF-8 sorts as code points do.
+const sorted = (value) => {
+  if (Array.isArray(value)) return `[${value.map(sorted).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const keys = Object.keys(value).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${sorted(value[key])}`).join(",")}}`;
+};
+
+for (const [name, { document, hash, losses, report }] of Object.entries(campaigns)) {
+  test(`a campaign that Python wrote: ${name}`, async () => {
+    const campaign = await readCampaign(bytes(document));
+    assert.equal(campaign.hash, hash);
+    assert.equal(canonicalJson(JSON.parse(report)), report);
+    const exact = ["RR", "MRR"].includes(campaign.mechanism.mechanism);
+    for (const [view, epsilon] of Object.entries(losses)) {
+      const own = campaign.losses[view];
+      assert.ok(own >= epsilon, `${view}: ${own} is less than ${epsilon}`);
+      if (exact || view === "dealer") assert.ok(own <= epsilon * (1 + 1e-9) + 1e-9, view);
+    }
+    assert.ok(cost(campaign).epsilon >= losses.everything);
+  });
+}
+
+test("documents of earlier versions", async () => {
+  const old = golden("campaigns");
+  const read = (name) => readCampaign(bytes(old[name].document));
+  assert.equal((await read("no_dealer")).hash, old.no_dealer.hash);
+  await assert.rejects(read("committee"), { name: "UnsupportedError", kind: "dealer" });
+  await assert.rejects(read("dealer_server"), { name: "UnsupportedError", kind: "dealing" });
+});
+
+test("only canonical bytes are a campaign", async () => {
+  const { document } = campaigns.mrr;
+  for (const wrong of [
+    ` ${document}`, `${document}\n`, `\ufeff${document}`, document.replace('":', '": '),
+    document.replace('{"capacity":500,', '{"capacity":500,"capacity":500,'),
+    document.replace('"rounds":1', '"rounds":1,"rounds":1'), "[]", "null", "{}", "", "{",
+    `{${document.slice(1, -1).split(",").reverse().join(",")}}`,
+    document.replace("Á", "\\u00c1"),
+  ]) {
+    await assert.rejects(readCampaign(bytes(wrong)), { name: "DamagedError" });
+  }
+  assert.throws(() => readCanonical('{"b":1,"a":2}'));
+  assert.deepEqual(readCanonical('{"a":1e-06,"b":"2","é":[3.0,-4]}'), { a: 1e-6, b: "2", é: [3, -4] });
+});
+
+test("a campaign that understates what holds is refused", async () => {
+  for (const [name, view] of [["rr", "report"], ["mrr", "dealer"], ["mrr", "report"], ["jrr", "dealer"]]) {
+    await assert.rejects(changed(name, ({ guarantees }) => (guarantees[view] *= 0.99)), {
+      kind: "understated",
+    });
+  }
+  await assert.rejects(changed("mrr", ({ guarantees }) => (guarantees.everything.epsilon *= 0.99)), {
+    kind: "understated",
+  });
+  await changed("mrr", ({ guarantees }) => (guarantees.dealer *= 2)); // more is allowed
+});
+
+test("fields that are not what they should be are refused", async () => {
+  for (const change of [
+    (d) => (d.question = ""), (d) => (d.question = "a\u202eb"), (d) => (d.question = 3),
+    (d) => (d.labels = ["a", "a"]), (d) => (d.labels = ["a"]), (d) => (d.labels = ["a", "\u0007"]),
+    (d) => (d.rounds = 0), (d) => (d.invitations = 1), (d) => (d.extra = 1), (d) => delete d.nonce,
+    (d) => (d.covariates = { a: [] }), (d) => (d.dealer = { kind: "none" }),
+    (d) => (d.consent = { text: 1, version: "1" }), (d) => (d.dealing = "never"),
+    (d) => (d.dealer.urls[0] = d.dealer.urls[1]), (d) => (d.dealer.urls[0] = "https://collector.example:8443"),
+  ]) {
+    await assert.rejects(changed("mrr", change), { name: "DamagedError" });
+  }
+  for (const url of ["http://dealer.example", "https://a@b.example", "https://a.example/", "ftp://a", "javascript:alert(1)"]) {
+    await assert.rejects(changed("mrr", (d) => (d.dealer.urls[0] = url)), { kind: "link" });
+  }
+});
+
+test("links", () => {
+  const name = "0".repeat(64);
+  assert.deepEqual(splitLink(` https://a.example/b/v1/campaigns/${name}/ `), {
+    collector: "https://a.example/b",
+    name,
+  });
+  assert.equal(splitLink(`http://127.0.0.1:8001/v1/campaigns/${name}`).collector, "http://127.0.0.1:8001");
+  for (const wrong of ["", name, `http://a.example/v1/campaigns/${name}`, `https://a.example/v1/campaigns/${name}0`, `https://a.example?x/v1/campaigns/${name}`]) {
+    assert.throws(() => splitLink(wrong), { kind: "link" });
+  }
+});

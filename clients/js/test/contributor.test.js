@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Contributor, MemoryStorage } from "../src/index.js";
+import { golden } from "./golden.js";
+
+const { campaigns, invitation } = golden("contributors");
+const COVARIATES = { region: "süd", "\u{1f600}": "a", "\uff5e": "b" };
+const SERIAL = "ab".repeat(16);
+const TRUTH = (1n << 64n) - 1n; // a word that tells the truth
+const problem = (status, kind) => [status, { type: `urn:jrr:problem:${kind}`, detail: kind }];
+
+/** Servers of a campaign in one function; `change` may reply instead. */
+function world(name, change = () => null) {
+  const { document, hash } = campaigns[name];
+  const calls = [];
+  const fetch = async (address, { method, body }) => {
+    const { host, pathname } = new URL(address);
+    const call = { host, route: pathname.split(hash)[1], method, body, address };
+    calls.push(call);
+    const given = change(call, calls.filter((c) => c.host === host && c.route === call.route).length);
+    if (given === "silence") throw new TypeError("no network");
+    const [status, reply] = given ?? usual(call);
+    const text = typeof reply === "string" ? reply : JSON.stringify(reply);
+    return new Response(text, { status });
+  };
+  function usual({ host, route }) {
+    if (route === "") return [200, document];
+    if (route === "/status") return [200, { state: "open", n: null }];
+    if (route === "/cards") return [200, { campaign: hash, n: 50, cards: [card(host)], serials: [SERIAL] }];
+    if (route === "/reports") return [201, { received: true }];
+    return problem(404, "not-found");
+  }
+  const card = (host) => (name === "jrr" ? 1 : { "one.example": 3, "two.example:8443": -5 }[host]);
+  const link = `https://collector.example:8443/here/v1/campaigns/${hash}`;
+  const person = (more = {}) =>
+    new Contributor(link, {
+      limit: 10, invitation, patience: 0.01, fetch, words: (n) => Array(n).fill(TRUTH),
+      storage: new MemoryStorage(), ...more,
+    });
+  return { calls, person, link, sent: () => calls.filter((c) => c.route === "/reports").map((c) => c.body) };
+}
+const answer = (person, value = 1) => person.answer(value, { covariates: COVARIATES });
+
+test("cards of two dealers are added, their serial numbers sent, names differ everywhere", async () => {
+  const { calls, person, sent } = world("mrr");
+  const receipt = await answer(person());
+  const report = JSON.parse(sent()[0]);
+  assert.equal(receipt.body, sent()[0]);
+  assert.equal(report.report, 1 + 3 - 5);
+  assert.deepEqual(report.serials, [SERIAL, SERIAL]);
+  assert.equal(report.carded, true);
+  const asked = calls.filter((c) => c.route === "/cards").map((c) => JSON.parse(c.body));
+  const names = [report.pseudonym, ...asked.flatMap((a) => [a.pseudonym, a.device])];
+  assert.equal(new Set(names).size, 5);
+  assert.ok(names.every((name) => /^[0-9a-f]{64}$/u.test(name)));
+});
+
+test("the card is asked for when there is an answer, not before", async () => {
+  const { calls, person } = world("mrr");
+  const one = person();
+  await one.checkReady();
+  assert.ok(calls.every((c) => c.host === "collector.example:8443"));
+  await answer(one);
+  assert.ok(calls.some((c) => c.route === "/cards"));
+});
+
+test("a dealer that may be left out is; with none there is no card", async () => {
+  const gone = world("mrr", ({ host }) => (host === "one.example" ? "silence" : null));
+  await answer(gone.person());
+  const report = JSON.parse(gone.sent()[0]);
+  assert.equal(report.report, 1 - 5);
+  assert.deepEqual(report.serials, [null, SERIAL]);
+  const none = world("mrr", ({ host }) => (host.startsWith("collector") ? null : "silence"));
+  await answer(none.person());
+  const alone = JSON.parse(none.sent()[0]);
+  assert.deepEqual([alone.carded, alone.report, "serials" in alone], [false, 1, false]);
+});
+
+test("no card where the dealer has none for this name, or has burned them", async () => {
+  for (const given of [problem(404, "unknown-pseudonym"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
+    const { person, sent } = world("jrr", ({ route }) => (route === "/cards" ? given : null));
+    await answer(person());
+    assert.equal(JSON.parse(sent()[0]).carded, false);
+  }
+});
+
+test("a dealer that refuses, or serves another campaign, ends it: nothing is sent", async () => {
+  const other = campaigns["mrr of three"].document;
+  for (const [change, kind] of [
+    [({ route }) => (route === "/cards" ? problem(409, "other-device") : null), "other-device"],
+    [({ host, route }) => (host === "dealer.example" && route === "" ? [200, other] : null), "different"],
+    [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null), "different"],
+    [({ route }) => (route === "/cards" ? [200, { cards: [7] }] : null), "card"],
+    [({ route }) => (route === "/cards" ? [200, { cards: [1, 1] }] : null), "card"],
+    [({ route }) => (route === "/cards" ? [200, "no json"] : null), "damaged"],
+  ]) {
+    const { person, sent } = world("jrr", change);
+    await assert.rejects(answer(person()), { kind });
+    assert.deepEqual(sent(), []);
+  }
+});
+
+test("a collector that serves another campaign than the link is refused", async () => {
+  const { person } = world("jrr", ({ route }) => (route === "" ? [200, campaigns.rr.document] : null));
+  await assert.rejects(person().campaign(), { kind: "different" });
+  const dear = world("jrr");
+  await assert.rejects(dear.person({ limit: 0.5 }).campaign(), { kind: "cost" });
+});
+
+test("a report is made once: the same bytes are sent until they are received", async () => {
+  let up = false;
+  const { person, sent } = world("mrr", ({ route }) => (route === "/reports" && !up ? problem(503, "busy") : null));
+  const storage = new MemoryStorage();
+  await assert.rejects(answer(person({ storage }), 1), { name: "UnreachableError" });
+  await assert.rejects(answer(person({ storage }), 0), { name: "UnreachableError" }); // another mind
+  up = true;
+  const receipt = await person({ storage, words: () => { throw new Error("again"); } }).resume();
+  assert.ok(sent().length >= 3);
+  assert.equal(new Set(sent()).size, 1);
+  const times = sent().length;
+  assert.deepEqual(await answer(person({ storage }), 0), { body: receipt.body, before: true });
+  assert.equal(sent().length, times); // it is there: nothing is sent again
+});
+
+test("two tabs at once make one report", async () => {
+  const { person, sent } = world("mrr");
+  const storage = new MemoryStorage();
+  let word = 0n;
+  const words = () => [(word += 1n << 63n)];
+  await Promise.all([answer(person({ storage, words }), 0), answer(person({ storage, words }), 1)]);
+  assert.equal(new Set(sent()).size, 1);
+});
+
+test("two people on one device do not meet", async () => {
+  const { person, sent } = world("mrr");
+  const storage = new MemoryStorage();
+  await answer(person({ storage }));
+  await answer(person({ storage, invitation: "b".repeat(32) }));
+  assert.equal(new Set(sent().map((body) => JSON.parse(body).pseudonym)).size, 2);
+});
+
+test("what the collector refuses is told by its kind", async () => {
+  for (const [status, kind] of [[409, "conflict"], [410, "closed"], [404, "unknown-pseudonym"], [409, "serial-used"]]) {
+    const { person } = world("mrr", ({ route }) => (route === "/reports" ? problem(status, kind) : null));
+    await assert.rejects(answer(person()), { name: "ProtocolError", kind });
+  }
+});
+
+test("before the question: the state, the invitation", async () => {
+  for (const [state, kind] of [["closed", "closed"], ["new", "too-early"]]) {
+    const { person } = world("mrr", ({ route }) => (route === "/status" ? [200, { state, n: null }] : null));
+    await assert.rejects(person().checkReady(), { kind });
+  }
+  const { person } = world("mrr");
+  await assert.rejects(person({ invitation: undefined }).checkReady(), { kind: "invitation" });
+});
+
+test("covariates are exactly those of the campaign", async () => {
+  const { person, sent } = world("mrr");
+  for (const covariates of [{}, { ...COVARIATES, region: "east" }, { ...COVARIATES, more: "a" }]) {
+    await assert.rejects(person().answer(1, { covariates }), { kind: "covariates" });
+  }
+  assert.deepEqual(sent(), []);
+});
+
+test("storage holds the report and secrets, and nothing of the answer", async () => {
+  const kept = new Map();
+  const storage = {
+    get: async (key) => kept.get(key),
+    add: async (key, value) => kept.get(key) ?? (kept.set(key, value), value),
+    put: async (key, value) => void kept.set(key, value),
+  };
+  const { person, calls } = world("mrr");
+  const made = [];
+  for (const value of [0, 1]) {
+    kept.clear();
+    calls.length = 0;
+    // Words that make the same coin of either answer: whatever differs would be the answer itself.
+    const receipt = await answer(person({ storage, words: () => [value === 1 ? TRUTH : 0n] }), value);
+    const shown = JSON.stringify([[...kept], calls]).replaceAll(/[0-9a-f]{64}/gu, "name");
+    made.push([receipt.body, shown]);
+  }
+  assert.deepEqual(made[0], made[1]);
+});

@@ -1,0 +1,151 @@
+"""Golden vectors of what a contributor's client computes beside single reports.
+
+    python -m tests.golden.make_contributors
+
+writes contributors.json beside this file: masked reports of more than two values (from several
+words), cards of several dealers, pseudonyms, campaigns with their hashes and losses, and reports
+as they are sent. The JavaScript client (clients/js) is held to them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jrr
+from jrr.mechanisms.base import Mechanism
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
+from jrr.survey.deck import added_cards, card_from_json, card_to_json
+from jrr.survey.identity import check_letters, invitation_secret, pseudonym
+from jrr.survey.messages import report_request
+
+PATH = Path(__file__).with_name("contributors.json")
+INVITATION = "abcdefghijklmnopqrstuvwxyz234567"
+ONE, SEVERAL = (
+    DealerServer("https://dealer.example"),
+    DealerServers(("https://one.example", "https://two.example:8443"), True),
+)
+MASKED = [
+    jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3, k=3),
+    jrr.MRR(10, own=3.0, card_rate=7.0, announced_rate=0.3, k=5),
+    jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=4, coin="oue"),
+]
+CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
+    "rr": (jrr.RR(epsilon=1.0), NoDealer()),
+    "rr of seven": (jrr.RR(k=7, epsilon=0.3), NoDealer()),
+    "jrr": (jrr.JRR(n=20, p=0.6, s=0.25), ONE),
+    "drr": (jrr.DRR(n=20, truth=0.3, own=0.2), ONE),
+    "mrr": (jrr.MRR.for_epsilon(50, 1.0, announced=True), SEVERAL),
+    "mrr, closed deck": (jrr.MRR.for_epsilon(50, 1.0), ONE),
+    "mrr of three": (jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=3), ONE),
+    "mrr, oue": (MASKED[2], ONE),
+    "mrr, tiny": (jrr.MRR.for_epsilon(10_000, 0.05, announced=True), ONE),
+}
+
+
+def masked_reports(mechanism: jrr.MRR, seed: int) -> list[dict[str, Any]]:
+    """Reports of every value with and without a card; words at, beside and far from thresholds."""
+    source = jrr.SeededRandom(seed)
+    reach = mechanism.limit + 1
+    rows = [[0] * mechanism.k, [reach] * mechanism.k, [-reach] * mechanism.k]
+    rows += [[at - 2 for at in range(mechanism.k)]]
+    near = [2 * (mechanism.lie_words + step) for step in (-1, 0, 1)]
+    found = []
+    for value in range(mechanism.k):
+        for row in (None, *rows):
+            for word in (None, 0, 2**64 - 1, 2**63 - 1, 2**63, *near):
+                count = mechanism.report_format.words
+                words = [source.word() if word is None else word for _ in range(count)]
+                card = None if row is None else card_from_json(mechanism, row)
+                report = mechanism.report_from_words(value, card, words)
+                found.append(
+                    {
+                        "words": [str(one) for one in words],
+                        "value": value,
+                        "card": row,
+                        "report": mechanism.report_to_json(report),
+                    }
+                )
+    return found
+
+
+def sums(mechanism: jrr.MRR) -> list[dict[str, Any]]:
+    """Cards of several dealers and the one card that they make."""
+    reach = mechanism.limit + 1
+    shape = (3,) if mechanism.k == 2 else (3, mechanism.k)
+    draws = [np.random.default_rng(at).integers(-reach, reach + 1, shape).tolist() for at in (1, 2)]
+    found = []
+    for cards in draws:
+        held = [card_from_json(mechanism, card) for card in cards]
+        total = card_to_json(mechanism, added_cards(mechanism, held))
+        found.append({"mechanism": mechanism.to_dict(), "cards": cards, "sum": total})
+    return found
+
+
+def campaign_of(mechanism: Mechanism, dealer: DealerKind) -> Campaign:
+    """One whose texts need care: quotation marks, accents, beyond 16 bits, line breaks."""
+    return Campaign(
+        question='¿Ámbar, 漢字, "ε" 𝛆\n</script>?',
+        labels=tuple(f"answer {value} ü\\" for value in range(mechanism.k)),
+        mechanism=mechanism,
+        dealer=dealer,
+        collector="https://collector.example:8443/here",
+        capacity=500,
+        covariates={"region": ("north", "süd"), "\U0001f600": ("a",), "\uff5e": ("b",)},
+        nonce="0123456789abcdef0123456789abcdef",
+    )
+
+
+def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
+    """A campaign, what it loses, and the names and a report of a contributor."""
+    campaign = campaign_of(mechanism, dealer)
+    secret = invitation_secret(INVITATION)
+    roles = (*dealer.roles, "collector:0", "collector:7")
+    report = [0] * mechanism.k if mechanism.masked and mechanism.k > 2 else 1
+    serials = ["0f" * 16, None] if dealer is SEVERAL else ["0f" * 16]
+    body = report_request(
+        pseudonym=pseudonym(secret, campaign.hash, "collector:0"),
+        round_number=0,
+        carded=campaign.deals,
+        mechanism=mechanism,
+        report=np.array(report, "<i2").tobytes() if isinstance(report, list) else report,
+        covariates={"region": "süd", "\U0001f600": "a", "\uff5e": "b"},
+        serials=serials if campaign.announces else None,
+    )
+    views = ("report", "everything", "dealer")
+    return {
+        "document": campaign.to_bytes().decode(),
+        "hash": campaign.hash,
+        "losses": {view: campaign.guarantee(view) for view in views},
+        "pseudonyms": {role: pseudonym(secret, campaign.hash, role).hex() for role in roles},
+        "report": body.decode(),
+    }
+
+
+def document() -> dict[str, Any]:
+    """Everything, as contributors.json holds it."""
+    return {
+        "invitation": INVITATION + check_letters(INVITATION),
+        "secret": invitation_secret(INVITATION).hex(),
+        "masked": [
+            {"mechanism": mechanism.to_dict(), "vectors": masked_reports(mechanism, at)}
+            for at, mechanism in enumerate(MASKED)
+        ],
+        "sums": [
+            entry
+            for mechanism in (*MASKED, jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3))
+            for entry in sums(mechanism)
+        ],
+        "campaigns": {name: campaign_entry(*given) for name, given in CAMPAIGNS.items()},
+    }
+
+
+def text() -> str:
+    """The document, readable where it changes."""
+    return json.dumps(document(), ensure_ascii=False, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(), encoding="utf-8")
