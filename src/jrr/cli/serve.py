@@ -1,4 +1,4 @@
-"""`jrr serve`: a dealer, a collector or a party, and what its operator needs."""
+"""`jrr serve`: a dealer, a collector, a party or the answer page, and what operators need."""
 
 import shlex
 import shutil
@@ -14,11 +14,12 @@ from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+PAGE_PORT = 8003  # after those of the servers
 
 
 @click.group()
 def serve() -> None:
-    """Run a dealer, a collector or a party of a committee.
+    """Run a dealer, a collector, a party of a committee, or the answer page.
 
     Settings come from a TOML file (--config), then from the environment (JRR_DEALER_DATABASE,
     JRR_COLLECTOR_ADMIN_TOKEN_SHA256, …), then from options. The two servers belong to two
@@ -159,6 +160,70 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
         f"JRR_INVITATION=$({last} -f 1) {jrr} contribute $({last} -f 2) --limit 2",
         f"{jrr} campaign show campaign.json",
     ]
+
+
+@serve.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PAGE_PORT,
+    show_default=True,
+    help="Port; 0 takes a free one.",
+)
+@click.option("--tls-certificate", default="", help="PEM; or leave TLS to a proxy.")
+@click.option("--tls-key", default="", help="Its key.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A dealer or collector that the page may talk to (repeat it).  [default: any, by https]",
+)
+@click.option("--hash", "only_hash", is_flag=True, help="Print hashes of the files, serve nothing.")
+@json_option
+def page(
+    host: str,
+    port: int,
+    tls_certificate: str,
+    tls_key: str,
+    allow: tuple[str, ...],
+    only_hash: bool,
+    as_json: bool,
+) -> None:
+    """Serve the page on which people answer in a browser.
+
+    Static files, from memory, under a strict Content-Security-Policy; nothing is logged. People get
+    the link PAGE/page/#campaign=LINK&invitation=INVITATION: what follows the # never leaves their
+    browser. Better not run by the collector, whose page could send anything.
+    """
+    try:
+        from jrr.servers.page.app import START, page_app
+        from jrr.servers.page.files import page_files, page_hash
+        from jrr.servers.run import run_app
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    if only_hash:
+        files = page_files()
+        if as_json:
+            print_json({"sha256": page_hash(files), "files": {f.path: f.digest for f in files}})
+            return
+        for file in files:
+            print(f"{file.digest}  {file.path}")
+        print(f"{page_hash(files)}  all of the above")
+        return
+
+    def ready(url: str) -> None:
+        if as_json:
+            print_json({"role": "page", "url": url + START})
+        else:
+            console().print(f"The answer page is at {url}{START}; Ctrl-C stops it.")
+        sys.stdout.flush()
+
+    with suppress(KeyboardInterrupt):
+        run_app(
+            page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready
+        )
 
 
 @serve.command()

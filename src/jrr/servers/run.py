@@ -37,15 +37,47 @@ def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None
     module, attribute = APPS[Role(settings.role)]
     app = getattr(import_module(module), attribute)(settings, engine)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    config = _configured(settings, app)
-    listening = _listening(settings.host, settings.port)
+    run_app(
+        app,
+        settings.host,
+        settings.port,
+        certificate=settings.tls_certificate,
+        key=settings.tls_key,
+        ready=ready,
+    )
+
+
+def run_app(
+    app: Any,
+    host: str,
+    port: int,
+    *,
+    certificate: str = "",
+    key: str = "",
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve an application until told to stop.
+
+    Args:
+        app: An ASGI application.
+        host: Address to listen on.
+        port: 0: a free one.
+        certificate: Of TLS, in PEM; "": without TLS.
+        key: Of the certificate.
+        ready: Told the address once the server listens.
+
+    Raises:
+        ArgumentError: No certificate and its key, or a port that is taken.
+    """
+    config = _configured(app, certificate, key)
+    listening = _listening(host, port)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    ready(f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}")
+    ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _configured(settings: Settings, app: Any) -> uvicorn.Config:
+def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         access_log=False,  # who came when, and from where, is nobody's business
@@ -54,15 +86,15 @@ def _configured(settings: Settings, app: Any) -> uvicorn.Config:
         proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        ssl_certfile=settings.tls_certificate or None,
-        ssl_keyfile=settings.tls_key or None,
+        ssl_certfile=certificate or None,
+        ssl_keyfile=key or None,
     )
     try:
         config.load()  # reads certificate and key, now: whoever is told an address may use it
     except OSError:
         raise ArgumentError(
             "tls_certificate and tls_key must be a certificate in PEM and its own key, got "
-            f"{settings.tls_certificate!r} and {settings.tls_key!r}"
+            f"{certificate!r} and {key!r}"
         ) from None
     return config
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
+from jrr.servers.common.cors import read_origins
 from jrr.survey.states import Role
 
 ROLES = tuple(str(role) for role in Role)
@@ -30,6 +31,7 @@ class Settings:
     tls_certificate: str = ""
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
+    origins: str = "*"  # of answer pages that may ask; "": none, else some with blanks between
     link_certificate: str = ""  # party: shown to the other parties
     link_key: str = ""
     link_host: str = "127.0.0.1"  # party: where it listens for the others
@@ -46,6 +48,7 @@ class Settings:
             raise ArgumentError("database must begin with sqlite:/// or postgresql://")
         for name, (low, high) in _NUMBERS.items():
             checks.integer(name, getattr(self, name), low, high)
+        read_origins(self.origins)
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise ArgumentError("tls_certificate and tls_key must be given together")
         if self.role == Role.PARTY and not (self.link_certificate and self.link_key):

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.batch import Writer
+from jrr.servers.common.cors import CrossOrigin, read_origins
 from jrr.servers.common.problems import Problem, unknown_campaign
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_matches
@@ -59,6 +60,7 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         redoc_url=None,
     )
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
+    app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
     app.add_exception_handler(HTTPException, _on_http)

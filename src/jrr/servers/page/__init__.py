@@ -1,0 +1,1 @@
+"""The answer page: static files for contributors' browsers, served to whoever asks."""

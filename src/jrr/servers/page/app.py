@@ -1,0 +1,99 @@
+"""Serving the answer page: a few files from memory, and headers that keep everything else out.
+
+The campaign and the invitation stand in the fragment of the page's address, which browsers do not
+send; nothing is logged all the same.
+"""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from jrr.servers.page.files import PageFile, page_files
+from jrr.survey.addresses import check_address
+
+START = "/page/"
+# Campaigns name their servers, which the page does not know beforehand.
+ANY_SERVER = ("https:", "http://127.0.0.1:*", "http://localhost:*")
+Headers = list[tuple[bytes, bytes]]
+
+
+def policy(servers: Sequence[str] = ()) -> str:
+    """The Content-Security-Policy of the page.
+
+    Args:
+        servers: Addresses of the dealers and collectors that the page may talk to; none: any, by
+            https.
+
+    Returns:
+        The header's value.
+
+    Example:
+        >>> "connect-src https://a.example;" in policy(["https://a.example"])
+        True
+    """
+    # By origin: with a path, a browser would allow that one address and nothing below it.
+    parts = [urlsplit(check_address("allow", server)) for server in servers]
+    allowed = [f"{part.scheme}://{part.netloc}" for part in parts] or ANY_SERVER
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            f"connect-src {' '.join(allowed)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        )
+    )
+
+
+def page_app(servers: Sequence[str] = ()) -> ASGIApp:
+    """The application.
+
+    Args:
+        servers: As in `policy`.
+
+    Returns:
+        An ASGI application without state.
+    """
+    held = {f"/{file.path}": file for file in page_files()}
+    held[START] = held[f"{START}index.html"]
+    common: Headers = [
+        (name.encode(), value.encode())
+        for name, value in {
+            "content-security-policy": policy(servers),
+            "referrer-policy": "no-referrer",
+            "x-content-type-options": "nosniff",
+            "x-frame-options": "DENY",
+            "cross-origin-opener-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+            "permissions-policy": "camera=(), geolocation=(), microphone=()",
+            "cache-control": "no-cache",
+        }.items()
+    ]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        status, headers, body = _reply(held, scope)
+        headers += [*common, (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        is_head = scope["method"] == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if is_head else body})
+
+    return app
+
+
+def _reply(held: dict[str, PageFile], scope: Scope) -> tuple[int, Headers, bytes]:
+    plain = (b"content-type", b"text/plain; charset=utf-8")
+    if scope["method"] not in ("GET", "HEAD"):
+        return 405, [plain, (b"allow", b"GET, HEAD")], b"only GET\n"
+    if scope["path"] in ("/", START.rstrip("/")):  # browsers take the fragment along
+        return 307, [plain, (b"location", START.encode())], b""
+    file = held.get(scope["path"])
+    if file is None:
+        return 404, [plain], b"not here\n"
+    return 200, [(b"content-type", file.kind.encode())], file.body
