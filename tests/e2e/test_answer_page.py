@@ -19,7 +19,7 @@ from jrr import MRR
 from jrr.client.operator import Operator, new_invitations
 from jrr.research.processes import running
 from jrr.survey.campaign import Campaign
-from tests.e2e import Pair, ask, path_of
+from tests.e2e import Pair, ask, path_of, tally_of
 
 sync_api = pytest.importorskip(
     "playwright.sync_api",
@@ -43,6 +43,7 @@ const system = crypto.getRandomValues.bind(crypto);
 crypto.getRandomValues = (array) =>
   array instanceof BigUint64Array ? array.fill(COINn) : system(array);
 """
+REACH = 60  # noise beyond it has a chance below e^-60
 LIE, TRUTH = "0", str(2**64 - 1)
 
 
@@ -105,10 +106,9 @@ class Visit:
         return str(
             self.page.evaluate(
                 """async () => {
-              const open = indexedDB.open("jrr");
-              const database = await new Promise((done) => (open.onsuccess = () => done(open.result)));
-              const store = database.transaction("kept").objectStore("kept");
               const take = (act) => new Promise((done) => (act.onsuccess = () => done(act.result)));
+              const database = await take(indexedDB.open("jrr"));
+              const store = database.transaction("kept").objectStore("kept");
               const rows = [await take(store.getAllKeys()), await take(store.getAll())];
               database.close();
               const names = (await indexedDB.databases()).map((entry) => entry.name);
@@ -119,12 +119,24 @@ class Visit:
         )
 
 
+def impatient(route: Any) -> None:
+    """The page as it is served, but for how long it waits for servers that are silent."""
+    script = route.fetch()
+    assert "const PATIENCE = 10;" in script.text()
+    route.fulfill(
+        response=script, body=script.text().replace("const PATIENCE = 10;", "const PATIENCE = 0.5;")
+    )
+
+
 @contextmanager
-def visiting(browser: Any, address: str, coin: str | None = None, **settings: Any) -> Iterator[Visit]:
+def visiting(
+    browser: Any, address: str, coin: str | None = None, **settings: Any
+) -> Iterator[Visit]:
     context = browser.new_context(**(PHONE | {"locale": "en-GB"} | settings))
     try:
         if coin is not None:
             context.add_init_script(FIXED_COIN.replace("COIN", coin))
+        context.route("**/page/page.js", impatient)
         visit = Visit(context.new_page())
         visit.page.set_default_timeout(15_000)
         visit.page.on(
@@ -154,10 +166,11 @@ def test_three_people_answer_one_in_german_and_one_declines(
     browser: Any, page_url: str, sqlite_pair: Pair, tmp_path: Path
 ) -> None:
     campaign, operator, invitations = begun(sqlite_pair, 4)
-    people = [  # answer, coin, language, size; the reports' coins are then 1, 1, 0
+    # Answer, coin, language, size; the reports' coins are then 1, 1, 0.
+    people: list[tuple[int, str, str, dict[str, Any]]] = [
         (1, TRUTH, "en-GB", PHONE),
         (0, LIE, "de-DE", PHONE),
-        (1, LIE, "en-US", DESKTOP),
+        (1, LIE, "en-US", DESKTOP | {"color_scheme": "dark"}),
     ]
     coins, bodies = [], []
     for (value, coin, locale, size), invitation in zip(people, invitations, strict=False):
@@ -167,6 +180,7 @@ def test_three_people_answer_one_in_german_and_one_declines(
             visit.wait_for("Eine Frage, vertraulich" if german else "A question, answered")
             assert visit.page.locator("html").get_attribute("lang") == ("de" if german else "en")
             assert visit.page.locator("ol li").count() == 3
+            visit.page.screenshot(path=tmp_path / f"introduction-{len(bodies)}.png")
             asked_before = {url for _, url, _ in visit.requests}
             assert not any(sqlite_pair.dealer.url in url for url in asked_before)
             visit.click("Ich bin einverstanden" if german else "I agree")
@@ -175,6 +189,7 @@ def test_three_people_answer_one_in_german_and_one_declines(
             assert visit.page.title() != "1"
             assert visit.page.locator("main img").count() == 0
             visit.choose(LABELS[value])
+            visit.page.screenshot(path=tmp_path / f"question-{len(bodies)}.png")
             assert not visit.posted("/cards")  # the card is fetched at the moment of sending
             visit.click("Senden" if german else "Send")
             visit.wait_for("Vielen Dank" if german else "Thank you")
@@ -191,7 +206,7 @@ def test_three_people_answer_one_in_german_and_one_declines(
             visit.click("Ich bin einverstanden" if german else "I agree")
             visit.wait_for("Vielen Dank" if german else "Thank you")
             assert visit.sent() == sent
-            visit.page.screenshot(path=tmp_path / f"thanks-{len(bodies)}.png")
+            visit.page.screenshot(path=tmp_path / f"thanks-{len(bodies) - 1}.png")
     assert coins == [1, 1, 0]
 
     with visiting(browser, address_of(page_url, campaign, invitations[3])) as visit:
@@ -206,7 +221,126 @@ def test_three_people_answer_one_in_german_and_one_declines(
     closed = operator.close()
     assert closed["collector"]["reports"] == 3
     assert closed["collector"]["settled"] is True
-    assert operator.estimate()["rounds"] if False else True
+    # The masks come off but for the announced noise; what is left is the sum of the coins.
+    query = f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
+    ((told,),) = sqlite_pair.rows("collector", query)
+    announced = json.loads(told)["announced"][0]["rounds"][0][""]["sum"]
+    cards = sum(body["report"] for body in bodies) - sum(coins)
+    assert abs(announced - cards) <= REACH / MECHANISM.announced_rate
+    tally = MECHANISM.settle(tally_of(MECHANISM, bodies), announced=[announced])
+    assert operator.estimate()["estimate"] == MECHANISM.estimate(tally).to_dict()
+
+
+def test_a_mistyped_invitation_is_told_before_anything(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, (invitation, other) = begun(sqlite_pair, 2)
+    swapped = invitation[1] + invitation[0] + invitation[2:]
+    assert swapped != invitation
+    with visiting(browser, address_of(page_url, campaign, swapped)) as visit:
+        visit.wait_for("Your invitation")
+        assert "has a mistake" in visit.page.locator("#problem").inner_text()
+        visit.page.get_by_label("Invitation").fill(f" {swapped[:10]} {swapped[10:]}")
+        visit.page.keyboard.press("Enter")
+        assert visit.page.locator("[aria-invalid=true]").count() == 1
+        visit.page.get_by_label("Invitation").fill(f" {other[:10]}-{other[10:]}".upper())
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("A question")  # consent comes first all the same
+        assert all(method == "GET" for method, _, _ in visit.requests)
+        visit.page.keyboard.press("Tab")  # the rest by keyboard: past the details
+        visit.page.keyboard.press("Tab")
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("Have you ever")
+        visit.page.keyboard.press("Tab")
+        visit.page.keyboard.press("Space")
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("Thank you")
+        assert visit.sent()["carded"] is True
+
+
+def test_a_closed_tab_sends_the_same_bytes_later_and_a_used_invitation_is_told_kindly(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    address = address_of(page_url, campaign, invitation)
+    with visiting(browser, address) as visit:
+        # The collector commits, but its reply is lost: the person sees "not sent yet".
+        lost: list[str] = []
+
+        def lose(route: Any) -> None:
+            lost.append(route.request.post_data)
+            route.abort() if len(lost) % 2 else (route.fetch(), route.abort())
+
+        visit.page.route("**/reports", lose)
+        visit.click("I agree")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        visit.click("Send")
+        visit.wait_for("Not sent yet")
+        assert LABELS[1] not in visit.page.content()
+        again = visit.page.context.new_page()
+        visit.page.close()
+        again.goto(address)
+        visit.page = again
+        visit.click("I agree")
+        visit.wait_for("Thank you")
+        assert len(lost) > 1
+        assert {json.dumps(visit.sent(), sort_keys=True, separators=(",", ":"))} == set(lost)
+    query = f"SELECT COUNT(*) FROM reports WHERE campaign = '{campaign.hash}'"
+    assert sqlite_pair.rows("collector", query) == [(1,)]
+    with visiting(browser, address) as visit:  # somebody else's device
+        visit.click("I agree")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[0])
+        visit.click("Send")
+        visit.wait_for("This did not work")
+        assert "used before, on another device" in visit.page.locator("main").inner_text()
+
+
+def test_without_a_card_and_with_public_attributes(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, _ = begun(
+        sqlite_pair, 1, invitations=False, covariates={"Region": ("north", "south")}
+    )
+    address = address_of(page_url, campaign, more="&language=de")
+    with visiting(browser, address, TRUTH, **DESKTOP, color_scheme="dark") as visit:
+        visit.page.route(f"{sqlite_pair.dealer.url}/**", lambda route: route.abort())
+        visit.click("Ich bin einverstanden")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        visit.click("Senden")
+        assert "Bitte wählen Sie" in visit.page.locator("[role=alert]").inner_text()
+        visit.page.get_by_label("Region").select_option("south")
+        visit.click("Senden")
+        visit.page.locator("h1", has_text="Vielen Dank").wait_for()
+        sent = visit.sent()
+        assert (sent["carded"], sent["report"]) == (False, 1)
+        assert sent["covariates"] == {"Region": "south"}
+        assert "serials" not in sent
+
+
+def test_a_dealer_with_another_campaign_ends_it(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    changed = campaign.to_bytes().replace(b"Have you ever", b"Have we never")
+    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+        visit.page.route(
+            f"{sqlite_pair.dealer.url}/v1/campaigns/{campaign.hash}",
+            lambda route: route.fulfill(body=changed, headers={"access-control-allow-origin": "*"}),
+        )
+        visit.click("I agree")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        visit.click("Send")
+        visit.wait_for("This did not work")
+        assert "nothing was sent" in visit.page.locator("main").inner_text()
+        assert not visit.posted("/cards")
+        assert not visit.posted("/reports")
+    with visiting(browser, f"{page_url}#campaign={campaign.link[:-1]}") as visit:
+        visit.wait_for("This did not work")
+        assert "link is not complete" in visit.page.locator("main").inner_text()
 
 
 def assert_nothing_of_the_answer(visit: Visit, invitation: str) -> None:

@@ -221,9 +221,7 @@ def page(
         sys.stdout.flush()
 
     with suppress(KeyboardInterrupt):
-        run_app(
-            page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready
-        )
+        run_app(page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready)
 
 
 @serve.command()

@@ -45,10 +45,7 @@ def page_files() -> tuple[PageFile, ...]:
     if folder is None:
         raise DamagedError(f"the answer page must lie in {_IN_PACKAGE}: install jrr again")
     paths = sorted(
-        path
-        for name in FOLDERS
-        for path in (folder / name).iterdir()
-        if path.suffix in TYPES
+        path for name in FOLDERS for path in (folder / name).iterdir() if path.suffix in TYPES
     )
     return tuple(PageFile(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths)
 

@@ -1,0 +1,135 @@
+"""The answer page as files: what is served, under which headers, and in every language alike."""
+
+import asyncio
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr.errors import ArgumentError
+from jrr.servers.page.app import page_app, policy
+from jrr.servers.page.files import page_files, page_hash
+from tests.clients.test_javascript import node
+
+PAGE = Path(__file__).parents[2] / "clients" / "js" / "page"
+
+
+def get(path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read")
+
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+
+    async def ask() -> None:
+        await page_app()(scope, receive, send)
+
+    asyncio.run(ask())
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, sent[1]["body"]
+
+
+def test_the_page_and_everything_it_names_is_there() -> None:
+    status, headers, body = get("/page/")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    text = body.decode()
+    for name in re.findall(r'(?:src|href)="([^"]+)"', text):
+        assert "/" not in name  # nothing from elsewhere
+        assert get(f"/page/{name}")[0] == 200
+    assert "<script>" not in text
+    assert " style=" not in text
+    for file in page_files():
+        for source in re.findall(r'from "\.\./src/([^"]+)"', file.body.decode()):
+            assert get(f"/src/{source}")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/page"])
+def test_the_root_leads_there(path: str) -> None:
+    status, headers, _ = get(path)
+    assert (status, headers["location"]) == (307, "/page/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/page/../pyproject.toml", "/package.json", "/src/index.d.ts", "/page/nothing", "//page/"],
+)
+def test_nothing_else_is(path: str) -> None:
+    assert get(path)[0] == 404
+
+
+def test_only_reading() -> None:
+    assert get("/page/", "POST")[0] == 405
+    status, headers, body = get("/page/", "HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["content-length"]) > 0
+
+
+def test_headers_keep_everything_else_out() -> None:
+    for path in ("/page/", "/src/index.js", "/nothing"):
+        headers = get(path)[1]
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+        rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == rules["style-src"] == "'self'"
+        assert rules["frame-ancestors"] == rules["form-action"] == rules["base-uri"] == "'none'"
+        assert "unsafe" not in headers["content-security-policy"]
+        assert "*" not in rules["connect-src"].replace("127.0.0.1:*", "").replace("localhost:*", "")
+    inside = re.findall(r'Security-Policy" content="([^"]+)"', (PAGE / "index.html").read_text())
+    assert inside == [
+        policy().replace("frame-ancestors 'none'; ", "")
+    ]  # where it is hosted elsewhere
+
+
+def test_servers_may_be_named() -> None:
+    assert "connect-src https://a.example https://b.example:8443;" in policy(
+        ["https://a.example/here", "https://b.example:8443"]
+    )
+    for wrong in ("*", "http://a.example", "https://a.example; script-src *"):
+        with pytest.raises(ArgumentError, match="allow"):
+            policy([wrong])
+
+
+def test_one_byte_more_is_another_hash() -> None:
+    files = page_files()
+    done = subprocess.run(
+        [sys.executable, "-m", "jrr.cli", "serve", "page", "--hash", "--json"],
+        capture_output=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    assert told["sha256"] == page_hash(files)
+    assert told["files"] == {f.path: hashlib.sha256(f.body).hexdigest() for f in files}
+    changed = (*files[:-1], type(files[-1])(files[-1].path, files[-1].body + b" "))
+    assert page_hash(changed) != page_hash(files)
+
+
+def test_it_weighs_little() -> None:
+    assert sum(len(gzip.compress(file.body)) for file in page_files()) < 80_000
+
+
+def test_every_language_has_every_text_and_its_gaps() -> None:
+    script = 'const {TEXTS} = await import("./page/texts.js"); console.log(JSON.stringify(TEXTS))'
+    done = node("--input-type=module", "-e", script)
+    texts = json.loads(done.stdout)
+    assert set(texts) == {"en", "de"}
+    gaps = {
+        language: {key: sorted(set(re.findall(r"\{\w+\}", text))) for key, text in entries.items()}
+        for language, entries in texts.items()
+    }
+    assert gaps["en"] == gaps["de"]
+    said = (PAGE / "page.js").read_text("utf-8")
+    for key in re.findall(r'(?:text|button)\("(\w+)"', said):
+        assert key in texts["en"]
+    for key in texts["en"]:
+        assert key.startswith(("error_", "against_", "safe_", "language")) or f'"{key}"' in said
