@@ -29,8 +29,8 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr estimate` | files of reports into shares with intervals; `--by` group, `--weight`, `--plot` |
 | `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
 | `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network |
-| `jrr serve` | runs a dealer, a collector or a party of a committee; `jrr serve both` (`make serve`) \
-both servers here, to try things out |
+| `jrr serve` | runs a dealer, a collector, a party of a committee or the answer page; `jrr serve both` \
+(`make serve`) both servers here, to try things out |
 | `jrr invite` | one-time invitations, and who may use them |
 | `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
 | `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |

@@ -172,7 +172,8 @@ def test_three_people_answer_one_in_german_and_one_declines(
         (0, LIE, "de-DE", PHONE),
         (1, LIE, "en-US", DESKTOP | {"color_scheme": "dark"}),
     ]
-    coins, bodies = [], []
+    coins: list[int] = []
+    bodies: list[dict[str, Any]] = []
     for (value, coin, locale, size), invitation in zip(people, invitations, strict=False):
         address = address_of(page_url, campaign, invitation)
         with visiting(browser, address, coin, **size, locale=locale) as visit:
