@@ -26,6 +26,8 @@ def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> floa
     """
     if not mechanism.deals:
         return mechanism.epsilon("report")
+    if mechanism.pure:  # it holds outright: nothing is gained by a δ
+        return mechanism.epsilon("cards", colluders)
     law = losses_of_everything(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
 
