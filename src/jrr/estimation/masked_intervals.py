@@ -27,7 +27,9 @@ def masked_interval(pools: Pools, level: float) -> _Range:
     """Lower and upper ends, one per value; arguments as for `jrr.estimation.intervals.interval`."""
     parts = [part for some in pools for part in some]
     alone = parts[0] if len(parts) == 1 else None
-    if alone is not None and not alone.weighted and alone.sampling is None:
+    # Where a report tells more than yes or no, what is estimated is no count of holders.
+    counted = alone is not None and bool((alone.moments.gain <= 1).all())
+    if alone is not None and counted and not alone.weighted and alone.sampling is None:
         found = [_exact_ends(alone, value, (1 - level) / 2) for value in range(len(alone.counts))]
         low, high = np.array(found).T
         return alone.factor * low, alone.factor * high
