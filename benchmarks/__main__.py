@@ -33,6 +33,7 @@ def main() -> int:
         document["results"] += [
             *imports.import_time(),
             *core.respond_and_tally(),
+            *core.masks(),
             *core.search(),
             *core.planning(),
             *core.simulation(),

@@ -31,6 +31,35 @@ def respond_and_tally() -> list[dict[str, object]]:
     return [ratio(name, "numpy", best, at_most=1.0) for name in ("RR", "JRR", "DRR")]
 
 
+def masks() -> list[dict[str, object]]:
+    """Masked reports against the same additions in numpy; a deck of masks against DRR's deck."""
+    m = jrr.MRR(N, own=3.0, card_rate=0.8, total_rate=0.3)
+    dealt = jrr.DRR(n=N, truth=0.4)
+    generator = np.random.default_rng(1)
+    values = (generator.random(N) < 0.1).astype(np.uint8)
+    cards, source = np.asarray(m.deal()), jrr.SecureRandom()
+    lie, low, high = np.uint64(m.lie_words), -m.limit, m.limit + 1
+
+    def bare() -> int:
+        coins = (source.words(N) >> np.uint64(1)) < lie
+        reports = np.clip((coins.view(np.uint8) ^ values) + cards, low, high)
+        return int(reports.sum(dtype=np.int64))
+
+    best = alternate(
+        {
+            "numpy": bare,
+            "MRR": lambda: m.tally(m.respond(values, cards, source)),
+            "DRR's deck": lambda: dealt.deal(source),
+            "MRR's deck": lambda: m.deal(source),
+        },
+        rounds=15,
+    )
+    return [
+        ratio("MRR", "numpy", best, at_most=1.5),
+        ratio("MRR's deck", "DRR's deck", best, at_most=5.0),
+    ]
+
+
 def search() -> list[dict[str, object]]:
     """The paper's Algorithm 1 at its default setting."""
     best = alternate(

@@ -9,10 +9,11 @@ import click
 from rich.table import Table
 
 from jrr._base.randomness import SeededRandom
+from jrr._base.wording import show_epsilon
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.cli.progress import steps
 from jrr.errors import ArgumentError, MissingExtraError
-from jrr.research.demo import DemoSurvey, run
+from jrr.research.demo import VANISHING, DemoSurvey, run
 from jrr.research.demo_page import NAMES, demo_summary, write_demo_page
 
 FAMILIES = ("auto", *NAMES)
@@ -21,7 +22,14 @@ FAMILIES = ("auto", *NAMES)
 @click.command()
 @click.option("-n", "n", type=int, default=10_000, show_default=True, help="Contributors.")
 @click.option("--yes", type=float, default=0.1, show_default=True, help="True share of yes.")
-@click.option("-e", "--epsilon", type=float, default=0.1, show_default=True, help="ε (cards).")
+@click.option("-e", "--epsilon", type=float, default=1.0, show_default=True, help="ε.")
+@click.option(
+    "--vanishing",
+    type=float,
+    default=VANISHING,
+    show_default=True,
+    help="Share of people who take a card and never report.",
+)
 @click.option("-M", "--colluders", type=int, default=5, show_default=True, help="Colluders.")
 @click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
 @click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
@@ -52,8 +60,9 @@ def demo(
     """Run a complete survey: a dealer, a collector, and every contributor over HTTP.
 
     Starts both servers as processes of their own with embedded databases, invites everybody,
-    lets everybody answer, burns the cards, estimates, and stops. RR, JRR and DRR are also run in
-    this process, for comparison beside the truth.
+    lets everybody answer but a few who vanish with their card, lets the dealer announce the sum of
+    the cards that were used, burns the cards, estimates, and stops. RR, JRR, DRR and MRR are also
+    run in this process at the same ε, for comparison beside the truth.
     """
     start = time.perf_counter()
     screen = console()
@@ -100,11 +109,12 @@ def demo(
 def _table(result: DemoSurvey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
     table = Table(
-        title=f"{result.n:,} people, {100 * result.truth:g}% yes, ε = {request.epsilon:g} in the "
-        f"view cards, {request.colluders} colluders",
+        title=f"{result.n:,} people, {100 * result.truth:.3g}% yes, ε = {request.epsilon:g} in the "
+        f"view cards, {request.colluders} colluders, {result.vanished:,} vanished with a card",
         title_justify="left",
     )
-    for heading in ("", "estimate", "standard error", "95% interval", "variance / RR's"):
+    headings = ("", "estimate", "standard error", "95% interval", "variance / RR's")
+    for heading in (*headings, "ε, all else known", "ε, with dealer"):
         table.add_column(heading, justify="left" if not heading else "right")
     plain = float(result.outcomes["rr"].estimate.stderr[1])
     for family, name in NAMES.items():
@@ -118,5 +128,7 @@ def _table(result: DemoSurvey, over_http: bool) -> Table:
             f"±{100 * error:.2f}",
             f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",
             f"{(error / plain) ** 2:.3f}",
+            show_epsilon(result.outcomes[family].plan.everything()),
+            show_epsilon(result.outcomes[family].plan.guarantees["dealer"]),
         )
     return table

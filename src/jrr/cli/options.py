@@ -13,7 +13,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import check_word, mechanism_words
-from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, MAX_BYTES
+from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, LOST, MAX_BYTES
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.views import PlanView
 
@@ -137,6 +137,18 @@ def survey_options(command: F) -> F:
                 show_default=True,
                 help="Which family; auto takes the most accurate.",
             ),
+            click.option(
+                "--lost",
+                type=float,
+                default=LOST,
+                show_default=True,
+                help="Share of cards that are dealt and never reported with.",
+            ),
+            click.option(
+                "--announced",
+                is_flag=True,
+                help="MRR: the dealer announces the sum of the used cards at the end.",
+            ),
         )
     ):
         command = option(command)
@@ -177,6 +189,8 @@ def make_plan(
     view: PlanView = "cards",
     delta: float | None = None,
     max_bytes: int = MAX_BYTES,
+    lost: float = LOST,
+    announced: bool = False,
 ) -> Plan:
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
@@ -192,6 +206,8 @@ def make_plan(
         mechanism=mechanism,
         frequency=frequency,
         max_bytes=max_bytes,
+        lost=lost,
+        announced=announced,
     )
 
 

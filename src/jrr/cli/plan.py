@@ -31,6 +31,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency
 from jrr.planning.costs import costs_of
 from jrr.planning.defaults import MAX_BYTES
+from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
@@ -55,6 +56,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
     help="Most bytes of a report in an automatic choice.",
 )
 @click.option("--plot", type=FILE, help="Draw error against frequency.")
+@click.option("--lost-plot", type=FILE, help="Draw error against the share of lost cards.")
 @click.option("--curve", type=FILE, help="Draw δ against ε in the view everything.")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
@@ -67,6 +69,7 @@ def plan(
     view: PlanView,
     max_bytes: int,
     plot: Path | None,
+    lost_plot: Path | None,
     curve: Path | None,
     losses: Path | None,
     as_json: bool,
@@ -99,6 +102,10 @@ def plan(
         from jrr.reporting.plots import draw_plan
 
         draw_plan(chosen_plan, plot)
+    if lost_plot:
+        from jrr.reporting.plots import draw_lost_cards
+
+        draw_lost_cards(chosen_plan, lost_plot)
     if curve:
         from jrr.reporting.plots import draw_losses
 
@@ -113,6 +120,7 @@ def plan(
         return
     screen = console()
     _print_comparison(screen, chosen_plan, delta)
+    _print_lost_cards(screen, chosen_plan)
     _print_statement(screen, chosen_plan, delta)
     if reach:
         people, epsilon = reach["required_n"], reach["required_epsilon"]
@@ -124,7 +132,8 @@ def plan(
         )
     if others:
         print_alternatives(screen, rows_of_others, chosen_plan.request.n, delta)
-    for name, file in (("Picture", plot), ("Picture", curve), ("Law of the loss", losses)):
+    pictures = (("Picture", plot), ("Picture", lost_plot), ("Picture", curve))
+    for name, file in (*pictures, ("Law of the loss", losses)):
         if file:
             screen.print(f"{name}: {file}")
 
@@ -140,6 +149,8 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
         "dealer_epsilon": request.dealer_epsilon,
         "dealer_capped": request.dealer_epsilon is not None,
         "frequency": request.frequency,
+        "lost": request.lost,
+        "announced": request.announced,
         "mechanism": chosen_plan.mechanism.to_dict(),
         "guarantees": dict(chosen_plan.guarantees),
         "everything": {
@@ -150,6 +161,9 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
         },
         "stderr": chosen_plan.stderr(),
         "costs": asdict(chosen_plan.costs),
+        "by_lost": [
+            {"lost": row.lost, "stderr": dict(row.stderr)} for row in lost_cards(chosen_plan)
+        ],
         "compare": [
             {
                 "name": row.name,
@@ -186,9 +200,12 @@ def _reach(
     r = chosen_plan.request
     cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
     free = cap == math.inf
+    expected: dict[str, Any] = {"lost": r.lost, "announced": r.announced}
     above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
     people = _or_none(
-        lambda: required_n(margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom)
+        lambda: required_n(
+            margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom, **expected
+        )
     )
     epsilon = _or_none(
         lambda: required_epsilon(
@@ -201,6 +218,7 @@ def _reach(
             r.frequency,
             dealer_above=above,
             **whom,
+            **expected,
         )
     )
     return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
@@ -263,7 +281,8 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         privacy.add_row(name, *(column[at] for column in columns), style=style)
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
-        f"{chosen_plan.view}, {request.colluders} colluders\n"
+        f"{chosen_plan.view}, {request.colluders} colluders, "
+        f"{100 * request.lost:g}% of cards lost\n"
     )
     screen.print(error)
     screen.print(privacy)
@@ -278,6 +297,21 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         most = show_epsilon(chosen_plan.everything(delta))
         tight = f"; some answers do reach {show_at_least(reached)}" if reached else ""
         screen.print(f"Chosen, everything: at most {most} whatever the others answer{tight}.")
+
+
+def _print_lost_cards(screen: Console, chosen_plan: Plan) -> None:
+    """Error against the share of cards that are dealt and never reported with."""
+    if not chosen_plan.mechanism.deals:
+        return
+    rows = lost_cards(chosen_plan)
+    table = _table("Expected standard error, in percentage points, where of the cards are lost")
+    for row in rows:
+        table.add_column(f"{100 * row.lost:g}%", justify="right")
+    names = list(rows[0].stderr)
+    shown = _rows_aligned([[100 * row.stderr[name] for row in rows] for name in names])
+    for name, line in zip(names, shown, strict=True):
+        table.add_row(name, *line)
+    screen.print(table)
 
 
 def shown_frequencies(known: Frequency) -> tuple[float, ...]:

@@ -30,8 +30,7 @@ def masked_interval(pools: Pools, level: float) -> _Range:
     # Where a report tells more than yes or no, what is estimated is no count of holders.
     counted = alone is not None and bool((alone.moments.gain <= 1).all())
     if alone is not None and counted and not alone.weighted and alone.sampling is None:
-        found = [_exact_ends(alone, value, (1 - level) / 2) for value in range(len(alone.counts))]
-        low, high = np.array(found).T
+        low, high = _exact_ends(alone, (1 - level) / 2)
         return alone.factor * low, alone.factor * high
     return _mixed_ends(pools, level)
 
@@ -39,10 +38,15 @@ def masked_interval(pools: Pools, level: float) -> _Range:
 # One deck, everybody weighs the same -------------------------------------------------------
 
 
-def _exact_ends(part: Component, value: int, error: float) -> tuple[float, float]:
-    """Ends of the counts of holders of one value."""
-    sums = _Sum(part, value, error)
-    return sums.end(1), sums.end(-1)
+def _exact_ends(part: Component, error: float) -> _Range:
+    """Ends of the counts of holders; values that are counted alike are looked at once."""
+    if part.moments.p.size > 1:
+        values, back = np.arange(len(part.counts)), np.arange(len(part.counts))
+    else:
+        _, values, back = np.unique(part.counts, return_index=True, return_inverse=True)
+    sums = [_Sum(part, int(value), error) for value in values]
+    low, high = (np.array([one.end(up) for one in sums])[back] for up in (1, -1))
+    return low, high
 
 
 class _Sum:
@@ -130,7 +134,8 @@ def _mixed_ends(pools: Pools, level: float) -> _Range:
     held = [[Held(part.plausible, part.plausible_squares) for part in parts] for parts in pools]
     variance = np.broadcast_to(cumulants(pools, held).variance, pools[0][0].counts.shape)
     masked = sum((masked_variance(parts) for parts in pools), np.zeros(1))
-    normal = np.sqrt(np.maximum(variance - masked, 1e-300))
+    noise, back = np.unique(np.maximum(variance - masked, 1e-300), return_inverse=True)
+    normal = np.sqrt(noise)
     errors, chances = np.zeros(1), np.ones(1)
     for parts in pools:
         more, weights = _masks_of(parts)
@@ -145,7 +150,7 @@ def _mixed_ends(pools: Pools, level: float) -> _Range:
         tail = chances @ special.ndtr((errors[:, None] - middle) / normal)
         above = tail > (1 - level) / 2
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return estimate - high, estimate + high
+    return estimate - high[back], estimate + high[back]
 
 
 def _masks_of(parts: Sequence[Component]) -> tuple[Floats, Floats]:

@@ -16,6 +16,8 @@ from jrr.mechanisms.request import Request
 
 _LEAST_RATE = 0.00125  # of cards: so that they fit into 16 bits
 _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced: costs 6% of the noise's variance
+_COINS_TRIED = (1.0, 0.6, 0.35, 0.2, 0.1)  # of the way from ε to the cap
+_SHARES_TRIED = (0.02, 0.1, 0.25, 0.5, 0.75, 0.97)  # of c for the card of a closed deck
 _MOST_OWN = 40.0  # a coin that hardly ever lies
 _UNCAPPED = 20.0  # the own coin's loss where nobody asked for a cap
 
@@ -38,18 +40,20 @@ def best_design(request: Request, coin: str) -> Design | None:
     cap = min(request.dealer_epsilon or _UNCAPPED, _MOST_OWN)
     if not cap > request.budget:
         return None
-    # The coin may be anything from just above ε to the cap; the cap is usually best.
-    shares = (1.0, 0.6, 0.35, 0.2, 0.1)
-    owns = [request.budget + share * (cap - request.budget) for share in shares]
-    tried = [(design_for(request, coin, own), own) for own in owns]
-    found = [(_worth(request, coin, design), design, own) for design, own in tried if design]
+    # The coin may be anything from just above ε to the cap; the cap is usually best, by far.
+    owns = [request.budget + share * (cap - request.budget) for share in _COINS_TRIED]
+    found: list[tuple[float, Design]] = []
+    for own in owns:
+        design = design_for(request, coin, own)
+        if design is not None:
+            found.append((_worth(request, coin, design), design))
+        if len(found) == 2 and found[1][0] > found[0][0] * 1.02:
+            return found[0][1]
     if not found:
         return None
-    worth, best, own = min(found, key=lambda one: one[0])
-    if own == cap and len(found) > 1 and found[1][0] > worth * 1.02:
-        return best
+    worth, best = min(found, key=lambda one: one[0])
     near = sorted(owns)
-    at = near.index(own)
+    at = near.index(best.own)
     low, high = near[max(0, at - 1)], near[min(len(near) - 1, at + 1)]
     result = optimize.minimize_scalar(
         lambda x: _worth(request, coin, design_for(request, coin, x)),
@@ -76,12 +80,12 @@ def design_for(request: Request, coin: str, own: float) -> Design | None:
     def worth(share: float) -> float:
         return _worth(request, coin, Design(own, share * step, (1 - share) * step))
 
-    grid = np.unique(np.clip(np.geomspace(0.02, 0.97, 10), least, 0.97))
+    grid = np.unique(np.clip(_SHARES_TRIED, least, 0.97))
     worths = [worth(float(share)) for share in grid]
     at = int(np.argmin(worths))
     low, high = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])
     result = optimize.minimize_scalar(
-        worth, bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+        worth, bounds=(low, high), method="bounded", options={"xatol": 1e-3}
     )
     share = float(result.x) if result.fun < worths[at] else float(grid[at])
     return Design(own, share * step, (1 - share) * step)

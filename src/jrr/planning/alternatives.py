@@ -1,19 +1,20 @@
 """The same helper, used differently: dealing cards, shuffling reports or adding them up.
 
-JRR and DRR need a dealer. Whoever can run a dealer can often run a shuffler, or add answers up,
+JRR, DRR and MRR need a dealer. Whoever can run one can often run a shuffler, or add answers up,
 instead: what each of these costs in accuracy, against whom it protects and who is trusted.
 Binary answers, one full deck, everybody reports (docs/which-mechanism.md).
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.planning.shuffled import shuffled_rr
@@ -104,6 +105,10 @@ def alternatives(
     for name, mechanism in (("JRR", joint[0]), ("DRR", dealt), ("DRR, capped", held)):
         if mechanism.deals:
             rows.append(asked.shuffled(f"{name}, then shuffled", mechanism))
+    for name, announced in (("MRR, closed deck", False), ("MRR, announced sum", True)):
+        masked = MRR.best(replace(capped, announced=announced))
+        if masked.deals:
+            rows.append(asked.masked(f"{name}, dealer capped at {cap:g}", masked))
     return [*rows, asked.added_up()]
 
 
@@ -134,6 +139,21 @@ class _Question:
             if_they_collude=mechanism.epsilon("dealer"),
             shuffled_epsilon=self._shuffled_epsilon(mechanism),
             compositions=self._compositions(mechanism),
+        )
+
+    def masked(self, name: str, mechanism: Mechanism) -> Alternative:
+        """Cards that are numbers: who reported what may be known, and everything else too."""
+        return Alternative(
+            name=name,
+            mechanism=mechanism,
+            proved_for=mechanism,
+            variance=self._variance([mechanism] * len(FREQUENCIES)),
+            epsilon=mechanism.epsilon("everything", self.request.colluders),
+            delta=0.0,
+            guarantee="a collector that has all reports, everybody else's answer and any number of "
+            "other people's cards",
+            trust=_DEALER,
+            if_they_collude=mechanism.epsilon("dealer"),
         )
 
     def shuffled_by_closed_form(self) -> Alternative:

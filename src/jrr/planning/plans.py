@@ -204,6 +204,8 @@ class Plan:
 
     def everything(self, delta: float = DELTA) -> float:
         """ε at δ against a collector that also knows everybody else's answer (an upper bound)."""
+        if self.mechanism.pure:
+            return self.mechanism.epsilon("cards", self.request.colluders)
         bound = epsilon_of_everything(self.mechanism, self.request.colluders, delta)
         if self.delta is None or delta < self.delta:
             return bound
@@ -215,14 +217,14 @@ class Plan:
         More than `everything`, because δ also counts by how much.
         """
         losses = self.losses
-        if losses is None:
+        if losses is None or self.mechanism.pure:
             return epsilon_of_everything(self.mechanism, self.request.colluders, 0.0)
         return losses.sure_epsilon(chance)
 
     def everything_at_least(self, delta: float = DELTA) -> float:
         """An ε that some answers of the others do reach at δ: how tight `everything` is."""
         losses = self.losses
-        low = 0.0 if losses is None else losses.epsilon_low(delta)
+        low = 0.0 if losses is None or self.mechanism.pure else losses.epsilon_low(delta)
         return min(low, self.everything(delta))
 
     @property
@@ -422,6 +424,8 @@ def stderr(mechanism: Mechanism, request: Request, frequency: float | None = Non
 def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:
     """ε at δ in the view "everything" (an upper bound)."""
     delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+    if mechanism.pure:
+        return mechanism.epsilon("cards", colluders if mechanism.deals else 0)
     losses = losses_of_everything(mechanism, colluders)
     if losses is None:  # bounded by the dealer's view
         return mechanism.epsilon("everything", colluders if mechanism.deals else 0, delta)

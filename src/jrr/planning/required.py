@@ -7,6 +7,7 @@ from jrr._base import checks
 from jrr.estimation.estimates import Population, quantile
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
+from jrr.planning.defaults import LOST
 from jrr.planning.plans import MechanismWord, Plan, plan
 from jrr.privacy.views import PlanView
 
@@ -26,6 +27,8 @@ def required_n(
     delta: float | None = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
+    lost: float = LOST,
+    announced: bool = False,
 ) -> int:
     """The fewest contributors (an even number) whose margin of error is at most `margin`.
 
@@ -46,6 +49,8 @@ def required_n(
         population: whom the interval is to speak of, as for `Estimate.for_population`: with
             "sample" the noise of drawing the contributors counts too.
         population_size: people in that population; None: no end of them.
+        lost: the share of cards that are dealt and never reported with, as for `plan`.
+        announced: whether the dealer announces sums, as for `plan`.
 
     Returns:
         The number of contributors.
@@ -66,7 +71,17 @@ def required_n(
 
     def enough(pairs: int) -> bool:
         chosen = plan(
-            2 * pairs, epsilon, colluders, k, dealer_epsilon, delta, view, mechanism, frequency
+            2 * pairs,
+            epsilon,
+            colluders,
+            k,
+            dealer_epsilon,
+            delta,
+            view,
+            mechanism,
+            frequency,
+            lost=lost,
+            announced=announced,
         )
         error = chosen.stderr(population=population, population_size=population_size)
         return z * error <= margin
@@ -100,6 +115,8 @@ def required_epsilon(
     delta: float | None = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
+    lost: float = LOST,
+    announced: bool = False,
 ) -> float:
     """The smallest ε, to four digits, at which n contributors reach a margin of error.
 
@@ -119,6 +136,8 @@ def required_epsilon(
         delta: with view "everything", as for `plan`.
         population: whom the interval is to speak of, as for `required_n`.
         population_size: people in that population; None: no end of them.
+        lost: the share of cards that are dealt and never reported with, as for `plan`.
+        announced: whether the dealer announces sums, as for `plan`.
 
     Returns:
         ε, between 1e-6 and 20.
@@ -140,7 +159,19 @@ def required_epsilon(
 
     def planned(epsilon: float) -> Plan:
         cap = dealer_epsilon if dealer_above is None else epsilon + dealer_above
-        return plan(n, epsilon, colluders, k, cap, delta, view, mechanism, frequency)
+        return plan(
+            n,
+            epsilon,
+            colluders,
+            k,
+            cap,
+            delta,
+            view,
+            mechanism,
+            frequency,
+            lost=lost,
+            announced=announced,
+        )
 
     def enough(epsilon: float) -> bool:
         error = planned(epsilon).stderr(population=population, population_size=population_size)

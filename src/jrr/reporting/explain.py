@@ -28,6 +28,10 @@ _LEARN = {
     "dealer": "if those who deal the cards and the collector break their word and put together "
     "what they have",
 }
+_ANYBODY = (
+    "to anybody who does not know this card, even to a collector who has all reports, everybody "
+    "else's answer and any number of other people's cards"
+)
 _TOLD = ("cards", "everything", "dealer")  # views that contributors are told of beside the report
 
 
@@ -81,9 +85,11 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
         + (rest or " and everybody else's answer"),
         "dealer": f"to {dealer} and collector together, who see this report and its secret card",
     }
+    if plan.mechanism.pure and plan.mechanism.deals:
+        who = {"everything": _ANYBODY, "dealer": who["dealer"]}
     if not plan.mechanism.deals:
         who = {"report": "to anybody who sees the perturbed report, whatever else they know"}
-    elif m == 0:  # nobody tells anything
+    elif m == 0 and "cards" in who:  # nobody tells anything
         del who["truths"], who["cards"]
     rows = []
     for view, text in who.items():
@@ -104,7 +110,7 @@ def adversaries(plan: Plan, delta: float = DELTA, committee: bool = False) -> li
 def _informed(plan: Plan, delta: float) -> tuple[float, float, float, float]:
     """ε, its δ, the loss that is exceeded rarely, and how rarely: or infinity, and its chance."""
     losses = plan.losses
-    if losses is None:  # a bound that holds outright
+    if losses is None or plan.mechanism.pure:  # a bound that holds outright
         bound = plan.surely()
         return bound, 0.0, bound, 0.0
     sure = plan.surely(delta)
@@ -132,6 +138,11 @@ def contributor_text(plan: Plan, delta: float = DELTA, committee: bool = False) 
         if row.view not in _LEARN:
             continue
         seen = _LEARN[row.view].format(people=people, shown=shown)
+        if plan.mechanism.pure and row.view == "everything":
+            seen = (
+                "if they do not know your card, even if they are the collector, who has all "
+                "reports, and know everybody else's answer and card"
+            )
         if not plan.mechanism.deals:
             seen = "if they see what you send, whatever else they know"
         sure = row.sure_epsilon
@@ -157,7 +168,7 @@ def consent(plan: Plan, question: str = "the question", delta: float = DELTA) ->
         f"{rows[0].sentence} "
     )
     if len(rows) > 1:
-        text += "".join(f"{row.sentence} " for row in rows if row.view in _TOLD)
+        text += "".join(f"{row.sentence} " for row in rows[1:] if row.view in _TOLD)
         text += (
             "The last bound is kept by a cap chosen in advance. "
             if plan.request.dealer_epsilon is not None

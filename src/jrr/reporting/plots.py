@@ -11,6 +11,7 @@ from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.registry import families
+from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import Plan, losses_of_everything
 from jrr.reporting.intervals import intervals_in_words
 
@@ -51,6 +52,36 @@ def draw_plan(plan: Plan, path: str | Path) -> Path:
     axes.set_title(
         f"n = {request.n:,}, ε = {request.epsilon:g} in the view {plan.view}, "
         f"{request.colluders} colluders; dealer cap: {cap}",
+        fontsize=10,
+    )
+    axes.legend(frameon=False, fontsize=8)
+    return save(figure, path)
+
+
+def draw_lost_cards(plan: Plan, path: str | Path) -> Path:
+    """Expected standard error against the share of cards that are lost."""
+    figure = new_figure(7.2, 4.4)
+    axes = figure.subplots()
+    shares = [float(share) for share in np.linspace(0, 0.3, 31)]
+    rows = lost_cards(plan, shares)
+    colours = {family.label: family.colour for family in families().values()}
+    for name in rows[0].stderr:
+        announced = name.endswith("announced")
+        axes.plot(
+            [100 * share for share in shares],
+            [100 * row.stderr[name] for row in rows],
+            "--" if announced else "-",
+            color=colours.get(name, colours["MRR"]),
+            label=name,
+            linewidth=2,
+        )
+    request = plan.request
+    axes.set_xlabel("cards that were dealt and never reported with (%)")
+    axes.set_ylabel("expected standard error (percentage points)")
+    axes.set_ylim(bottom=0)
+    axes.set_title(
+        f"{request.n:,} cards, ε = {request.epsilon:g}, each planned for "
+        f"{100 * request.lost:g}% lost",
         fontsize=10,
     )
     axes.legend(frameon=False, fontsize=8)

@@ -12,6 +12,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.hashed import OLH
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
 
@@ -64,6 +65,7 @@ def _work(reports: int) -> Mapping[str, tuple[int, Callable[[], object]]]:
         "RR": (RR(epsilon=0.1), reports),
         "JRR": (JRR(n=reports, p=0.525, s=0.4), reports),
         "DRR": (DRR(n=reports, truth=0.05, own=0.01), reports),
+        "MRR": (MRR(reports, own=3.0, card_rate=0.8, total_rate=0.3), reports),
         f"GRR, k = {_LARGE_K}": (RR(k=_LARGE_K, epsilon=1.0), reports),
         f"OUE, k = {_LARGE_K}": (OUE(_LARGE_K, epsilon=1.0), few),
         f"OLH, k = {_LARGE_K}": (OLH(_LARGE_K, epsilon=1.0), few),

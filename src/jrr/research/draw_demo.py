@@ -22,7 +22,7 @@ def draw_survey(survey: DemoSurvey, path: str | Path, level: float = 0.95) -> Pa
     _draw_errors(right, errors)
     request = survey.outcomes[names[0]].plan.request
     figure.suptitle(
-        f"{survey.n:,} people, {100 * survey.truth:g}% yes, ε = {request.epsilon:g} in the view "
+        f"{survey.n:,} people, {100 * survey.truth:.3g}% yes, ε = {request.epsilon:g} in the view "
         f"cards, {request.colluders} colluders",
         fontsize=10,
     )
