@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 Floats = NDArray[np.float64]
 
-MECHANISMS = {
+MECHANISMS: dict[str, Callable[[int], jrr.Mechanism]] = {
     "RR": lambda n: jrr.RR(epsilon=1.0),
     "JRR": lambda n: jrr.plan(n, 1.0, mechanism="jrr").mechanism,
     "DRR": lambda n: jrr.DRR(n, truth=0.3, own=0.2),
@@ -33,17 +34,17 @@ def made(name: str, n: int) -> jrr.Mechanism:
 
 
 def survey(
-    question: jrr.Numbers, numbers: Sequence[float], rng: jrr.SeededRandom, **options: object
+    question: jrr.Numbers, numbers: Floats, rng: jrr.SeededRandom, **options: Any
 ) -> jrr.MeanEstimate:
     """One survey; fewer numbers than cards are drop-outs."""
     m = question.mechanism
     deck = question.deal(rng)
     if deck is None:
-        return question.estimate(question.respond(numbers, None, rng), **options)  # type: ignore[arg-type]
+        return question.estimate(question.respond(numbers, None, rng), **options)
     reports = question.respond(numbers, deck[: len(numbers)], rng)
     if isinstance(m, jrr.MRR) and m.announced:
         options["announced"] = m.announce(deck, range(len(numbers)), rng)
-    return question.estimate(reports, **options)  # type: ignore[arg-type]
+    return question.estimate(reports, **options)
 
 
 # Variance ----------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ def test_stated_error_is_never_less_than_the_true_one(name: str) -> None:
 
 def _shares(shape: object, n: int) -> Floats:
     if shape == "ends":
-        return np.arange(n) % 2 * 1.0
+        return np.asarray(np.arange(n) % 2, np.float64)
     return np.linspace(0, 1, n) if shape == "even" else np.full(n, float(str(shape)))
 
 
@@ -131,8 +132,8 @@ def _at_truth(question: jrr.Numbers, shares: Floats) -> jrr.MeanEstimate:
     m, n = question.mechanism, len(shares)
     cards = question.deal(jrr.SeededRandom(1))
     reports = question.respond(shares, cards, jrr.SeededRandom(2))
-    told = {"announced": 0} if isinstance(m, jrr.MRR) and m.announced else {}
-    share = m.estimate(reports, **told)  # type: ignore[arg-type]
+    told: Any = {"announced": 0} if isinstance(m, jrr.MRR) and m.announced else {}
+    share = m.estimate(reports, **told)
     total = float(shares.sum())
     strata = [replace(one, counts=np.array([n - total, total])) for one in share.strata]
     return MeanEstimate.of(0, 1, Estimate(strata), m.steps)
@@ -163,7 +164,7 @@ def test_a_bit_is_better_below_a_threshold(epsilon: float, threshold: float) -> 
 def test_a_plan_states_the_error_that_there_is(name: str) -> None:
     numbers = np.linspace(0, 1, 1000) ** 2 * 40 + 10
     word = {"MRR": "mrr", "RR": "rr", "Laplace": "laplace"}.get(name, "masked-laplace")
-    options = {"mean": float(numbers.mean()), "sd": float(numbers.std())}
+    options: Any = {"mean": float(numbers.mean()), "sd": float(numbers.std())}
     plan = jrr.plan_number(
         1000, 1.0, 10, 50, mechanism=word, lost=0.0, announced="announced" in name, **options
     )
@@ -201,8 +202,8 @@ def test_intervals_hold_the_mean_of_respondents(name: str) -> None:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_hold_over_a_grid(name: str) -> None:
     shapes = (0.0, 0.05, 0.5, "ends", "even")
-    for n in (5, 20, 300, 3000):
-        held, runs = _held(name, ns=(n,), shapes=shapes, runs=400)
+    for n in (5, 20, 300):
+        held, runs = _held(name, ns=(n,), shapes=shapes, runs=300)
         assert held / runs >= 0.945, n
 
 
@@ -227,7 +228,7 @@ def test_intervals_hold_the_mean_of_a_population(name: str) -> None:
     for numbers in (np.array([0.0, 1.0, 1.0]), np.array([0.4, 0.5]), np.linspace(0, 1, 9)):
         for _ in range(40):
             drawn = people.choice(numbers, 80)
-            low, high = survey(question, drawn.tolist(), rng, population="sample").interval()
+            low, high = survey(question, drawn, rng, population="sample").interval()
             held += low <= numbers.mean() <= high
             runs += 1
     assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs)
@@ -292,7 +293,7 @@ def test_people_with_and_without_a_card_add_up(name: str) -> None:
         return
     tally = question.tally(question.respond([5.0] * 30, deck, rng))
     m = question.mechanism
-    told = {}
+    told: dict[str, Any] = {}
     if isinstance(m, jrr.MRR) and m.announced:
         told = {"announced": m.announce(deck, rng=rng)}
     both = question.estimate(jrr.Tally.from_json((tally + late).to_json()), **told)
@@ -326,7 +327,7 @@ def test_documents() -> None:
         (lambda: jrr.Numbers(math.nan, 3, jrr.RR(p=0.75)), "low must be a finite number"),
         (lambda: jrr.Numbers(-1e308, 1e308, jrr.RR(p=0.75)), "less far"),
         (lambda: jrr.Numbers(0, 3, jrr.RR(3, p=0.75)), "k=2"),
-        (lambda: jrr.Numbers(0, 3, "rr"), "mechanism must be"),
+        (lambda: jrr.Numbers(0, 3, cast(Any, "rr")), "mechanism must be"),
         (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond([1, 3.5]), r"0\.\.3, got 1 beyond.*3.5"),
         (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond([1, math.nan]), "got nan"),
         (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond(["1"]), "dtype"),
@@ -352,7 +353,7 @@ def test_documents() -> None:
         (lambda: jrr.plan_number(100, 1.0, 0, 10, delta=0.1), "delta must be given with"),
         (lambda: jrr.Bins((0, 1)), "three rising"),
         (lambda: jrr.Bins((0, 2, 1)), "three rising"),
-        (lambda: jrr.Bins((0, 1, 2)).values([2.5]), "got 2.5"),
+        (lambda: jrr.Bins((0, 1, 2)).values([2.5]), "such as 2.5"),
     ],
 )
 def test_refusals(act: object, words: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jrr._base import checks
 from jrr.estimation.contrasts import Sampling
+from jrr.estimation.differences import Difference, difference
 from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.own_noise import OwnNoise
 
@@ -118,6 +119,34 @@ class MeanEstimate:
             return math.nan, math.nan
         return low * self.people, high * self.people
 
+    def minus(self, other: "MeanEstimate", *, same_deck: bool) -> "MeanDifference":
+        """This mean minus that of a disjoint group or of another wave.
+
+        Args:
+            other: the estimate to subtract, of the same question.
+            same_deck: True for groups of one survey, as for `jrr.difference`.
+
+        Returns:
+            The difference, with its standard error and intervals.
+
+        Raises:
+            ArgumentError: for numbers of another range, or as `jrr.difference` does.
+
+        Example:
+            >>> import jrr
+            >>> age, rng = jrr.Numbers(0, 100, jrr.RR(epsilon=2.0)), jrr.SeededRandom(7)
+            >>> old, young = (age.estimate(age.respond([x] * 900, rng=rng)) for x in (60, 20))
+            >>> low, high = old.minus(young, same_deck=False).interval()
+            >>> low < 40 < high
+            True
+        """
+        if (self.low, self.high) != (other.low, other.high):
+            allowed = f"an estimate of a number in {self.low:g}..{self.high:g}"
+            raise checks.refusal("other", other, allowed)
+        pairs = zip(self.cases, other.cases, strict=True)
+        gaps = tuple(difference(a, b, same_deck=same_deck) for a, b in pairs)
+        return MeanDifference(self.high - self.low, gaps)
+
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """A result document: plain numbers, with the intervals of one level.
 
@@ -155,6 +184,42 @@ class MeanEstimate:
 
     def _number(self, share: float) -> float:
         return self.low + (self.high - self.low) * share
+
+
+@dataclass(frozen=True, eq=False)
+class MeanDifference:
+    """One mean minus another; made by `MeanEstimate.minus`.
+
+    Attributes:
+        width: from the lowest number possible to the highest.
+        cases: what the truth lies between, as differences of shares.
+    """
+
+    width: float
+    cases: tuple[Difference, ...]
+
+    @property
+    def difference(self) -> float:
+        """The first mean minus the second."""
+        return self.width * float(self.cases[0].frequencies[1])
+
+    @property
+    def stderr(self) -> float:
+        """Its standard error, the largest that it can be at these means."""
+        return self.width * max(float(case.stderr[1]) for case in self.cases)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """A confidence interval; as for `MeanEstimate.interval`."""
+        ends = np.array([[end[1] for end in case.interval(level)] for case in self.cases])
+        return self.width * float(ends[:, 0].min()), self.width * float(ends[:, 1].max())
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """A result document: difference, stderr, interval."""
+        return {
+            "difference": self.difference,
+            "stderr": self.stderr,
+            "interval": list(self.interval(level)),
+        }
 
 
 def _covers_rounding(sampling: Sampling | None) -> bool:

@@ -9,20 +9,62 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Population
+from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.means import MeanEstimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, checked_mechanism
 from jrr.mechanisms.registry import from_dict
+
+
+class NumberRange(NamedTuple):
+    """The numbers that are possible, and whether others count as the nearest end."""
+
+    low: float
+    high: float
+    clip: bool = False
+
+    @classmethod
+    def checked(cls, low: object, high: object, clip: object = False) -> "NumberRange":
+        """A range, or a refusal."""
+        first = checks.real("low", low, "a finite number")
+        allowed = f"a finite number above low={first:g}"
+        last = checks.real("high", high, allowed, first, open_low=True)
+        if not math.isfinite(last - first):
+            raise checks.refusal("high", high, f"less far from low={first:g}")
+        if not isinstance(clip, bool):
+            raise checks.refusal("clip", clip, "True or False")
+        return cls(first, last, clip)
+
+    @property
+    def width(self) -> float:
+        """From end to end."""
+        return self.high - self.low
+
+    def check(self, numbers: ArrayLike) -> Floats:
+        """The numbers, those beyond an end brought to it if so wanted.
+
+        Raises:
+            ArgumentError: for what is no finite number, or out of range unless `clip`.
+        """
+        allowed = f"in {self.low:g}..{self.high:g}"
+        array = _as_numbers(numbers, allowed)
+        out = (array < self.low) | (array > self.high)
+        if out.any() and not self.clip:
+            worst = float(array[np.argmax(out)])
+            raise ArgumentError(
+                f"numbers must be {allowed}, got {np.count_nonzero(out)} beyond, such as "
+                f"{worst:g} (clip=True, --clip: such numbers count as the nearest end)"
+            )
+        return np.clip(array, self.low, self.high, out=array)
 
 
 @dataclass(frozen=True)
@@ -55,14 +97,17 @@ class Numbers:
     clip: bool = False
 
     def __post_init__(self) -> None:
-        low, high = check_ends(self.low, self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        checked = NumberRange.checked(self.low, self.high, self.clip)
+        for name, value in checked._asdict().items():
+            object.__setattr__(self, name, value)
         if checked_mechanism(self.mechanism).k != 2:
             allowed = "one of two values (k=2): the ends; or Bins for a histogram"
             raise checks.refusal("mechanism", self.mechanism, allowed)
-        if not isinstance(self.clip, bool):
-            raise checks.refusal("clip", self.clip, "True or False")
+
+    @property
+    def range(self) -> NumberRange:
+        """The numbers that are possible."""
+        return NumberRange(self.low, self.high, self.clip)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
@@ -143,16 +188,7 @@ class Numbers:
 
     def _scaled(self, numbers: ArrayLike) -> Floats:
         """How far on the way from low to high numbers are, 0..1."""
-        allowed = f"numbers in {self.low:g}..{self.high:g}"
-        array = as_numbers("numbers", numbers, allowed)
-        out = (array < self.low) | (array > self.high)
-        if out.any() and not self.clip:
-            worst = float(array[np.argmax(out)])
-            raise ArgumentError(
-                f"numbers must be {allowed}, got {np.count_nonzero(out)} beyond, such as "
-                f"{worst:g} (clip=True, --clip: such numbers count as the nearest end)"
-            )
-        scaled: Floats = (array - self.low) / (self.high - self.low)
+        scaled: Floats = (self.range.check(numbers) - self.low) / self.range.width
         return np.clip(scaled, 0.0, 1.0, out=scaled)
 
     # -- collector --------------------------------------------------------------------------
@@ -191,6 +227,10 @@ class Numbers:
         share = self.mechanism.estimate(
             reports, decks, population=population, population_size=population_size, **closing
         )
+        return self.estimate_from(share)
+
+    def estimate_from(self, share: Estimate) -> MeanEstimate:
+        """The same from the mechanism's own estimate: its share of value 1 is that of the way."""
         return MeanEstimate.of(self.low, self.high, share, self.mechanism.steps)
 
     def variance(self, numbers: ArrayLike, decks: int = 1) -> float:
@@ -219,30 +259,21 @@ class Numbers:
         )
         # The variance is a quadratic in what was rounded, whose own mean and variance are known.
         noise = constant + linear * total + square * (total**2 + rounding)
-        return (noise + rounding) * (self.high - self.low) ** 2
+        return (noise + rounding) * self.range.width**2
 
 
-def check_ends(low: object, high: object) -> tuple[float, float]:
-    """The two ends of a number, or a refusal."""
-    first = checks.real("low", low, "a finite number")
-    last = checks.real("high", high, f"a finite number above low={first:g}", first, open_low=True)
-    if not math.isfinite(last - first):
-        raise checks.refusal("high", high, f"less far from low={first:g}")
-    return first, last
-
-
-def as_numbers(argument: str, numbers: ArrayLike, allowed: str) -> Floats:
+def _as_numbers(numbers: ArrayLike, allowed: str) -> Floats:
     """A one-dimensional array of finite numbers, or a refusal."""
-    array: NDArray[Any] = checks.array_of(argument, numbers, allowed)
+    array: NDArray[Any] = checks.array_of("numbers", numbers, allowed)
     if array.ndim != 1 or array.dtype.kind not in "iufb":
         raise ArgumentError(
-            f"{argument} must be a one-dimensional array of {allowed}, got shape {array.shape}, "
-            f"dtype {array.dtype}"
+            f"numbers must be a one-dimensional array of numbers {allowed}, got shape "
+            f"{array.shape}, dtype {array.dtype}"
         )
     real: Floats = array.astype(np.float64)
     if not np.isfinite(real).all():
         worst = real[np.argmin(np.isfinite(real))]
-        raise ArgumentError(f"{argument} must be {allowed}, got {worst}")
+        raise ArgumentError(f"numbers must be {allowed}, got {worst}")
     return real
 
 
@@ -302,13 +333,6 @@ class Bins:
         Raises:
             ArgumentError: for numbers beyond the edges, unless `clip`.
         """
-        low, high = self.edges[0], self.edges[-1]
-        array = as_numbers("numbers", numbers, f"numbers in {low:g}..{high:g}")
-        if not self.clip and ((array < low) | (array > high)).any():
-            worst = float(array[np.argmax((array < low) | (array > high))])
-            raise ArgumentError(
-                f"numbers must be numbers in {low:g}..{high:g}, got {worst:g} (clip=True: such "
-                "numbers count in the nearest bin)"
-            )
+        array = NumberRange(self.edges[0], self.edges[-1], self.clip).check(numbers)
         values: Ints = np.searchsorted(self.edges[1:-1], array, side="right")
         return values

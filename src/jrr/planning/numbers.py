@@ -19,7 +19,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.laplace import LEAST_RATE, STEPS, Laplace
 from jrr.mechanisms.masked import LEAST_CARD_RATE
 from jrr.mechanisms.masked_laplace import WIDEST_STEP, MaskedLaplace
-from jrr.mechanisms.numbers import Numbers, check_ends
+from jrr.mechanisms.numbers import NumberRange, Numbers
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, choose, choose_informed
@@ -131,7 +131,7 @@ class _Known:
     sd: float | None
 
     def __post_init__(self) -> None:
-        low, high = check_ends(self.low, self.high)
+        low, high, _ = NumberRange.checked(self.low, self.high)
         if self.mean is not None:
             checks.real("mean", self.mean, f"in {low:g}..{high:g}", low, high)
         if self.sd is not None:
@@ -301,3 +301,4 @@ def _masked_laplace(request: Request) -> Mechanism:
 
 
 _STEPPED = {"laplace": _laplace, "masked-laplace": _masked_laplace}
+NUMBER_WORDS = tuple(_STEPPED)  # mechanisms for numbers only
