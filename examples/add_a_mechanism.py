@@ -114,7 +114,8 @@ class Corner(Categorical):
     @classmethod
     def families(cls) -> tuple[Family, ...]:
         """The largest p that keeps the request."""
-        return (Family(key="corner", label="Corner", best=cls.best, caption="plus cards are true"),)
+        caption = "plus cards are true"
+        return (Family(key="corner", label="Corner", cards=True, best=cls.best, caption=caption),)
 
     @classmethod
     def best(cls, request: Request) -> "Corner":

@@ -197,6 +197,30 @@ def test_labels_from_a_file_and_other_mechanisms(
     assert auto["mechanism"] == best.to_dict()
 
 
+@pytest.mark.parametrize("word", ["OUE", "oue", "Rr", "SUE", "OLH", "AUTO"])
+def test_the_word_of_a_mechanism_in_any_case(
+    word: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = tables.Labels(("never", "often", "sometimes"), skip_missing=True)
+    perturb = ("perturb", "survey.csv", "--column", "drinks", "--labels", ",".join(labels.names))
+    out = ("-e", "1", "--skip-missing", "--mechanism", word, "-o", "any.csv")
+    made = document(*perturb, *out, capsys=capsys)["mechanism"]
+    header = tables.perturb(
+        "survey.csv", "drinks", "library.csv", epsilon=1.0, labels=labels, mechanism=word
+    )
+    assert made == header.mechanism.to_dict()
+    assert made["mechanism"] == ("RR" if word == "AUTO" else word.upper())
+
+
+@pytest.mark.parametrize("word", ["jrr", "DRR", "oue-joint", "none", ""])
+def test_mechanisms_with_cards_do_not_perturb_alone(
+    word: str, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["perturb", "survey.csv", "--column", "drinks", "-e", "1", "--skip-missing"]
+    assert run([*base, "--labels", "never,often,sometimes", "--mechanism", word]) == 2
+    assert "mechanism" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("step", ["clip", "normalise", "simplex", "norm-cut"])
 def test_postprocessed_shares_come_beside_the_estimate(
     step: str, work: Path, capsys: pytest.CaptureFixture[str]

@@ -12,6 +12,8 @@ import pytest
 from jrr.cli.app import run
 from jrr.cli.asking import ask_choice
 from jrr.cli.plan import shown_frequencies
+from jrr.client.http import Http
+from jrr.client.operator import new_invitations
 from jrr.survey.contributor import find_label
 
 Said = Callable[..., str]
@@ -135,3 +137,20 @@ def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
         *("--trials", "20000", "--seed", "1", "--workers", "1"),
     )
     assert "at δ = 0.001" in full
+
+
+def test_an_invitation_is_checked_before_anything_is_asked_or_sent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def never(*given: object) -> None:
+        raise AssertionError("nobody must be asked, and no server")
+
+    monkeypatch.setattr(Http, "call", never)
+    monkeypatch.setattr("jrr.cli.contribute.ask_choice", never)
+    (good,) = new_invitations(1)
+    slips = [good[:-1], good[1:], good[:-1] + ("a" if good[-1] != "a" else "b"), "x"]
+    link = f"https://c.example/v1/campaigns/{'0' * 64}"
+    for wrong in slips:
+        base = ["contribute", link, "--limit", "1", "--state", str(tmp_path)]
+        assert run([*base, "--invitation", wrong]) == 2
+        assert "invitation must" in capsys.readouterr().err

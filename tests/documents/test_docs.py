@@ -68,6 +68,40 @@ def test_a_bad_coverage_row_would_be_found(row: list[str]) -> None:
     assert problems(row)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "key-value",
+        "heavy hitters",
+        "ranges",
+        "Wiener",
+        "periodically in the background",
+        "gap widens with n|grows with n",
+        "percentile",
+        "Example 2",
+        "two phases|two-phase",
+    ],
+)
+def test_what_the_paper_mentions_has_a_row(words: str) -> None:
+    rows = ["|".join(row) for row in coverage_rows()]
+    assert any(re.search(words, row, re.IGNORECASE) for row in rows)
+
+
+def test_the_readme_shows_telemetry() -> None:
+    """One report at a time, through JSON, tallied from a list; the example itself runs below."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme[readme.index("Telemetry") :].split("```")[1]
+    for call in ("respond_one", "report_to_json", "report_from_json", "tally(received"):
+        assert call in shown
+
+
+def test_interim_results_are_documented() -> None:
+    pages = " ".join(
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("security.md", "servers.md")
+    )
+    assert "--results-every" in pages
+
+
 def test_cli_page_is_what_the_commands_say() -> None:
     spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
     assert spec is not None

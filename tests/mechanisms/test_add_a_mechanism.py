@@ -7,6 +7,8 @@ oracle of everything that it says of itself.
 import csv
 import json
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -17,15 +19,18 @@ import jrr
 from examples.add_a_mechanism import Corner
 from jrr.cli.app import run
 from jrr.mechanisms import registry
+from jrr.mechanisms.request import Request
+from jrr.planning import choice
 from jrr.research.audit import audit
 from jrr.research.audit.views import CardsView, DealerView
 from jrr.survey.campaign import read_campaign
 from jrr.survey.committee.cards import card_of, deck_of
-from jrr.survey.creation import campaign_from
+from jrr.survey.creation import CampaignRequest, campaign_from
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.deck import Deck, card_from_json, card_to_json
 from jrr.survey.messages import read_report, report_request
+from jrr.tables.perturbing import alone
 from tests import bare_plans
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
@@ -213,3 +218,34 @@ def test_another_package_announces_it_by_an_entry_point(monkeypatch: pytest.Monk
         registry._announced.cache_clear()
         registry.families.cache_clear()
         registry._MODULES["Corner"] = "examples.add_a_mechanism"  # as the fixture left it
+
+
+def test_a_family_says_itself_whether_it_deals_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, campaigns and the command line ask it, and keep no list of names."""
+    assert "corner" in choice.mechanism_words()
+    assert "corner" not in choice.cardless_words()
+    (family,) = Corner.families()
+    without = (replace(family, key="coin", cards=False, best=jrr.RR.best),)
+    monkeypatch.setattr(Corner, "families", classmethod(lambda cls: without))
+    registry.families.cache_clear()
+    assert "coin" in choice.cardless_words()
+    assert alone("Coin", 2, 1.0, 100) == jrr.RR(2, 1.0)
+    with pytest.raises(jrr.JrrError, match="one with cards"):
+        CampaignRequest(
+            question="Q?",
+            n=100,
+            epsilon=1.0,
+            mechanism="COIN",
+            collector="https://c.example",
+            dealer="https://d.example",
+        )
+
+
+def test_every_family_that_says_it_has_no_cards_has_none() -> None:
+    """And those that have cards are told so by a request that is large enough for them."""
+    for key, family in registry.families().items():
+        dealt = set()
+        for n, k, cap in ((100, 2, None), (100, 8, 3.0), (10_000, 8, 3.0), (1_000_000, 8, 3.0)):
+            with suppress(jrr.JrrError):  # some are for two answers only, or for many
+                dealt.add(family.best(Request(n, 1.0, 0, k, cap)).deals)
+        assert (True in dealt) == family.cards, key

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import jrr
 from jrr.mechanisms.balanced_bits import balanced_bits, set_bits
@@ -44,3 +45,30 @@ def test_every_order_of_two_decks_is_equally_likely() -> None:
     accepts_only(lambda law: chi_square(list(pairs.values()), law), uniform, wrong)
     first = [sum(n for (a, _), n in pairs.items() if a == order) for order in orders]
     accepts_only(lambda law: chi_square(first, law), [1 / 6] * 6, skewed([1 / 6] * 6))
+
+
+class CountedWords:
+    """Random words, counted."""
+
+    def __init__(self, seed: int) -> None:
+        self._source, self.drawn = jrr.SeededRandom(seed), 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        self.drawn += count
+        return self._source.words(count)
+
+    def word(self) -> int:
+        self.drawn += 1
+        return self._source.word()
+
+
+@pytest.mark.parametrize("decks", [8, 64, 1_000])
+@pytest.mark.parametrize("cards", [10_000, 100_000])
+def test_a_card_takes_a_bit_where_a_shuffle_takes_a_word(cards: int, decks: int) -> None:
+    """What makes dealing fast on every machine: at least 20 times fewer random words."""
+    if cards * decks > 10_000_000:
+        cards = 10_000
+    source = CountedWords(5)
+    balanced_bits(cards, decks, source)
+    assert source.drawn < cards * decks / 20
+    assert source.drawn >= cards * decks / 64  # or the order would not be random

@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -529,3 +530,21 @@ def test_a_plan_chooses_the_buckets_by_its_criterion(
             assert best <= request.expected_variance(other) * (1 + 1e-9)
     frequent = jrr.plan(1_000, 1.0, 0, 100, mechanism="olh", frequency=0.6).mechanism
     assert frequent.to_dict()["g"] != jrr.OLH(100, epsilon=1.0).g  # that of rare values
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("k", [3, 16, 1_000])
+@pytest.mark.parametrize("frequency", [None, 0.0, 0.3, (0.1, 0.9)])
+def test_the_planned_number_of_buckets_is_the_best_of_all(
+    epsilon: float, k: int, frequency: Any
+) -> None:
+    """By the criterion of the plan, not only for rare values; against all that are tried."""
+    request = Request(1_000, epsilon, 0, k, None, frequency)
+    planned = jrr.plan(
+        1_000, epsilon, 0, k, dealer_epsilon=math.inf, mechanism="olh", frequency=frequency
+    ).mechanism
+    assert isinstance(planned, jrr.OLH)
+    tried = {g: jrr.OLH(k, epsilon, g=g) for g in range(2, 121)}
+    least = min(request.expected_variance(one) for one in tried.values())
+    assert planned.g in tried
+    assert request.expected_variance(planned) == pytest.approx(least, rel=1e-12)

@@ -204,7 +204,30 @@ def test_intervals_hold_over_a_grid(name: str) -> None:
     shapes = (0.0, 0.05, 0.5, "ends", "even")
     for n in (5, 20, 300):
         held, runs = _held(name, ns=(n,), shapes=shapes, runs=300)
-        assert held / runs >= 0.945, n
+        assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("kind", ["alone", "closed", "announced"])
+def test_intervals_in_steps_have_the_stated_coverage(kind: str, epsilon: float) -> None:
+    """The law of the error does not depend on the numbers: its chance of staying inside."""
+    for n, level in itertools.product((2, 5, 20, 300, 10_000), (0.8, 0.95, 0.99)):
+        m: jrr.Mechanism = jrr.Laplace(epsilon)
+        if kind != "alone":
+            m = jrr.MaskedLaplace.for_epsilon(n, epsilon, announced=kind == "announced")
+        question = jrr.Numbers(0, 1, m)
+        reporters = n - n // 5
+        deck = question.deal(jrr.SeededRandom(1))
+        cards = None if deck is None else deck[:reporters]
+        reports = question.respond(np.zeros(reporters), cards, jrr.SeededRandom(2))
+        told: Any = {"announced": 0} if kind == "announced" else {}
+        low, high = question.estimate(reports, **told).interval(level)
+        reach = (high - low) / 2 * reporters * m.steps
+        masks = m.moments.masks
+        assert masks is not None
+        law = masks.law(reporters, 1)
+        inside = float(law.chances[np.abs(law.numbers) <= reach + 1e-9].sum())
+        assert level - 0.0015 < inside < level + 0.02 + 0.3 / n, (n, level, inside)
 
 
 def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> tuple[int, int]:

@@ -3,17 +3,21 @@
 import csv
 import json
 import os
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jrr
 from jrr.cli.app import run
+from jrr.reporting.plots import new_figure
 from jrr.research.paper import artifact, figures, metrics
 from jrr.research.paper.catalogue import DATA_SETS, SENSITIVE, from_directory
 from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, claims
 from jrr.research.paper.figure import Context, Figure
+from jrr.research.paper.figure_files import FigureFiles
 from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
 from jrr.research.paper.two_phase import by_budget, by_people
@@ -50,6 +54,40 @@ def test_every_figure_makes_whole_files_and_tells_its_progress(
     assert names == {f"{figure.key}.{kind}" for kind in kinds}
     with (tmp_path / f"{figure.key}.csv").open(newline="") as file:
         assert len(list(csv.reader(file))) == len(rows) + 1
+    if figure.drawing is not None:
+        check_picture(figure.drawing(rows))
+
+
+def check_picture(picture: Any) -> None:
+    """No line hides another, and no zero falls off a logarithmic axis."""
+    for axes in picture.axes:
+        # Lines across the whole panel are no data.
+        lines = [line for line in axes.get_lines() if line.get_transform() == axes.transData]
+        for line in lines:
+            for scale, data in (
+                (axes.get_xscale(), line.get_xdata()),
+                (axes.get_yscale(), line.get_ydata()),
+            ):
+                assert scale != "log" or min(np.asarray(data, float)) > 0, axes.get_title()
+        for one, other in combinations(lines, 2):
+            same = np.array_equal(one.get_xydata(), other.get_xydata())
+            assert not same or looks_of(one) != looks_of(other), axes.get_title()
+
+
+def looks_of(line: Any) -> tuple[Any, ...]:
+    return line.get_linestyle(), line.get_linewidth(), line.get_marker(), line.get_markersize()
+
+
+def test_pictures_that_would_mislead_are_found() -> None:
+    for wrong in ("hidden", "zero"):
+        picture = new_figure(2, 2)
+        axes = picture.subplots()
+        axes.plot([1, 2], [1, 2])
+        axes.plot([1, 2], [1, 2] if wrong == "hidden" else [0, 2])
+        if wrong == "zero":
+            axes.set_yscale("log")
+        with pytest.raises(AssertionError):
+            check_picture(picture)
 
 
 def test_simulated_points_lie_on_the_theory() -> None:
@@ -206,6 +244,23 @@ def test_the_command_writes_one_report(tmp_path: Path, capsys: pytest.CaptureFix
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "data:image/png;base64," in page
     assert page.count("<tr>") > 15
+
+
+@pytest.mark.parametrize("where", ["/proc/x", "/proc", "file", "file/x"])
+def test_a_directory_that_cannot_be_written_to_is_refused_before_any_work(
+    where: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def work(*given: object) -> None:
+        raise AssertionError("nothing must be computed")
+
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    monkeypatch.setattr(FigureFiles, "make", work)
+    assert run(["reproduce", "--figure", "7", "--runs", "2", "--out", where]) == 2
+    assert f"out={where!r}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from jrr import DRR, JRR, OLH, RR, Mechanism
+from jrr._base.wording import show_epsilon
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
 from jrr.survey.addresses import split_link
@@ -153,6 +155,79 @@ def test_a_consent_text_of_ones_own_ends_with_the_cost() -> None:
         ("https://dealer.example",),
     )
     assert split_link(f" {asked.link}/ ") == split_link(asked.link)
+
+
+@pytest.mark.parametrize("consent", [None, "We ask you kindly."], ids=["default", "own"])
+@pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
+@pytest.mark.parametrize("invitations", [True, False])
+def test_a_consent_text_never_keeps_the_cost_of_another_mechanism(
+    consent: str | None, mechanism: str, invitations: bool
+) -> None:
+    asked = CampaignRequest(
+        question="Q?",
+        n=500,
+        epsilon=0.5,
+        mechanism=mechanism,
+        collector="https://collector.example",
+        dealer=None if mechanism == "rr" else "https://dealer.example",
+        consent=consent,
+        invitations=invitations,
+    ).campaign()
+    assert replace(asked, nonce="another").consent == asked.consent
+    changes: list[dict[str, Any]] = [
+        {"mechanism": RR(2, epsilon), "dealer": NoDealer(), "colluders": 0}
+        for epsilon in (0.25, 0.51, 1.0, 5.0)
+    ]
+    if mechanism != "rr":
+        changes += [{"mechanism": DRR(500, truth, own=0.05)} for truth in (0.2, 0.5, 0.8)]
+        changes += [{"delta": 1e-3}] if invitations else []
+    for change in changes:
+        with pytest.raises(JrrError, match="consent must name"):
+            replace(asked, promised=None, **change)
+        assert replace(asked, promised=None, consent="We ask.", **change).consent == "We ask."
+
+
+@pytest.mark.parametrize("word", ["oue-joint", "sue-dealt", "olh-joint", "ss", "drr"])
+@pytest.mark.parametrize("consent", [None, "We ask you kindly."], ids=["default", "own"])
+def test_every_mechanism_has_a_consent_text_that_tells_its_cost(
+    word: str, consent: str | None
+) -> None:
+    asked = CampaignRequest(
+        question="Q?",
+        n=2_000,
+        epsilon=1.0,
+        labels=tuple("abcdefgh"),
+        mechanism=word,
+        collector="https://collector.example",
+        dealer=None if word == "ss" else "https://dealer.example",
+        consent=consent,
+    ).campaign()
+    assert f"ε = {show_epsilon(asked.cost)}" in asked.consent
+
+
+def test_what_is_promised_cannot_be_changed() -> None:
+    asked = campaign(DRR(200, truth=0.3, own=0.1), covariates={"region": ("north", "south")})
+    given = {view: loss + 1.0 for view, loss in (asked.promised or {}).items()}
+    for made in (asked, replace(asked, promised=given), Campaign.from_bytes(asked.to_bytes())):
+        assert made.promised is not None
+        before = made.guarantee("cards")
+        for mapping in (made.promised, made.covariates):
+            with pytest.raises(TypeError):
+                mapping["cards"] = 0.0  # type: ignore[index]
+        given["cards"] = 0.0  # nor by whoever still holds what was given
+        assert made.guarantee("cards") == before
+
+
+@pytest.mark.parametrize("word", ["RR", "rr", "Rr", "JRR", "DRR", "AUTO", "OLH", "sS"])
+def test_a_request_takes_the_word_of_a_mechanism_in_any_case(word: str) -> None:
+    request = CampaignRequest(
+        question="Q?", n=500, epsilon=0.5, mechanism=word, collector="https://collector.example"
+    )
+    assert request.mechanism == word.lower()
+    assert request.plan() == replace(request, mechanism=word.lower()).plan()
+    cardless = word.lower() in ("rr", "olh", "ss")
+    with pytest.raises(JrrError, match="one with cards") if cardless else nullcontext():
+        replace(request, dealer="https://dealer.example")
 
 
 def test_the_collector_is_never_said_to_have_the_view_cards_alone() -> None:

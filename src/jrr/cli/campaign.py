@@ -22,6 +22,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
@@ -51,6 +52,11 @@ def campaign() -> None:
     "--party",
     multiple=True,
     help="Instead of a dealer, 3 times or more: URL,HOST:PORT,CERTIFICATE.pem of a party.",
+)
+@click.option(
+    "--groups",
+    is_flag=True,
+    help="Instead of a dealer: contributors deal in groups of n, 3 to 16 (jrr mpc group).",
 )
 @click.option("--threshold", type=int, help="Parties that may collude.  [default: a minority]")
 @click.option("--collector", required=True, help="Address of the collector.")
@@ -124,7 +130,8 @@ def create(
         consent=None if consent_file is None else _text(consent_file),
         **wanted,
     )
-    document = request.campaign(datetime.now(UTC))
+    with waiting("planning"):
+        document = request.campaign(datetime.now(UTC))
     write_whole_bytes(out, document.to_bytes())
     facts = {
         "campaign": document.hash,
@@ -168,7 +175,8 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
 def deal(as_json: bool, **options: Any) -> None:
     """End enrolment and deal to exactly those who enrolled."""
     operator = operator_of(**options)
-    n = operator.deal()
+    with waiting("dealing"):
+        n = operator.deal()
     if as_json:
         print_json({"campaign": operator.campaign.hash, "n": n})
     else:
@@ -223,14 +231,15 @@ def show(
     """Counts at the servers and, from the collector, the estimate so far."""
     operator = operator_of(**options)
     asked = operator.campaign
-    summary = operator.summary(
-        round_number,
-        level,
-        by,
-        simultaneous=simultaneous,
-        population=population,
-        population_size=population_size,
-    )
+    with waiting("asking the servers"):
+        summary = operator.summary(
+            round_number,
+            level,
+            by,
+            simultaneous=simultaneous,
+            population=population,
+            population_size=population_size,
+        )
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers
         if summary.too_few is not None:
@@ -268,7 +277,8 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
 
     check_export_file(out, force)  # before anybody is asked for a token
     operator = operator_of(**options)
-    written = export_reports(operator, out, round_number=round_number, force=force)
+    with waiting("fetching the reports"):
+        written = export_reports(operator, out, round_number=round_number, force=force)
     if as_json:
         print_json(written)
     else:

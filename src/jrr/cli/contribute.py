@@ -10,6 +10,7 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.cli.asking import ask_choice
 from jrr.cli.options import console, json_option, print_json
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.survey.promises import DELTA
 
@@ -55,6 +56,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
 @click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
 @click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
+@click.option("--card", type=FILE, help="The card that your own group dealt (jrr mpc group).")
+@click.option("--cardless", is_flag=True, help="Answer without the card of a group of your own.")
 @click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
 @click.option("--agree", is_flag=True, help="You agree to take part: do not ask.")
 @click.option(
@@ -75,6 +78,8 @@ def contribute(
     covariate: tuple[str, ...],
     enrol: bool,
     cards_only: bool,
+    card: Path | None,
+    cardless: bool,
     answer_from: IO[str] | None,
     agree: bool,
     repeat: bool,
@@ -94,17 +99,20 @@ def contribute(
     if invitation is None and not public:
         invitation = _ask_invitation()
     person = Contributor(link, invitation, **options)
-    campaign = person.campaign
+    with waiting("reading the campaign, and reckoning what it costs"):
+        campaign = person.campaign
     screen = console(to_error=as_json)  # JSON has standard output for itself
     if enrol:
-        person.enrol()
+        with waiting("enrolling"):
+            person.enrol()
         if as_json:
             print_json({"campaign": campaign.hash, "enrolled": True})
         else:
             screen.print("Enrolled. Come back for your card when the cards are dealt.")
         return
     if cards_only:
-        there = person.fetch_cards()
+        with waiting("fetching cards"):
+            there = person.fetch_cards()
         if as_json:
             print_json({"campaign": campaign.hash, "cards": there})
         else:
@@ -117,6 +125,8 @@ def contribute(
         asks = answer_from is None
         given = _attributes(campaign, _split(covariate), asks=asks and not repeat, as_json=as_json)
         person.check_ready(given, round_number)
+        if card is not None:
+            person.take_card(card)
         if repeat:
             receipt = person.repeat(given, round_number)
             if receipt is None:
@@ -126,13 +136,20 @@ def contribute(
             earlier = True
         else:
             after = _checked(person, round_number)
+            if campaign.by_groups and not person.has_cards and not cardless:
+                raise ArgumentError(
+                    "card must be given: contributors deal among themselves (jrr mpc group); "
+                    "--cardless answers without one"
+                )
             if asks:
                 _show_campaign(screen, campaign)
                 _show_spending(screen, person, after, options["limit"])
                 asked = agree or not sys.stdin.isatty()  # a script was told to by somebody
                 if not asked and not click.confirm("Do you agree to take part?", err=as_json):
                     raise ProtocolError("you did not agree to take part: nothing was sent")
-            receipt = person.answer(_answer(campaign, answer_from, as_json), given, round_number)
+            answer = _answer(campaign, answer_from, as_json)
+            with waiting("sending"):
+                receipt = person.answer(answer, given, round_number)
     _say_receipt(receipt, earlier, screen, as_json)
 
 
@@ -168,7 +185,8 @@ def _attributes(
 def _checked(person: "Contributor", round_number: int) -> "Spent":
     """What will have been spent; a refusal says what would cost nothing."""
     try:
-        return person.check_spending(round_number)
+        with waiting("adding up what your answers cost"):
+            return person.check_spending(round_number)
     except ProtocolError as error:
         advice = ""
         if person.can_repeat():

@@ -13,6 +13,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
+from jrr.cli.progress import waiting
 from jrr.privacy.views import PlanView
 from jrr.reporting.explain import adversaries, consent, contributor_text
 
@@ -33,7 +34,8 @@ def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey
     jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
     """  # noqa: D301 - click reads the \b
     plan = make_plan(**survey, view=view, delta=delta)
-    rows = adversaries(plan, delta)
+    with waiting("reckoning what can be learnt"):
+        rows = adversaries(plan, delta)
     if as_json:
         print_json(
             {

@@ -8,6 +8,7 @@ import click
 from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
 from jrr.cli.options import (
+    MechanismType,
     RangeType,
     console,
     delta_option,
@@ -126,13 +127,15 @@ def deal(
 @click.option("--missing", help='The label of empty cells, as "prefer not to say".')
 @click.option("--skip-missing", is_flag=True, help="Leave rows with empty cells out.")
 @click.option(
-    "--number", type=RangeType(), help="A column of numbers in this range: their mean is asked for."
+    "--number",
+    type=RangeType(),
+    help="A column of numbers in this range: their mean is asked for (--mechanism rr or laplace).",
 )
 @click.option("--bins", help="A column of numbers: their histogram, by edges such as 0,18,30,65.")
 @click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
 @click.option(
     "--mechanism",
-    type=click.Choice(("auto", "rr", "ss", "sue", "oue", "olh", "laplace")),
+    type=MechanismType(cards=False),
     default="auto",
     show_default=True,
     help="Without cards; auto takes the most accurate.",

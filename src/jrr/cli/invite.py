@@ -7,6 +7,7 @@ import click
 
 from jrr.cli.operators import FILE, operator_of, operator_options, say
 from jrr.cli.options import json_option
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
 
 
@@ -30,11 +31,13 @@ def invite(
 
     operator = operator_of(**options)
     if source is not None and count is None:
-        told = tell_invitations(operator, source)
+        with waiting("telling the servers"):
+            told = tell_invitations(operator, source)
         say(as_json, {"invitations": len(told), "file": str(source)})
     elif count is not None and source is None:
         again = ["jrr", "invite", str(options["file"]), "--from"]
-        fresh = make_invitations(operator, count, out, again)
+        with waiting("making invitations"):
+            fresh = make_invitations(operator, count, out, again)
         say(as_json, {"invitations": len(fresh), "file": str(out)})
     else:
         raise ArgumentError("exactly one of --count and --from must be given")

@@ -9,6 +9,7 @@ import click
 from jrr._base import checks
 from jrr.cli.operators import FILE, operator_of, operator_options
 from jrr.cli.options import console, json_option, print_json
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
 
 
@@ -36,7 +37,8 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
     operator = operator_of(**options)
     if not operator.parties:
         raise ArgumentError("party_token must be given for at least one party, got none")
-    n = operator.deal(patience, join, again)
+    with waiting("dealing together with the other parties"):
+        n = operator.deal(patience, join, again)
     if as_json:
         print_json({"campaign": operator.campaign.hash, "n": n})
     else:
@@ -48,6 +50,7 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
 @click.option("--index", type=int, required=True, help="Which contributor you are, from 0.")
 @click.option("--certificate", type=FILE, required=True, help="Your certificate, in PEM.")
 @click.option("--key", type=FILE, required=True, help="Its key.")
+@click.option("-o", "--out", type=FILE, help="For a campaign: where your card goes.")
 @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds a step.")
 @click.option("--join", type=float, default=60.0, show_default=True, help="Seconds to meet.")
 @json_option
@@ -57,6 +60,7 @@ def group(
     index: int,
     certificate: Path,
     key: Path,
+    out: Path | None,
     patience: float,
     join: float,
     as_json: bool,
@@ -64,27 +68,49 @@ def group(
     """Deal among contributors only, as in the paper: each learns its own card and nothing else.
 
     FILE is the same for all: {"name": …, "threshold": …, "members": [{"link": "host:port",
-    "certificate": "-----BEGIN…"}, …]}, up to 16 members; the name must be a new one each time.
+    "certificate": "-----BEGIN…"}, …]}, 3 to 16 members; the name must be a new one each time. With
+    "campaign": LINK in it the cards are for a campaign whose contributors deal among themselves
+    (jrr campaign create --groups): write yours by -o and give it to jrr contribute --card.
     """
     from jrr.servers.common.certificates import check_pair
     from jrr.survey.committee.group import deal_among
     from jrr.survey.committee.link import Identity
     from jrr.survey.group_file import read_group
+    from jrr.survey.group_place import GroupPlace
 
     members = read_group(file)
     index = checks.integer("index", index, 0, len(members.peers) - 1)
     check_pair("certificate and key", certificate, key)
-    own = asyncio.run(
-        deal_among(
-            index,
-            members.peers,
-            Identity(str(certificate), str(key)),
-            members.name,
-            threshold=members.threshold,
-            patience=checks.positive("patience", patience),
-            join=checks.positive("join", join),
+    if (out is None) != (members.campaign is None):
+        raise checks.refusal("out", out and str(out), "given exactly where FILE names a campaign")
+    if out is not None and out.exists():
+        raise checks.refusal("out", str(out), "a file that does not exist yet")
+    with waiting("dealing together with the other members"):
+        own = asyncio.run(
+            deal_among(
+                index,
+                members.peers,
+                Identity(str(certificate), str(key)),
+                members.agreed_name,
+                threshold=members.threshold,
+                patience=checks.positive("patience", patience),
+                join=checks.positive("join", join),
+            )
         )
-    )
+    if out is not None and members.campaign is not None:
+        place = GroupPlace(
+            campaign=members.campaign,
+            group=members.name,
+            members=len(members.peers),
+            threshold=members.effective_threshold,
+            shuffled_id=own.shuffled_id,
+        )
+        place.write(out)
+        if as_json:
+            print_json({"card": str(out), "campaign": members.campaign})
+        else:
+            console().print(f"Your card is in {out}: jrr contribute LINK --card {out}")
+        return
     if as_json:
         print_json(
             {

@@ -9,10 +9,11 @@ import click
 from rich.console import Console
 
 from jrr._base import checks
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
-from jrr.planning.choice import check_word, mechanism_words
+from jrr.planning.choice import AUTO, cardless_words, check_word, mechanism_words
 from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, LOST, MAX_BYTES
 from jrr.planning.numbers import NUMBER_WORDS, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
@@ -26,20 +27,27 @@ class MechanismType(click.ParamType[str]):
 
     name = "name"
 
+    def __init__(self, *, cards: bool = True) -> None:
+        self._cards = cards  # whether also those that deal cards
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return mechanism_words() if self._cards else (AUTO, *cardless_words())
+
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
         """The word in lower case, or a refusal that lists all of them."""
         if isinstance(value, str) and value.lower() in NUMBER_WORDS:
-            return value.lower()
+            return value.lower()  # with --number; without it a plan refuses them
         try:
-            return check_word(value)
+            return check_word(value, self._words)
         except JrrError as error:
             self.fail(str(error), param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """All words, in the help."""
-        return f"[{'|'.join((*mechanism_words(), *NUMBER_WORDS))}]"
+        return f"[{'|'.join(self._words)}]"
 
 
 class FrequencyType(click.ParamType[Frequency]):
@@ -80,7 +88,8 @@ def number_options(command: F) -> F:
         click.option(
             "--number",
             type=RangeType(),
-            help="Plan for the mean of a number between these ends instead of shares.",
+            help="Plan for the mean of a number between these ends instead of shares; --mechanism "
+            f"then also takes {' and '.join(NUMBER_WORDS)}.",
         ),
     ):
         command = option(command)
@@ -251,20 +260,21 @@ def make_plan(
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
     cap = dealer_cap(dealer_epsilon, no_dealer_cap)
-    return plan(
-        n,
-        epsilon,
-        colluders,
-        k=k,
-        dealer_epsilon=cap,
-        delta=delta,
-        view=view,
-        mechanism=mechanism,
-        frequency=frequency,
-        max_bytes=max_bytes,
-        lost=lost,
-        announced=announced,
-    )
+    with waiting("planning"):
+        return plan(
+            n,
+            epsilon,
+            colluders,
+            k=k,
+            dealer_epsilon=cap,
+            delta=delta,
+            view=view,
+            mechanism=mechanism,
+            frequency=frequency,
+            max_bytes=max_bytes,
+            lost=lost,
+            announced=announced,
+        )
 
 
 def print_json(document: Any) -> None:

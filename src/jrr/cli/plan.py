@@ -16,6 +16,7 @@ from jrr._base.files import write_whole
 from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.numbers import show_number_plan
+from jrr.cli.operators import counted
 from jrr.cli.options import (
     console,
     delta_option,
@@ -28,6 +29,7 @@ from jrr.cli.options import (
     survey_options,
     view_option,
 )
+from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism
@@ -118,26 +120,17 @@ def plan(
     whom = {"population": population, "population_size": population_size}
     reach = {}
     if margin is not None:
-        reach = _reach(chosen_plan, check_margin(margin), survey["mechanism"], whom)
+        wanted_margin = check_margin(margin)
+        with waiting("looking for how many people, and which ε"):
+            reach = _reach(chosen_plan, wanted_margin, survey["mechanism"], whom)
     elif population != "respondents":
         raise checks.refusal("population", population, "given with --margin")
     rows_of_others = compare(chosen_plan.request, delta, quiet=as_json) if others else []
-    if plot:
-        from jrr.reporting.plots import draw_plan
-
-        draw_plan(chosen_plan, plot)
-    if lost_plot:
-        from jrr.reporting.plots import draw_lost_cards
-
-        draw_lost_cards(chosen_plan, lost_plot)
-    if curve:
-        from jrr.reporting.plots import draw_losses
-
-        draw_losses(chosen_plan, curve)
-    if losses:
-        _write_losses(chosen_plan, losses)
+    with waiting("writing files"):
+        _write_files(chosen_plan, plot, lost_plot, curve, losses)
     if as_json:
-        document = as_document(chosen_plan, delta) | ({"reach": reach} if reach else {})
+        with waiting("comparing"):
+            document = as_document(chosen_plan, delta) | ({"reach": reach} if reach else {})
         if others:
             document["alternatives"] = as_documents(rows_of_others, chosen_plan.request.n)
         print_json(document)
@@ -204,6 +197,30 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
     }
 
 
+def _write_files(
+    chosen_plan: Plan,
+    plot: Path | None,
+    lost_plot: Path | None,
+    curve: Path | None,
+    losses: Path | None,
+) -> None:
+    """The pictures and the law that were asked for."""
+    if plot:
+        from jrr.reporting.plots import draw_plan
+
+        draw_plan(chosen_plan, plot)
+    if lost_plot:
+        from jrr.reporting.plots import draw_lost_cards
+
+        draw_lost_cards(chosen_plan, lost_plot)
+    if curve:
+        from jrr.reporting.plots import draw_losses
+
+        draw_losses(chosen_plan, curve)
+    if losses:
+        _write_losses(chosen_plan, losses)
+
+
 def _write_losses(chosen_plan: Plan, path: Path) -> None:
     if chosen_plan.losses is None:
         raise checks.refusal("losses", str(path), "for RR, JRR or DRR: no law is known of others")
@@ -264,8 +281,13 @@ def _or_none(search: Callable[[], float]) -> float | None:
 
 def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     request = chosen_plan.request
-    compared = chosen_plan.compare(shown_frequencies(request.frequency))
-    rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
+    with waiting("comparing"):
+        compared = chosen_plan.compare(shown_frequencies(request.frequency))
+        rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
+        known = [
+            {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
+            for row, mechanism in rows
+        ]
     frequencies = list(rows[0][0].stderr)
     error = _table("Standard error of an estimated share, in percentage points, at a true share of")
     privacy = _table(
@@ -283,10 +305,6 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
     first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
     numbers = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
     errors = _rows_aligned([[100 * value for value in line] for line in numbers])
-    known = [
-        {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
-        for row, mechanism in rows
-    ]
     columns = [aligned([line[view] for line in known], digits=4, up=True) for view in SHOWN]
     for at, (row, mechanism) in enumerate(rows):
         chosen = row is first
@@ -305,7 +323,7 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         privacy.add_row(name, *(column[at] for column in columns), style=style)
     screen.print(
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
-        f"{chosen_plan.view}, {request.colluders} colluders, "
+        f"{chosen_plan.view}, {counted(request.colluders, 'colluder', 'colluders')}, "
         f"{100 * request.lost:g}% of cards lost\n"
     )
     screen.print(error)

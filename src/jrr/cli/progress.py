@@ -1,11 +1,49 @@
 """A bar for long work: on standard error, and only where somebody watches."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+_PATIENCE = 0.5  # seconds that nobody minds to wait without a sign
+
+
+@contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """A clock for work of which nobody knows how long it takes; shown if it takes a while.
+
+    Nothing must be asked or printed meanwhile.
+    """
+    screen = Console(stderr=True, highlight=False, markup=False)
+    clock = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=screen,
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    clock.add_task(title, total=None)
+    begin = threading.Timer(_PATIENCE, clock.start)
+    begin.daemon = True
+    begin.start()
+    try:
+        yield
+    finally:
+        begin.cancel()
+        begin.join()  # it may just have begun
+        clock.stop()
 
 
 @contextmanager

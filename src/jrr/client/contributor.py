@@ -20,6 +20,7 @@ from jrr.survey.addresses import split_link
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import Receipt
 from jrr.survey.deck import card_from_json, card_to_json
+from jrr.survey.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
 from jrr.survey.identity import invitation_secret, new_invitation, pseudonym
 from jrr.survey.limits import Limits, check_limits
@@ -156,9 +157,42 @@ class Contributor:
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
 
+    @property
+    def has_cards(self) -> bool:
+        """Whether cards are kept here, fetched or taken from a file."""
+        return self._file("cards").exists()
+
+    def take_card(self, file: str | Path) -> None:
+        """Move a card that one's own group dealt (`jrr mpc group`) into this device's keeping.
+
+        The file is deleted, so that the card serves one answer.
+
+        Args:
+            file: As `jrr mpc group -o` wrote it.
+
+        Raises:
+            ArgumentError: There is no such file, or a card is kept already.
+            DamagedError: It is no card.
+            ProtocolError: It was dealt for another campaign, or not as this one asks.
+        """
+        path = Path(file)
+        campaign = self.campaign
+        card = read_place(path).card_in(campaign)
+        document = {
+            "n": campaign.mechanism.moments.deck,
+            "cards": [card_to_json(campaign.mechanism, card)],
+        }
+        try:
+            write_once(self._file("cards"), json.dumps(document))
+        except FileExistsError:
+            raise ArgumentError(
+                f"card must be left out: one for this campaign is kept already, got {path}"
+            ) from None
+        path.unlink()
+
     def _hand(self) -> Hand | None:
         path = self._file("cards")
-        if not path.exists():
+        if not self.has_cards:
             return None
         try:
             document = json.loads(path.read_text("utf-8"))

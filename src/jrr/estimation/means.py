@@ -30,6 +30,7 @@ class MeanEstimate:
         high: the highest.
         share: how far on the way from low to high people are on average: its share of 1.
         cases: what the truth lies between: errors and intervals are the widest of them.
+        steps: how finely numbers were told.
 
     Example:
         >>> import jrr
@@ -45,13 +46,14 @@ class MeanEstimate:
     high: float
     share: Estimate
     cases: tuple[Estimate, ...]
+    steps: int = 1
 
     @classmethod
     def of(cls, low: float, high: float, share: Estimate, steps: int) -> "MeanEstimate":
         """From an estimated share; `steps` is how finely numbers were told."""
         if steps > 1:
             rounded = share if _covers_rounding(share.sampling) else _with_rounding(share)
-            return cls(low, high, share, (rounded,))
+            return cls(low, high, share, (rounded,), steps)
         # A rounded bit varies as a yes or no of a person drawn at random; of given people it
         # varies less, which with some cards is more noise in all, and with others less.
         drawn = Estimate(share.strata, Sampling())
@@ -110,7 +112,10 @@ class MeanEstimate:
         """
         level = checks.level(level)
         ends = np.array([[end[1] for end in case.interval(level)] for case in self.cases])
-        return self._number(float(ends[:, 0].min())), self._number(float(ends[:, 1].max()))
+        # Sums of whole steps lie a step apart: half of one more, so that none is left out.
+        more = 0.5 / (self.steps * self.share.weight) if self.steps > 1 else 0.0
+        low, high = float(ends[:, 0].min()) - more, float(ends[:, 1].max()) + more
+        return self._number(low), self._number(high)
 
     def sum_interval(self, level: float = 0.95) -> tuple[float, float]:
         """A confidence interval of the sum; arguments as for `interval`."""

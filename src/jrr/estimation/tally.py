@@ -127,7 +127,8 @@ class Tally(ShortRepr):
             ArgumentError: for anything else: another version, other fields, impossible counts.
         """
         names = set(cls.__dataclass_fields__)
-        if "masked" not in document:
+        given: object = document  # perhaps no document at all, which is refused below
+        if not isinstance(given, Mapping) or "masked" not in given:
             names -= {"masked", "known"}
         fields = read_version(document, kind="tally", version=VERSION, names=names)
         return cls(**fields)

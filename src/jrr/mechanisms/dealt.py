@@ -137,6 +137,7 @@ class DRR(ShortRepr, Categorical):
             Family(
                 key="drr",
                 label="DRR",
+                cards=True,
                 best=cls.best,
                 best_informed=cls.best_informed,
                 colour=cls.colour,

@@ -162,12 +162,19 @@ class OLH(Mechanism):
     def families(cls) -> tuple[Family, ...]:
         """Without cards, and with the joint coupling, the lean chosen for the request."""
         return (
-            Family(key="olh", label="OLH", best=cls._best, encodes=True, colour=cls.colour),
+            Family(
+                key="olh",
+                label="OLH",
+                cards=False,
+                best=cls._best,
+                encodes=True,
+                colour=cls.colour,
+            ),
             Family(
                 key="olh-joint",
                 label="OLH + joint",
-                best=cls._best_joint,
                 cards=True,
+                best=cls._best_joint,
                 encodes=True,
                 colour=cls.colour,
                 line="-.",

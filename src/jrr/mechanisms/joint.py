@@ -220,6 +220,7 @@ class JRR(Categorical):
             Family(
                 key="jrr-paper",
                 label="JRR (Algorithm 1)",
+                cards=True,
                 best=cls._by_paper,
                 chosen=False,
                 colour="#9ecae1",
@@ -228,6 +229,7 @@ class JRR(Categorical):
             Family(
                 key="jrr",
                 label="JRR (optimal)",
+                cards=True,
                 best=cls.best,
                 best_informed=cls.best_informed,
                 colour=cls.colour,

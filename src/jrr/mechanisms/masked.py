@@ -307,6 +307,7 @@ class MRR(Mechanism):
             Family(
                 key="mrr",
                 label="MRR",
+                cards=True,
                 best=cls.best,
                 best_informed=lambda request, delta: cls.best(request),
                 pure=True,

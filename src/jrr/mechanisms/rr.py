@@ -107,6 +107,7 @@ class RR(Categorical):
             Family(
                 key="rr",
                 label="RR",
+                cards=False,
                 best=cls.best,
                 best_informed=lambda request, delta: cls.best(request),
                 pure=True,

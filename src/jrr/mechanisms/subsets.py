@@ -105,6 +105,7 @@ class SS(PackedBits):
             Family(
                 key="ss",
                 label="SS",
+                cards=False,
                 best=cls._best,
                 encodes=True,
                 colour=cls.colour,

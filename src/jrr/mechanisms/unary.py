@@ -197,8 +197,8 @@ class Unary(PackedBits):
             Family(
                 key=cls.name.lower() + ("" if coupling == "none" else f"-{coupling}"),
                 label=cls.name + ("" if coupling == "none" else f" + {coupling}"),
-                best=partial(cls._best, coupling=coupling),
                 cards=coupling != "none",
+                best=partial(cls._best, coupling=coupling),
                 encodes=True,
                 colour=cls.colour,
                 line=line,

@@ -27,10 +27,16 @@ def mechanism_words() -> tuple[str, ...]:
     return (AUTO, *(key for key, family in families().items() if family.chosen))
 
 
-def check_word(mechanism: object) -> str:
-    """A word of `mechanism_words`, in any case."""
+def check_word(mechanism: object, words: tuple[str, ...] | None = None) -> str:
+    """One of the words, or of all of `mechanism_words`, in any case."""
     word = mechanism.lower() if isinstance(mechanism, str) else mechanism
-    return checks.one_of("mechanism", word, mechanism_words())
+    return checks.one_of("mechanism", word, mechanism_words() if words is None else words)
+
+
+def cardless_words() -> tuple[str, ...]:
+    """Those of `mechanism_words` whose mechanisms never deal cards."""
+    known = families()
+    return tuple(word for word in mechanism_words() if word in known and not known[word].cards)
 
 
 def choose(request: Request, word: str = AUTO, max_bytes: int = MAX_BYTES) -> Mechanism:
@@ -87,8 +93,33 @@ def _least_without(
     return min(
         request.expected_variance(m)
         for family, m in best
-        if not m.deals and (family.key == BASELINE or m.report_format.width <= max_bytes)
+        if not m.deals and _is_small(family, m, max_bytes)
     )
+
+
+def _is_small(family: Family, mechanism: Mechanism, max_bytes: int) -> bool:
+    return family.key == BASELINE or mechanism.report_format.width <= max_bytes
+
+
+def choose_cardless(request: Request, word: str = AUTO, max_bytes: int = MAX_BYTES) -> Mechanism:
+    """The most accurate mechanism without cards, of one family or of all.
+
+    Args:
+        request: What is known of the survey.
+        word: One of `cardless_words` or "auto", in any case.
+        max_bytes: Of a report, in an automatic choice.
+
+    Returns:
+        The mechanism; plain RR where no other is better.
+
+    Raises:
+        ArgumentError: The word is another one.
+    """
+    chosen = check_word(word, (AUTO, *cardless_words()))
+    if chosen != AUTO:
+        return families()[chosen].best(request)
+    best = _best_of_each(request, cards=False)
+    return least([m for family, m in best if _is_small(family, m, max_bytes)], request)
 
 
 @lru_cache(maxsize=64)  # it takes seconds
@@ -111,13 +142,18 @@ def choose_informed(request: Request, delta: float, word: str = AUTO) -> Mechani
     )
 
 
-def _best_of_each(request: Request) -> Iterator[tuple[Family, Mechanism]]:
-    """The best of each family; the baseline always exists, others may be refused."""
+def _best_of_each(request: Request, cards: bool = True) -> Iterator[tuple[Family, Mechanism]]:
+    """The best of each family; the baseline always exists, others may be refused.
+
+    cards: also of those that deal cards.
+    """
     for family in families().values():
         if not family.chosen or (family.encodes and request.k == 2):
             continue
-        if family.cards and _loosely_capped(request):  # `objection` would leave it out
+        if family.cards and not cards:
             continue
+        if family.cards and family.best_informed is None and _loosely_capped(request):
+            continue  # `objection` would leave it out
         try:
             yield family, family.best(request)
         except JrrError:

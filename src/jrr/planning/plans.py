@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
+from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.informed_search import keeps_everything
 from jrr.mechanisms.registry import families, from_dict
 from jrr.mechanisms.request import Frequency, Request
@@ -430,12 +431,6 @@ def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) ->
     if losses is None:  # bounded by the dealer's view
         return mechanism.epsilon("everything", colluders if mechanism.deals else 0, delta)
     return losses.epsilon(delta)
-
-
-@lru_cache(maxsize=8)
-def losses_of_everything(mechanism: Mechanism, colluders: int) -> Losses | None:
-    """The law of the loss in that view, kept: it takes a second, and several places ask for it."""
-    return mechanism.losses(colluders if mechanism.deals else 0)
 
 
 def _check_delta(delta: object) -> float:

@@ -11,9 +11,10 @@ from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.means import MeanEstimate
+from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.registry import families
 from jrr.planning.lost_cards import lost_cards
-from jrr.planning.plans import Plan, losses_of_everything
+from jrr.planning.plans import Plan
 from jrr.reporting.intervals import intervals_in_words
 
 if TYPE_CHECKING:

@@ -61,8 +61,8 @@ def write_demo_page(
     parts = [
         page.paragraph(
             f"{survey.n:,} people were asked, {100 * survey.truth:.3g}% of whom would truthfully "
-            f"say yes. {how} {survey.vanished:,} took a card and vanished. Every device changed its "
-            "answer at random before sending it. The result "
+            f"say yes. {how} {survey.vanished:,} took a card and vanished. Every device changed "
+            "its answer at random before sending it. The result "
             f"by {LONG[survey.chosen]}: {_percent(estimate)} yes, with an error of "
             f"±{100 * facts['stderr']:.2f} percentage points. The 95% interval is {_percent(low)} "
             f"to {_percent(high)}; intervals made like this hold the truth in 95 of 100 surveys."

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from jrr._base import checks
@@ -22,9 +23,15 @@ from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
-from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, read_dealer
+from jrr.survey.dealer_kinds import (
+    Committee,
+    ContributorGroups,
+    DealerKind,
+    NoDealer,
+    read_dealer,
+)
 from jrr.survey.documents import canonical_json
-from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon
+from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
 from jrr.survey.texts import check_labels, check_text
 
 VERSION = 2  # 2 added the view "everything" to the guarantees, and how often results are shown
@@ -101,7 +108,12 @@ class Campaign:
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
             raise checks.refusal("closes", self.closes, f"later than opens, {self.opens}")
+        for name in ("covariates", "promised"):  # a name is the hash of what must not change
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, MappingProxyType(dict(given)))
         self._check_promise()
+        self._check_consent()
 
     def _check_texts(self) -> None:
         check_text("question", self.question, 2_000)
@@ -114,14 +126,21 @@ class Campaign:
             check_labels(f"covariates {name}", values)
 
     def _check_dealer(self) -> None:
-        if not isinstance(self.dealer, NoDealer | DealerServer | Committee):
-            raise checks.refusal("dealer", self.dealer, "NoDealer, DealerServer or Committee")
+        if not isinstance(self.dealer, DealerKind):
+            allowed = "NoDealer, DealerServer, Committee or ContributorGroups"
+            raise checks.refusal("dealer", self.dealer, allowed)
         if isinstance(self.dealer, NoDealer) == self.deals:
             kind = self.dealer.to_document()["kind"]
             allowed = "another than none exactly where there are cards"
             raise checks.refusal("dealer kind", kind, allowed)
         if self.by_committee and self.dealing != ENROL:
             raise checks.refusal("dealing", self.dealing, "'enrol' where a committee deals")
+        if isinstance(self.dealer, ContributorGroups):
+            if self.dealing != ARRIVAL:
+                raise checks.refusal("dealing", self.dealing, "'arrival' where groups deal")
+            if self.rounds != 1:
+                raise checks.refusal("rounds", self.rounds, "1 where groups deal, once each")
+            self.dealer.check_dealable(self.mechanism, self.colluders)
         # Whoever answers at one address for two of them has the view `dealer`, not its own.
         owners = {origin(self.collector): "the collector's"}
         for number, address in enumerate(self.dealers):
@@ -136,7 +155,7 @@ class Campaign:
         views = set(held) | ({EVERYTHING} if self.version > 1 else set())
         if self.promised is None:
             informed = {EVERYTHING: self._informed()} if self.version > 1 else {}
-            object.__setattr__(self, "promised", held | informed)
+            object.__setattr__(self, "promised", MappingProxyType(held | informed))
         elif set(self.promised) != views:
             raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(views)}")
         for view, loss in held.items():
@@ -145,6 +164,21 @@ class Campaign:
                     f"guarantees must not be less than what holds: {view} is ε = {loss}, got "
                     f"{self.guarantee(view)}"
                 )
+
+    def _check_consent(self) -> None:
+        """Refuse a text that tells the cost of another mechanism, as a copy's would."""
+        if self.version == 1 or tells_cost(self.consent, self.cost, self.cost_delta):
+            return
+        # Where no law of the view is known, the bound of the dealer's view holds without a δ.
+        if self.cost >= self.guarantee("dealer") and tells_cost(self.consent, self.cost):
+            return
+        # A document may promise less than what holds, and is refused for it by contributors.
+        if self.cost_view == EVERYTHING and tells_cost(self.consent, self._informed(), self.delta):
+            return
+        raise ArgumentError(
+            "consent must name no ε, or among others what an answer costs, "
+            f"{show_guarantee(self.cost, self.cost_delta)}, got a text with other figures only"
+        )
 
     @property
     def deals(self) -> bool:
@@ -160,6 +194,11 @@ class Campaign:
     def by_committee(self) -> bool:
         """Whether several parties deal together."""
         return isinstance(self.dealer, Committee)
+
+    @property
+    def by_groups(self) -> bool:
+        """Whether contributors deal among themselves."""
+        return isinstance(self.dealer, ContributorGroups)
 
     @property
     def dealers(self) -> tuple[str, ...]:

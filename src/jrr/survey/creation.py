@@ -11,16 +11,24 @@ from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import cardless_words, check_word
+from jrr.planning.defaults import COLLUDERS
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
-from jrr.survey.dealer_kinds import Committee, DealerKind, DealerServer, NoDealer, Party
+from jrr.survey.dealer_kinds import (
+    Committee,
+    ContributorGroups,
+    DealerKind,
+    DealerServer,
+    NoDealer,
+    Party,
+)
 from jrr.survey.promises import EVERYTHING
 
 _DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
-_CARDLESS = ("rr", "ss", "sue", "oue", "olh")  # families of which nothing deals cards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +64,7 @@ class CampaignRequest:
     delta: float = DELTA  # of the view "everything", and of what contributors are told of it
     dealer: str | None = None  # its address
     parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
+    groups: bool = False  # contributors deal among themselves, in groups of n
     threshold: int | None = None  # parties that may collude; None: a minority
     dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
     capacity: int | None = None  # None: one deck, or ten times the fewest where people enrol
@@ -70,21 +79,29 @@ class CampaignRequest:
     consent_version: str = "1"
 
     def __post_init__(self) -> None:
-        if self.parties and self.dealer is not None:
-            raise ArgumentError("dealer and parties must not be given together")
+        if sum((bool(self.parties), self.dealer is not None, self.groups)) > 1:
+            raise ArgumentError("dealer, parties and groups must not be given together")
         if self.dealing is not None:
             checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
-        if self._named_dealer and self.mechanism in _CARDLESS:
+        object.__setattr__(self, "mechanism", check_word(self.mechanism))
+        if self._named_dealer and self.mechanism in cardless_words():
             raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
 
     @property
     def _named_dealer(self) -> bool:
-        return bool(self.parties) or self.dealer is not None
+        return bool(self.parties) or self.dealer is not None or self.groups
 
     @property
     def effective_dealing(self) -> str:
         """How cards are dealt: a committee deals to those it knows, whatever was asked for."""
         return ENROL if self.parties else self.dealing or ARRIVAL
+
+    @property
+    def _effective_colluders(self) -> int | None:
+        """More members than a group's protocol withstands would know all its cards."""
+        if self.colluders is not None or not self.groups:
+            return self.colluders
+        return min(COLLUDERS, default_threshold(checks.deck_size(self.n)))
 
     def plan(self) -> Plan:
         """The mechanism for these people, whose guarantee holds however many of them enrol."""
@@ -106,9 +123,6 @@ class CampaignRequest:
         chosen = self.plan()
         if self._named_dealer and not chosen.mechanism.deals:
             raise self._no_cards(chosen)
-        consent = self.consent
-        if consent is None:
-            consent = contributor_text(chosen, self.delta, committee=bool(self.parties))
         campaign = campaign_from(
             chosen,
             question=self.question,
@@ -118,7 +132,6 @@ class CampaignRequest:
             dealing=self.effective_dealing,
             capacity=self.capacity,
             covariates=self.covariates,
-            consent=consent,
             delta=self.delta,
             results_every=self.results_every,
             consent_version=self.consent_version,
@@ -128,11 +141,13 @@ class CampaignRequest:
             min_cell=self.min_cell,
             rounds=self.rounds,
         )
-        if self.consent is not None:
-            # Whoever writes a text of their own cannot leave out what it costs, or understate it.
-            campaign = replace(
-                campaign, consent=f"{consent.rstrip()}\n\n{cost_statement(campaign)}"
+        if self.consent is None:
+            consent = contributor_text(
+                chosen, self.delta, committee=bool(self.parties), groups=self.groups
             )
+        else:  # who writes a text of their own cannot leave out what it costs, or understate it
+            consent = f"{self.consent.rstrip()}\n\n{cost_statement(campaign)}"
+        campaign = replace(campaign, consent=consent)
         _, end = campaign.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
@@ -140,7 +155,7 @@ class CampaignRequest:
 
     def _plan_options(self) -> dict[str, Any]:
         return {
-            "colluders": self.colluders,
+            "colluders": self._effective_colluders,
             "k": len(self.labels),
             "dealer_epsilon": self.dealer_epsilon,
             "delta": self.delta if self.view == "everything" else None,
@@ -154,13 +169,16 @@ class CampaignRequest:
             fallback = default_threshold(len(self.parties))
             threshold = fallback if self.threshold is None else self.threshold
             return Committee(parties=self.parties, threshold=threshold)
+        if self.groups:
+            return ContributorGroups()
         return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
 
     def _no_cards(self, chosen: Plan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""
         n, colluders = chosen.request.n, chosen.request.colluders
+        given = "--groups" if self.groups else "--dealer and --party"
         reason = (
-            "--dealer and --party must be left out: nothing with cards is more accurate than "
+            f"{given} must be left out: nothing with cards is more accurate than "
             f"{chosen.mechanism.brief()} for {n:,} people and {colluders:,} "
             f"{'colluder' if colluders == 1 else 'colluders'}"
         )
@@ -244,7 +262,9 @@ def campaign_from(
     """
     deals = chosen.mechanism.deals
     if deals and (dealer is None or isinstance(dealer, NoDealer)):
-        raise ArgumentError("dealer must be an address or a committee: the mechanism deals cards")
+        raise ArgumentError(
+            "dealer must be an address, a committee or groups: the mechanism deals cards"
+        )
     if len(labels) != chosen.request.k:
         raise checks.refusal("labels", list(labels), f"{chosen.request.k} labels, one per answer")
     fewest = chosen.request.n

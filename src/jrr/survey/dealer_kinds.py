@@ -1,4 +1,4 @@
-"""Who deals a campaign's cards: nobody, one server, or the parties of a committee.
+"""Who deals a campaign's cards: nobody, a server, a committee, or the contributors themselves.
 
 Each kind says where it is reached, under which pseudonyms it knows people, and how it stands in
 the campaign's document.
@@ -10,6 +10,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.mechanisms.base import Mechanism
 from jrr.survey.addresses import check_address, check_link
 from jrr.survey.identity import DEALER, party_role
 from jrr.survey.texts import check_text
@@ -108,8 +109,44 @@ class Committee:
         return {"kind": "committee", "threshold": self.threshold, "parties": parties}
 
 
-DealerKind = NoDealer | DealerServer | Committee
-_FIELDS = {"none": (), "server": ("url",), "committee": ("parties", "threshold")}
+@dataclass(frozen=True)
+class ContributorGroups:
+    """The contributors themselves: each group of them deals one deck (`jrr mpc group`).
+
+    No server takes part. The members of a group bring their cards along when they answer.
+    """
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """None: groups meet by themselves."""
+        return ()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """None: nobody who deals knows people by a pseudonym."""
+        return ()
+
+    def check_dealable(self, mechanism: Mechanism, colluders: int) -> None:
+        """Refuse what a group cannot deal, or cannot keep secret from its colluding members.
+
+        Raises:
+            ArgumentError: The deck is of another kind or size, or those who may show their cards
+                are so many that they would learn everybody's.
+        """
+        deck = mechanism.sorted_deck
+        if deck is None or deck.bits is not None:
+            allowed = "one whose card is a single draw, such as JRR or DRR, where groups deal"
+            raise checks.refusal("mechanism", mechanism.to_dict(), allowed)
+        checks.integer("n", deck.size, FEWEST_PARTIES, MOST_PARTIES)
+        checks.integer("colluders", colluders, 0, (deck.size - 1) // 2)
+
+    def to_document(self) -> dict[str, Any]:
+        """As the campaign's document has it."""
+        return {"kind": "groups"}
+
+
+DealerKind = NoDealer | DealerServer | Committee | ContributorGroups
+_FIELDS = {"none": (), "server": ("url",), "committee": ("parties", "threshold"), "groups": ()}
 
 
 def read_dealer(document: object) -> DealerKind:
@@ -132,6 +169,8 @@ def read_dealer(document: object) -> DealerKind:
         raise ArgumentError(f"dealer must be of {fields}, got {', '.join(map(str, document))}")
     if kind == "none":
         return NoDealer()
+    if kind == "groups":
+        return ContributorGroups()
     if kind == "server":
         return DealerServer(document["url"])
     return Committee(parties=_read_parties(document["parties"]), threshold=document["threshold"])

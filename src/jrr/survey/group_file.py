@@ -6,8 +6,9 @@ from pathlib import Path
 
 from jrr._base import checks
 from jrr.errors import DamagedError, JrrError
-from jrr.survey.addresses import check_link
+from jrr.survey.addresses import check_link, split_link
 from jrr.survey.committee.link import Peer
+from jrr.survey.committee.schedule import default_threshold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,13 +18,25 @@ class GroupMembers:
     name: str  # of the round, a new one each time
     peers: list[Peer]
     threshold: int | None  # members that may collude; None: a minority
+    campaign: str | None = None  # the name of the campaign that the cards are for
+
+    @property
+    def effective_threshold(self) -> int:
+        """Members that may collude and still learn no card."""
+        return default_threshold(len(self.peers)) if self.threshold is None else self.threshold
+
+    @property
+    def agreed_name(self) -> str:
+        """What all members must agree on: cards for one campaign are none for another."""
+        return self.name if self.campaign is None else f"{self.name} for {self.campaign}"
 
 
 def read_group(file: Path) -> GroupMembers:
     """The group that a file names.
 
     Args:
-        file: {"name": …, "threshold": …, "members": [{"link": …, "certificate": …}, …]} in JSON.
+        file: {"name": …, "threshold": …, "members": [{"link": …, "certificate": …}, …]} in JSON,
+            and "campaign": its link, where the cards are for one.
 
     Returns:
         Its members, in order.
@@ -40,7 +53,13 @@ def read_group(file: Path) -> GroupMembers:
         threshold = document.get("threshold")
         if threshold is not None:
             threshold = checks.integer("threshold", threshold, 1, (len(peers) - 1) // 2)
-        members = GroupMembers(name=str(document["name"]), peers=peers, threshold=threshold)
+        link = document.get("campaign")
+        members = GroupMembers(
+            name=str(document["name"]),
+            peers=peers,
+            threshold=threshold,
+            campaign=None if link is None else split_link(link)[1],
+        )
     except JrrError as error:
         raise DamagedError(f"file must name the group's members, in {file} {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

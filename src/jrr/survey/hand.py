@@ -44,6 +44,8 @@ def fetch_hand(
         ProtocolError: Who deals serves another campaign, or refuses.
         IntegrityError: A committee's card is not what its parties committed to.
     """
+    if not campaign.dealers:  # cards dealt among contributors are on nobody's server
+        return Hand(None, campaign.mechanism)
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
         if not (yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)):

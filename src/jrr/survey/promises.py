@@ -4,19 +4,18 @@ The collector of a real survey has all reports. Whatever is called "against the 
 therefore the view "everything", with its δ; the view "cards" is of somebody who has one report.
 """
 
+import math
+import re
 from functools import lru_cache
 
 from jrr.mechanisms.base import Mechanism
-from jrr.privacy.informed.distribution import Losses
+from jrr.mechanisms.informed_law import losses_of_everything
 
 DELTA = 1e-6  # of the view "everything", unless a campaign or a contributor says otherwise
 EVERYTHING = "everything"
-
-
-@lru_cache(maxsize=8)
-def law_of(mechanism: Mechanism, colluders: int) -> Losses | None:
-    """The law of the loss in the view "everything", kept: large decks take seconds."""
-    return mechanism.losses(colluders)
+# As `show_guarantee` writes it.
+_FIGURE = re.compile(r"ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?")
+_ROUNDING = 1.01  # what is shown may be so many times what holds
 
 
 @lru_cache(maxsize=256)
@@ -27,5 +26,27 @@ def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> floa
     """
     if not mechanism.deals:
         return mechanism.epsilon("report")
-    law = law_of(mechanism, colluders)
+    law = losses_of_everything(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
+
+
+def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
+    """Whether a text that names an ε names this one among others; true of one that names none.
+
+    Args:
+        text: For contributors.
+        epsilon: What an answer costs.
+        delta: The δ at which it does.
+
+    Example:
+        >>> tells_cost("It costs ε = 0.5.", 0.4999), tells_cost("It costs ε = 0.5.", 0.6)
+        (True, False)
+    """
+    named = [
+        (math.inf if shown == "unbounded" else float(shown), float(at or 0.0))
+        for shown, at in _FIGURE.findall(text)
+    ]
+    if math.isinf(epsilon):
+        return not named or any(math.isinf(shown) for shown, _ in named)
+    at_delta = [shown for shown, at in named if math.isclose(at, delta, rel_tol=1e-4)]
+    return not named or any(epsilon <= shown <= _ROUNDING * epsilon for shown in at_delta)

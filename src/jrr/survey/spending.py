@@ -20,11 +20,12 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import canonical_json
-from jrr.survey.promises import EVERYTHING, law_of
+from jrr.survey.promises import EVERYTHING
 
 PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
 MOST_ROUNDS = 32  # that are composed by their law; of more the ε are added
@@ -179,7 +180,7 @@ def _of_rounds(group: list[Expense], delta: float) -> float:
 
 @lru_cache(maxsize=64)
 def _law_epsilon(mechanism: Mechanism, colluders: int, rounds: int, delta: float) -> float:
-    law = law_of(mechanism, colluders)
+    law = losses_of_everything(mechanism, colluders)
     if law is None:
         return math.inf if rounds > 1 else 0.0
     return law.epsilon(delta) if rounds == 1 else composed(law, rounds).epsilon(delta)
@@ -188,7 +189,7 @@ def _law_epsilon(mechanism: Mechanism, colluders: int, rounds: int, delta: float
 @lru_cache(maxsize=8)
 def _steps(mechanism: Mechanism, colluders: int) -> tuple[tuple[float, float], ...]:
     """(δ, ε) in the view "everything", and at the end what holds outright."""
-    law = law_of(mechanism, colluders)
+    law = losses_of_everything(mechanism, colluders)
     if law is None:
         return ((0.0, mechanism.epsilon("dealer")),)
     steps = [(2.0**-step, law.epsilon(2.0**-step)) for step in _STEPS]

@@ -1,7 +1,7 @@
 """perturb: a column of labels or numbers into a file of reports."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +13,10 @@ import pyarrow as pa
 from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import ArgumentError
-from jrr.mechanisms import OLH, OUE, RR, SS, SUE
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.numbers import Bins, NumberRange
-from jrr.mechanisms.request import Request, least
+from jrr.mechanisms.request import Request
+from jrr.planning.choice import AUTO, cardless_words, check_word, choose_cardless
 from jrr.planning.numbers import plan_number
 from jrr.tables import seal as sealing
 from jrr.tables.card_file import CardFile, claimed
@@ -29,13 +29,7 @@ from jrr.tables.number_answers import NumberAnswers
 from jrr.tables.progress import Progress, silent
 from jrr.tables.reports import open_reports
 
-ALONE: dict[str, Callable[[int, float], Mechanism]] = {  # mechanisms that need no cards
-    "rr": RR,
-    "ss": SS,
-    "sue": SUE,
-    "oue": OUE,
-    "olh": OLH,
-}
+_MAX_BYTES = 128  # of a report in an automatic choice: a file has one for every row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +123,9 @@ def perturb(
         bins: for a column of numbers whose histogram is asked for: the edges of the bins.
         clip: with number or bins: numbers beyond an end count as the end; otherwise refused.
         skip_missing: with number or bins: leave empty cells out.
-        mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue" or "olh"; of
-            a number "rr" or "laplace".
+        mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue", "olh" or
+            another without cards that registered, in any case; of a number "rr" or
+            "laplace".
         cards: a file that `deal` wrote; its cards serve once.
         cardless: whether rows beyond the last card answer without one.
         keep: columns to copy, for groups and weights; they must be public.
@@ -167,7 +162,7 @@ def perturb(
     check_output(path, force, *inputs, *([] if cards is None else [cards]))
     if len(set(keep)) < len(keep):
         raise checks.refusal("keep", list(keep), "all different")
-    if cards is not None and mechanism != "auto":
+    if cards is not None and str(mechanism).lower() != AUTO:
         raise checks.refusal("mechanism", mechanism, "auto: cards bring their mechanism")
     if seal is not None and not Path(seal).is_file():
         raise checks.refusal("seal", str(seal), "a public key that exists")
@@ -242,19 +237,12 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
     """A mechanism without cards; "auto" takes the most accurate.
 
     Raises:
-        ArgumentError: where ε is not given, or the kind is unknown.
+        ArgumentError: where ε is not given, or the kind is unknown or deals cards.
     """
-    checks.one_of("mechanism", kind, ("auto", *ALONE))
+    check_word(kind, (AUTO, *cardless_words()))
     if epsilon is None:
         raise ArgumentError("epsilon must be given where there are no cards")
-    request = Request(max(n, 2), epsilon, 0, k, None, None)
-    if kind != "auto":
-        return ALONE[kind](k, epsilon)
-    names = ("rr",) if k == 2 else ("rr", "ss", "oue", "olh")
-    wide = ("ss", "oue")  # a bit for every value
-    candidates = [ALONE[name](k, epsilon) for name in names if name not in wide or k <= 1 << 10]
-    # A subset of one value is plain randomized response, whose reports are smaller.
-    return least([one for one in candidates if one.to_dict().get("d") != 1], request)
+    return choose_cardless(Request(max(n, 2), epsilon, 0, k, None, None), kind, _MAX_BYTES)
 
 
 def alone_number(kind: str, ends: NumberRange, epsilon: float | None, n: int) -> Mechanism:

@@ -1,5 +1,6 @@
 """The figures and tables of a reproduction, and all of them in one report."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -262,7 +263,8 @@ def reproduce_paper(request: ReproductionRequest, step: Step = no_step) -> Repro
         All figures in the directory, the claims and the report.
 
     Raises:
-        ArgumentError: for an unknown figure, too few runs, or a directory that is a file.
+        ArgumentError: for an unknown figure, too few runs, or where nothing can be written to
+            the directory.
     """
     data_sets = DATA_SETS if request.data is None else from_directory(request.data)
     new: dict[str, tuple[Figure, list[Row]]] = {}
@@ -322,13 +324,11 @@ def reproduce(
     """Make figures one after the other; finished ones with the same parameters are kept.
 
     Raises:
-        ArgumentError: where there are fewer than 2 runs, or out is no directory.
+        ArgumentError: where there are fewer than 2 runs, or nothing can be written to out.
     """
     runs = checks.integer("runs", runs, 2)
     seed = checks.integer("seed", seed, 0)
-    if out.exists() and not out.is_dir():
-        raise ArgumentError(f"out must be a directory, got out={str(out)!r}")
-    out.mkdir(parents=True, exist_ok=True)
+    _check_directory(out)
     files = FigureFiles(out=out, runs=runs, seed=seed, data_sets=data_sets)
     for figure in chosen:
         rows = None if force else files.finished(figure)
@@ -337,3 +337,16 @@ def reproduce(
         else:
             step(figure, figure.steps)
         yield figure, rows
+
+
+def _check_directory(out: Path) -> None:
+    """Make the directory, and refuse before hours of work one that nothing can be written to."""
+    if out.exists() and not out.is_dir():
+        raise ArgumentError(f"out must be a directory, got out={str(out)!r}")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        allowed = f"a directory that can be written to ({error.strerror})"
+        raise checks.refusal("out", str(out), allowed) from None
