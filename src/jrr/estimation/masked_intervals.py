@@ -17,6 +17,7 @@ from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
 
 _DEVIATIONS = 12  # of binomial numbers, beyond which chances are left out
 _POINTS = 600  # of a law of masks in a mixture
+_FAR = 8.0  # standard deviations of it, within which points are set
 _STEPS = 60  # of bisections
 
 Pools = Sequence[Sequence[Component]]
@@ -181,7 +182,9 @@ def _thinned(numbers: Floats, chances: Floats) -> tuple[Floats, Floats, float]:
     numbers, chances = numbers[order], chances[order]
     if len(numbers) <= _POINTS:
         return numbers, chances, 0.0
-    edges = np.linspace(numbers[0], numbers[-1], _POINTS + 1)[1:-1]
+    far = _FAR * np.sqrt(chances @ numbers**2)  # what lies beyond is as good as one point
+    low, high = max(numbers[0], -far), min(numbers[-1], far)
+    edges = np.linspace(low, high, _POINTS + 1)[1:-1]
     bins = np.searchsorted(edges, numbers)
     weights = np.bincount(bins, chances, _POINTS).astype(np.float64, copy=False)
     kept = weights > 0
