@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -172,6 +173,24 @@ def test_a_plan_states_the_error_that_there_is(name: str) -> None:
     assert plan.stderr() == pytest.approx(true, rel=2e-3)
     of_people = math.hypot(true, numbers.std() / math.sqrt(1000))
     assert plan.stderr(population="sample") == pytest.approx(of_people, rel=2e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_the_table_of_the_page_is_what_plans_say(epsilon: int) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "numbers.md").read_text("utf-8")
+    (line,) = (row for row in page.splitlines() if row.startswith(f"| {epsilon} |"))
+    shown = [float(cell.strip(" *")) for cell in line.strip("|").split("|")[1:]]
+    closed, announced = (
+        {
+            row.name: row.stderr
+            for row in jrr.plan_number(10_000, epsilon, 0, 100, announced=told).compare()
+        }
+        for told in (False, True)
+    )
+    names = ("laplace", "rr", "jrr", "drr", "mrr", "masked-laplace")
+    expected = [closed[name] for name in names]
+    expected += [announced[name] for name in ("mrr", "masked-laplace")]
+    assert shown == pytest.approx(expected, rel=5e-3)
 
 
 def test_plans_keep_what_was_asked_in_every_view() -> None:
