@@ -1,13 +1,17 @@
 """What numbers lose, enumerated from the weights of whole decks; nothing of the library is used."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import jrr
+from jrr._base.randomness import source
 from jrr.mechanisms.masked import LEAST_CARD_RATE
+from jrr.mechanisms.whole_noise import discrete_laplace
+from jrr.research.audit import audit
 
 Array = NDArray[np.float64]
 REACH = 96  # of cards and noise that are enumerated
@@ -148,3 +152,29 @@ def test_a_rounded_number_loses_no_more_than_the_bit(m: jrr.Mechanism, view: str
             ratio = (t * yes + (1 - t) * no) / (s * yes + (1 - s) * no)
             worst = max(worst, float(np.abs(np.log(ratio)).max()))
     assert worst == pytest.approx(stated, rel=1e-9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("bug", ["none", "no card", "card used without own noise"])
+def test_an_audit_of_what_runs_finds_planted_bugs(bug: str) -> None:
+    """The report and a sum in which all other cards are known; the two ends of a number."""
+    rates: Any = {"rate": 1.0, "card_rate": 0.3, "announced_rate": 0.3, "steps": 2}
+    claimed = jrr.MaskedLaplace(2, **rates).epsilon("everything", colluders=1)
+    assert claimed == pytest.approx(1.2)
+
+    def observed(value: int, trials: int, rng: Any) -> NDArray[np.int64]:
+        m = jrr.MaskedLaplace(trials, **rates)
+        cards = np.asarray(m.deal(rng))
+        announced = cards + discrete_laplace(m.announced_rate, trials, source(rng))
+        if bug == "no card":
+            cards = np.zeros_like(cards)
+        reports = np.asarray(jrr.Numbers(0, 1, m).respond([float(value)] * trials, cards, rng))
+        if bug == "card used without own noise":  # whoever knows the card knows the number
+            reports = value * m.steps + cards
+            announced = cards
+        return np.column_stack((reports, announced)).astype(np.int64)
+
+    found = audit(observed, claimed, trials=100_000, seed=3, workers=1)
+    assert found.violates == (bug != "none"), found
+    if bug == "none":
+        assert audit(observed, 0.6 * claimed, trials=100_000, seed=3, workers=1).violates
