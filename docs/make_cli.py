@@ -24,9 +24,9 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 `--margin`, `--plot`, `--curve`, `--compare` with shuffling and secure aggregation |
 | `jrr explain` | what to tell contributors, what each adversary can learn, a paragraph for an ethics board |
 | `jrr deal` | the dealer: secret cards into a file, one row per contributor |
-| `jrr perturb` | a column of labels (CSV, Parquet, Arrow) into a file of reports, with cards or without |
+| `jrr perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
 | `jrr shuffle` | files of reports into one in random order, without anything that tells them apart |
-| `jrr estimate` | files of reports into shares with intervals; `--by` group, `--weight`, `--plot` |
+| `jrr estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
 | `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
 | `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network |
 | `jrr serve` | runs a dealer, a collector or a party of a committee; `jrr serve both` (`make serve`) \

@@ -15,13 +15,16 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
+from jrr.cli.numbers import show_number_plan
 from jrr.cli.operators import counted
 from jrr.cli.options import (
     console,
     delta_option,
     interval_options,
     json_option,
+    make_number_plan,
     make_plan,
+    number_options,
     print_json,
     survey_options,
     view_option,
@@ -45,6 +48,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 
 @click.command()
 @survey_options
+@number_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
 @interval_options
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
@@ -63,6 +67,9 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
 def plan(
+    number: tuple[float, float] | None,
+    mean: float | None,
+    sd: float | None,
     margin: float | None,
     population: Population,
     population_size: int | None,
@@ -88,7 +95,24 @@ def plan(
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
+    jrr plan -n 10000 -e 1 --number 0:100 --mean 45 --sd 15
     """  # noqa: D301 - click reads the \b
+    if number is not None:
+        others_given = (margin, others or None, plot, lost_plot, curve, losses)
+        if any(option is not None for option in others_given):
+            raise ArgumentError(
+                "--margin, --compare, --plot, --lost-plot, --curve and --losses must not be given "
+                "with --number"
+            )
+        about: Any = {"mean": mean, "sd": sd, "view": view, "delta": delta}
+        show_number_plan(
+            make_number_plan(number, **about, **survey),
+            {"population": population, "population_size": population_size},
+            as_json=as_json,
+        )
+        return
+    if mean is not None or sd is not None:
+        raise ArgumentError("--mean and --sd must be given with --number")
     chosen_plan = make_plan(**survey, view=view, delta=delta, max_bytes=max_bytes)
     if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")

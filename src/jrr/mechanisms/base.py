@@ -48,6 +48,7 @@ class Mechanism(ABC):
     """
 
     k: int
+    steps: int = 1  # from value 0 to value 1, where numbers in between can be told (jrr.Numbers)
     name: ClassVar[str]  # as in documents and tables
     title: ClassVar[str]  # in words, for people
     parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor
@@ -333,6 +334,12 @@ class Mechanism(ABC):
             >>> m.respond([0, 1, 1, 0], m.deal(jrr.SeededRandom(1)), jrr.SeededRandom(2)).shape
             (4,)
         """
+
+    def respond_steps(
+        self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
+        return self.respond(steps, cards, rng)
 
     def report_to_json(self, report: Any) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.
@@ -623,6 +630,10 @@ class Mechanism(ABC):
             raise checks.refusal("reports", tally, f"a tally of {self.k} values")
         if tally.n_carded and not self.deals:
             raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
+        if self.moments.without_cards().masks is None and not all(
+            0 <= count <= tally.n_cardless for count in tally.cardless
+        ):
+            raise checks.refusal("reports", tally, "a tally with card-less counts in 0..n_cardless")
 
     def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
         """Variance of the estimated count of each value, given the true counts of reporters.
