@@ -650,11 +650,12 @@ class MRR(Mechanism):
     def observed_cards(self, cards: Cards) -> Ints:
         """What the cards of colluders tell: weights depend on their sum alone."""
         sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
-        return sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        return shown
 
     def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
         """Reports with their cards taken off: what the own coin told."""
-        bare = np.asarray(reports).astype(np.int64) - np.asarray(cards)
+        bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
         return bare[:, None] if self.k == 2 else bare[:, list(values)]
 
     def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
