@@ -50,6 +50,7 @@ docs: .venv/.ready ## write docs/cli.md and the pictures of the pages anew
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png
 	$(BIN)/jrr plan -n 10000 -e 0.1 -M 5 --curve docs/everything.png > build/docs/plan.txt
+	$(BIN)/jrr plan -n 10000 -e 1 --lost-plot docs/lost-cards.png > build/docs/plan.txt
 	$(BIN)/python -c "from jrr.research.attacks import draw_attacks; draw_attacks('docs/attacks')"
 	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
 

@@ -84,7 +84,9 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "titles"), COMMANDS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("arguments", "titles"), COMMANDS, ids=[" ".join(command) for command, _ in COMMANDS]
+)
 def test_commands_say_what_takes_so_long(
     arguments: tuple[str, ...],
     titles: set[str],
