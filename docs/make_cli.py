@@ -37,6 +37,7 @@ both servers here, to try things out |
 | `jrr ledger` | what a contributor's answers have cost together |
 | `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
+| `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose) |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
 SVG and one report |
 | `jrr demo` | a complete survey, side by side |
@@ -57,7 +58,11 @@ Python the same failures are [exceptions](reference/errors.md).
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRO + "".join(_exit_codes()) + "\n`jrr audit` ends with 1 if it refutes a claim.\n"]
+    parts = [
+        INTRO
+        + "".join(_exit_codes())
+        + "\n`jrr audit` ends with 1 if it refutes a claim, `jrr audit-deck` if it finds cheating.\n"
+    ]
     top = click.Context(cli, info_name="jrr", terminal_width=100, **cli.context_settings)
     for context in _contexts(top):
         text = context.command.get_help(context)

@@ -90,6 +90,11 @@ COMMANDS = {
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
     ),
+    "audit-deck": LazyCommand(
+        "jrr.cli.audit_deck",
+        "command",
+        "Check from public data that a dealer dealt what it committed to.",
+    ),
     "reproduce": LazyCommand(
         "jrr.cli.reproduce",
         "command",

@@ -269,6 +269,50 @@ class Mechanism(ABC):
         """What the cards of colluders tell, trial by trial: cards[trial, colluder]."""
         return np.sort(cards, axis=1).astype(np.int64)
 
+    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
+        """Reports beside the cards that they were made with."""
+        held = np.asarray(cards).reshape(len(reports), -1).astype(np.int64)
+        return np.hstack((self.observed(reports, values), held))
+
+    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
+        """What the dealer publishes of each deck at the end: decks[trial, place]; mostly nothing.
+
+        Args:
+            decks: whole decks, all of whose cards were used.
+            rng: where randomness comes from.
+        """
+        return None
+
+    def observed_together(
+        self,
+        target: Reports,
+        others: Reports,
+        known: Cards,
+        published: Ints | None,
+        values: tuple[int, ...],
+    ) -> Ints:
+        """What somebody sees who has all reports and some cards, as rows of a few whole numbers.
+
+        Args:
+            target: the report that is asked about, one a trial.
+            others: others[trial, person]: the reports of those whose cards are not known.
+            known: known[trial, colluder]: cards.
+            published: what `published` returned.
+            values: those that are compared.
+
+        Returns:
+            The target's report, how often the others made each, and what the cards tell: at most
+            what the adversary has.
+        """
+        shown = self.observed(others.reshape(-1, *others.shape[2:]), values)
+        if shown.shape[1] == 1:
+            shown = (shown == np.array(values[1:], np.int64)).astype(np.int64)
+        seen = shown.reshape(*others.shape[:2], -1).sum(axis=1)
+        parts = [self.observed(target, values), seen]
+        if known.shape[1]:
+            parts.append(self.observed_cards(known))
+        return np.hstack(parts)
+
     # -- dealer ----------------------------------------------------------------------------
 
     @abstractmethod
