@@ -625,7 +625,7 @@ class MRR(Mechanism):
                     "settle the tally with it): without it their masks hide everything; got None"
                 )
             fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
-            if decks is None and fewest > max(1, len(tally.decks)):
+            if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
                 raise ArgumentError(
                     f"reports and undealt cards must be at most {self.n} for each deck, got "
                     f"{tally.n_carded} and {tally.known.undealt}"
