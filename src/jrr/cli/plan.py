@@ -47,6 +47,13 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 
 
 @click.command()
+@click.argument(
+    "questionnaire", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
+)
+@click.option("--people", type=int, help="With a questionnaire: how many are invited.")
+@click.option(
+    "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
+)
 @survey_options
 @number_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
@@ -67,6 +74,9 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
 def plan(
+    questionnaire: Path | None,
+    people: int | None,
+    response: float,
     number: tuple[float, float] | None,
     mean: float | None,
     sd: float | None,
@@ -86,6 +96,8 @@ def plan(
 ) -> None:
     """Choose a mechanism before a survey, and compare it with the others.
 
+    With a QUESTIONNAIRE (a TOML file, docs/questionnaires.md): how exact every item would be.
+
     Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
     unless told otherwise. --compare sets plans beside other ways to ask yes or no: reports that
     travel through a shuffler, and answers that are added up in secret.
@@ -95,8 +107,14 @@ def plan(
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
+    jrr plan survey.toml --people 2000 --response 0.6 -e 2
     jrr plan -n 10000 -e 1 --number 0:100 --mean 45 --sd 15
     """  # noqa: D301 - click reads the \b
+    if questionnaire is not None:
+        _plan_questionnaire(questionnaire, people, response, survey, as_json)
+        return
+    if people is not None:
+        raise ArgumentError("--people must be given with a questionnaire; otherwise say -n")
     if number is not None:
         others_given = (margin, others or None, plot, lost_plot, curve, losses)
         if any(option is not None for option in others_given):
@@ -140,11 +158,11 @@ def plan(
     _print_lost_cards(screen, chosen_plan)
     _print_statement(screen, chosen_plan, delta)
     if reach:
-        people, epsilon = reach["required_n"], reach["required_epsilon"]
+        needed, epsilon = reach["required_n"], reach["required_epsilon"]
         wanted = percentage_points(f"{100 * reach['margin']:g}")
         screen.print(
             f"For ±{wanted} (95%{_of_whom(reach)}): "
-            f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
+            f"{f'{needed:,} people' if needed else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
     if others:
@@ -153,6 +171,27 @@ def plan(
     for name, file in (*pictures, ("Law of the loss", losses)):
         if file:
             screen.print(f"{name}: {file}")
+
+
+def _plan_questionnaire(
+    path: Path, people: int | None, response: float, survey: dict[str, Any], as_json: bool
+) -> None:
+    """Only what was said on the command line goes before what the file says."""
+    from jrr.cli.questionnaire import show_questionnaire_plan
+
+    if people is None:
+        raise ArgumentError("--people must be given with a questionnaire, got none")
+    said = click.get_current_context().get_parameter_source("epsilon")
+    default = said is click.core.ParameterSource.DEFAULT
+    show_questionnaire_plan(
+        path,
+        people,
+        as_json,
+        response=response,
+        epsilon=None if default else survey["epsilon"],
+        dealer_epsilon=survey["dealer_epsilon"],
+        lost=survey["lost"],
+    )
 
 
 def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
