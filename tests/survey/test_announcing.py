@@ -1,11 +1,14 @@
 """Serial numbers, and what dealers tell of their cards at the end."""
 
+import hashlib
+import hmac
 import json
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from jrr import DRR, MRR, SeededRandom
@@ -16,6 +19,7 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.creation import CampaignRequest
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import Committee, DealerServer, DealerServers, Party, read_dealer
+from jrr.survey.deck import deck_of
 from jrr.survey.messages import read_report, report_request
 from jrr.survey.naming import Announcement, Naming, UndealtSum
 from jrr.survey.serials import Serials
@@ -219,6 +223,19 @@ def test_who_may_deal_which_cards() -> None:
         campaign_by(dealer=DealerServers(("https://a.example", "https://collector.example")))
     with pytest.raises(ArgumentError, match="2 to 16"):
         DealerServers(("https://a.example",))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_cards_follow_from_the_key_as_the_protocol_says(k: int) -> None:
+    mechanism, number = MRR.for_epsilon(7, 1.0, announced=True, k=k), 5
+    purpose = b"jrr keyed words 1:masks:" + number.to_bytes(8, "little")
+    key = hmac.new(KEY, purpose, hashlib.sha256).digest()
+    stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+    width = 1 if k == 2 else k
+    words = np.frombuffer(stream.update(bytes(8 * 2 * 7 * width)), "<u8").reshape(width, 2, 7)
+    drawn = np.floor(-np.log((words + 0.5) * 2.0**-64) / mechanism.card_rate)
+    expected = (drawn[:, 0] - drawn[:, 1]).T.astype(np.int64).reshape((7,) if k == 2 else (7, k))
+    assert np.array_equal(deck_of(mechanism, KEY, number).cards(range(7)), expected)
 
 
 def requested(**more: Any) -> CampaignRequest:

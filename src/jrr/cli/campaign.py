@@ -400,6 +400,11 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     else:
         beside = f"; it needs {written['header']} beside it" if "header" in written else ""
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
+        if operator.campaign.announces:
+            console().print(
+                "Cards are still in these reports: take off the sums that dealers announced "
+                "(`sums` in jrr campaign show --json; in Python, the mechanism's `settle`)."
+            )
 
 
 def _print_estimate(document: dict[str, Any], level: float) -> None:
