@@ -9,7 +9,7 @@ import numpy as np
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.reporting.explain import belief
 from jrr.reporting.plots import COLOURS, new_figure, save
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
+from jrr.research.attacks.bias import liar_bias, refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import card_reuse
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
@@ -98,7 +98,7 @@ def _liars(setting: Setting, path: Path) -> Path:
             100 * m * liar_bias(setting.mechanisms[name], setting.frequency) / setting.n
             for m in numbers
         ]
-        for name in ("RR", "JRR", "DRR", "OUE", "OLH")
+        for name in ("RR", "JRR", "DRR", "OUE", "OLH", "MRR closed")
     }
     title = f"Liars among {setting.n:,} contributors, ε = {setting.epsilon:g}"
     return _curves(path, numbers, curves, "liars", "bias (percentage points)", title)
@@ -110,6 +110,7 @@ def _swaps(setting: Setting, path: Path) -> Path:
         "DRR": swap_bias(setting.mechanisms["DRR"], setting.frequency, 1, 0),
         "DRR capped": swap_bias(setting.mechanisms["DRR capped"], setting.frequency, 1, 0),
         "JRR": swap_bias(setting.mechanisms["JRR"], setting.frequency, 1, -1),
+        "MRR closed": shift_bias(setting.mechanisms["MRR closed"]),
     }
     curves = {name: [100 * m * bias / setting.n for m in numbers] for name, bias in each.items()}
     title = f"A dealer exchanges cards; {100 * setting.frequency:g}% hold the answer"
