@@ -133,8 +133,9 @@ def _poisoning(setting: Setting) -> Attack:
         f"Each liar adds {numbers['RR']:.1f} (RR), {numbers['JRR']:.1f} (JRR) or "
         f"{numbers['DRR']:.1f} (DRR) counts to the answer of its choice, {numbers['OUE']:.1f} "
         f"with OUE and {numbers['OLH']:.1f} with OLH: these cards neither help nor hinder liars. "
-        f"Under MRR a liar can send any number that a card could explain: {numbers['MRR closed']:,.0f} "
-        f"counts (closed deck), {numbers['MRR announced']:,.0f} (announced sum).",
+        "Under MRR a liar can send any number that a card could explain: "
+        f"{numbers['MRR closed']:,.0f} counts (closed deck), "
+        f"{numbers['MRR announced']:,.0f} (announced sum).",
     )
 
 
@@ -164,8 +165,8 @@ def _committed_decks(setting: Setting) -> Attack:
         "a dealer that takes part in cut and choose (closed decks of MRR, DRR and JRR)",
         numbers,
         "A dealer that commits to 20 decks, of which a public coin picks the one that is dealt, "
-        f"cheats in that one unseen with chance {numbers['20 decks']:.0%}, and in two for certain "
-        "not.",
+        f"cheats in that one unseen with chance {numbers['20 decks']:.0%}; one that cheats in two "
+        "decks is always found out.",
     )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.reporting.explain import belief
 from jrr.reporting.plots import COLOURS, new_figure, save
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, shift_bias, swap_bias
+from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
@@ -98,10 +99,34 @@ def _liars(setting: Setting, path: Path) -> Path:
             100 * m * liar_bias(setting.mechanisms[name], setting.frequency) / setting.n
             for m in numbers
         ]
-        for name in ("RR", "JRR", "DRR", "OUE", "OLH", "MRR closed")
+        for name in ("RR", "JRR", "DRR", "OUE", "OLH")
     }
     title = f"Liars among {setting.n:,} contributors, ε = {setting.epsilon:g}"
     return _curves(path, numbers, curves, "liars", "bias (percentage points)", title)
+
+
+def _one_liar(setting: Setting, path: Path) -> Path:
+    """Masks let one person say more: on a logarithmic scale, against ε."""
+    epsilons = [0.1, 0.2, 0.5, 1.0, 2.0, 4.0]
+    surveys = [
+        replace(setting, epsilon=epsilon, cap=epsilon + setting.cap - setting.epsilon)
+        for epsilon in epsilons
+    ]
+    figure = new_figure(7.2, 4.0)
+    axes = figure.subplots()
+    for name, style in (("RR", "-"), ("DRR", ":"), ("MRR closed", "-"), ("MRR announced", "--")):
+        moved = [liar_bias(survey.mechanisms[name], survey.frequency) for survey in surveys]
+        colour = COLOURS[name.split(" ")[0].lower()]
+        axes.plot(epsilons, moved, style, color=colour, label=name, linewidth=2)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    axes.set_xlabel("ε")
+    axes.set_ylabel("people that one liar adds")
+    axes.legend(frameon=False, fontsize=8)
+    axes.set_title(f"One liar among {setting.n:,} contributors", fontsize=10)
+    return save(figure, path)
 
 
 def _swaps(setting: Setting, path: Path) -> Path:
@@ -110,7 +135,6 @@ def _swaps(setting: Setting, path: Path) -> Path:
         "DRR": swap_bias(setting.mechanisms["DRR"], setting.frequency, 1, 0),
         "DRR capped": swap_bias(setting.mechanisms["DRR capped"], setting.frequency, 1, 0),
         "JRR": swap_bias(setting.mechanisms["JRR"], setting.frequency, 1, -1),
-        "MRR closed": shift_bias(setting.mechanisms["MRR closed"]),
     }
     curves = {name: [100 * m * bias / setting.n for m in numbers] for name, bias in each.items()}
     title = f"A dealer exchanges cards; {100 * setting.frequency:g}% hold the answer"
@@ -142,6 +166,7 @@ _DRAWN: Mapping[str, Callable[[Setting, Path], Path]] = {
     "small-decks": _blocks,
     "refusal": _refusals,
     "poisoning": _liars,
+    "one-liar": _one_liar,
     "swapped-cards": _swaps,
     "coercion": _coercion,
 }
