@@ -49,7 +49,7 @@ Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
 LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
 FEWEST_ANNOUNCED = 2  # cards in an announced sum
-_CLAMPED = 40.0  # reports are clamped where a card is that many times 1/card_rate: e^-40
+_UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6
 _HALF = SCALE >> 1
 
 
@@ -213,8 +213,17 @@ class MRR(Mechanism):
 
     @property
     def limit(self) -> int:
-        """B: reports are brought into -B..B+1."""
-        return min(math.ceil(_CLAMPED / self.card_rate), 32_000)
+        """B: reports are brought into -B..B+1.
+
+        As narrow as honest reports allow: a liar can send any number in it.
+        """
+        cards = math.log(self.n * self._width) + _UNCLAMPED
+        return min(math.ceil(cards / self.card_rate), 32_000)
+
+    @property
+    def most_support(self) -> int:
+        """The largest number that the collector accepts."""
+        return self.limit + 1
 
     @property
     def _width(self) -> int:
@@ -625,7 +634,7 @@ class MRR(Mechanism):
                     "settle the tally with it): without it their masks hide everything; got None"
                 )
             fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
-            if decks is None and fewest > max(1, len(tally.decks)):
+            if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
                 raise ArgumentError(
                     f"reports and undealt cards must be at most {self.n} for each deck, got "
                     f"{tally.n_carded} and {tally.known.undealt}"
@@ -659,12 +668,45 @@ class MRR(Mechanism):
     def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
         """The numbers of the values that are compared."""
         whole = np.asarray(reports).astype(np.int64)
-        return whole[:, None] if self.k == 2 else whole[:, list(values)]
+        # What one more or less changes depends on which side of 1/2 the number is; rows of many
+        # whole numbers would never be met again.
+        return whole[:, None] if self.k == 2 else np.clip(whole[:, list(values)], 0, 1)
 
     def observed_cards(self, cards: Cards) -> Ints:
         """What the cards of colluders tell: weights depend on their sum alone."""
         sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
-        return sums.reshape(len(cards), -1)
+        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        return shown
+
+    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
+        """Reports with their cards taken off: what the own coin told."""
+        bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
+        return bare[:, None] if self.k == 2 else bare[:, list(values)]
+
+    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
+        """The announced sums, one for each deck."""
+        if not self.announced:
+            return None
+        sums = [self.announce(deck, rng=rng) for deck in decks]
+        return np.array(sums, np.int64).reshape(len(decks), -1)
+
+    def observed_together(
+        self,
+        target: Reports,
+        others: Reports,
+        known: Cards,
+        published: Ints | None,
+        values: tuple[int, ...],
+    ) -> Ints:
+        """The target's report, and all reports and known cards less the announced sum."""
+        total = np.asarray(target).astype(np.int64).reshape(len(target), -1)
+        for part in (others, known):
+            total += np.asarray(part).astype(np.int64).sum(axis=1).reshape(total.shape)
+        if published is not None:
+            total -= published
+        if self.k > 2:
+            total = np.clip(total[:, list(values)], -1, 2)
+        return np.hstack((self.observed(target, values), total))
 
 
 def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
