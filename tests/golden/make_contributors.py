@@ -37,11 +37,11 @@ CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
     "rr of seven": (jrr.RR(k=7, epsilon=0.3), NoDealer()),
     "jrr": (jrr.JRR(n=20, p=0.6, s=0.25), ONE),
     "drr": (jrr.DRR(n=20, truth=0.3, own=0.2), ONE),
-    "mrr": (jrr.MRR.for_epsilon(50, 1.0, announced=True), SEVERAL),
-    "mrr, closed deck": (jrr.MRR.for_epsilon(50, 1.0), ONE),
+    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55), SEVERAL),
+    "mrr, closed deck": (jrr.MRR(50, own=2.5, card_rate=0.6, total_rate=0.7), ONE),
     "mrr of three": (jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=3), ONE),
     "mrr, oue": (MASKED[2], ONE),
-    "mrr, tiny": (jrr.MRR.for_epsilon(10_000, 0.05, announced=True), ONE),
+    "mrr, tiny": (jrr.MRR(10_000, own=2.0, card_rate=0.03, announced_rate=0.04), ONE),
 }
 
 

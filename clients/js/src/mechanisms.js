@@ -135,7 +135,6 @@ const MRR = {
 };
 
 const MECHANISMS = { RR, JRR, DRR, MRR };
-const LATER = ["SS", "SUE", "OUE", "OLH"];
 
 function isReal(value, low, high) {
   return typeof value === "number" && value >= low && value <= high;
@@ -159,16 +158,14 @@ function isDeck(value) {
 /**
  * Refuse what is no mechanism that this client speaks.
  *
- * @throws {UnsupportedError} It is one of the encodings.
+ * @throws {UnsupportedError} It is another one.
  * @throws {DamagedError} It is none.
  */
 export function checkMechanism(document) {
   const name = document?.mechanism;
-  if (LATER.includes(name)) {
-    throw new UnsupportedError("mechanism", `this client does not speak ${name} yet`);
-  }
-  if (typeof name !== "string" || !Object.hasOwn(MECHANISMS, name)) {
-    throw new DamagedError("mechanism", "mechanism must be RR, JRR, DRR or MRR");
+  if (typeof name !== "string") throw new DamagedError("mechanism", "mechanism must have a name");
+  if (!Object.hasOwn(MECHANISMS, name)) {
+    throw new UnsupportedError("mechanism", "this client speaks RR, JRR, DRR and MRR so far");
   }
   const { fields, optional = {}, holds = () => true } = MECHANISMS[name];
   const known = { ...fields, ...optional };

@@ -48,9 +48,11 @@ test("cards that are not in the deck are refused", () => {
 });
 
 test("mechanisms that are not spoken yet are named, damaged ones refused", () => {
-  assert.throws(() => checkMechanism({ mechanism: "OUE" }), { name: "UnsupportedError" });
+  for (const mechanism of ["OUE", "Laplace", "toString", "__proto__"]) {
+    assert.throws(() => checkMechanism({ mechanism }), { name: "UnsupportedError" });
+  }
   for (const wrong of [
-    null, {}, { mechanism: "toString" }, { mechanism: "RR", k: 2 }, { mechanism: "RR", k: 1, p: 0.5 },
+    null, {}, { mechanism: 1 }, { mechanism: "RR", k: 2 }, { mechanism: "RR", k: 1, p: 0.5 },
     { mechanism: "RR", k: 2, p: 1.5 }, { mechanism: "RR", k: 2, p: 0.5, more: 1 },
     { mechanism: "JRR", n: 10, k: 2, p: 0.6, s: 0.7 },
     { mechanism: "DRR", n: 3, k: 2, truth: 0.1, own: 0.1, deck: [1, 1] },
