@@ -83,8 +83,11 @@ const DRR = {
   },
 };
 
-/** B: masked reports are brought into -B..B+1. */
-export const maskLimit = ({ card_rate }) => Math.min(Math.ceil(40 / card_rate), 32000);
+/** B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14. */
+export function maskLimit({ n, k, card_rate }) {
+  const numbers = n * (k === 2 ? 1 : k);
+  return Math.min(Math.ceil((Math.log(numbers) + 14) / card_rate), 32000);
+}
 
 /** How many outcomes the own coin of MRR has. */
 export const coinFaces = ({ k, coin }) => (coin === "rr" ? k : 2);
