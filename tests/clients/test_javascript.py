@@ -15,16 +15,21 @@ CLIENT = Path(__file__).parents[2] / "clients" / "js"
 OLDEST = 20
 
 
-def node(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run node, or skip where there is none that is new enough."""
+def node_program() -> str:
+    """Where node is; skips where there is none that is new enough."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed: the JavaScript client is not checked")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     if int(version.stdout.strip().removeprefix("v").partition(".")[0]) < OLDEST:
         pytest.skip(f"node {version.stdout.strip()} is older than {OLDEST}: nothing is checked")
+    return program
+
+
+def node(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run node in the client's folder."""
     return subprocess.run(
-        [program, *arguments], cwd=CLIENT, capture_output=True, text=True, check=False
+        [node_program(), *arguments], cwd=CLIENT, capture_output=True, text=True, check=False
     )
 
 
