@@ -1,0 +1,89 @@
+"""The JavaScript client at real servers: every mechanism it speaks, one dealer, several, none."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr import DRR, JRR, MRR, RR
+from jrr.client.operator import Operator, Tokens, new_invitations
+from jrr.mechanisms.base import Mechanism
+from jrr.research.processes import Running, running
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServers
+from tests.clients.test_javascript import node_program
+from tests.e2e import Pair, ask, path_of, tally_of
+
+SCRIPT = Path(__file__).with_name("answer_all.mjs")
+PEOPLE = 12
+MECHANISMS: list[Mechanism] = [
+    RR(k=3, epsilon=1.0),
+    JRR(n=20, p=0.6, s=0.25),
+    DRR(n=21, truth=0.3, own=0.2, k=3),
+    MRR(20, own=3.0, card_rate=0.4, total_rate=0.5),
+    MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5, k=3),
+    MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5, k=4, coin="oue"),
+]
+
+
+@pytest.fixture(scope="module")
+def second_dealer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running("dealer", tmp_path_factory.mktemp("second")) as second:
+        yield second
+
+
+def answer(campaign: Campaign, operator: Operator) -> list[dict[str, Any]]:
+    operator.install()
+    invitations = new_invitations(PEOPLE)
+    operator.invite(invitations)
+    operator.open()
+    given = {
+        "link": campaign.link,
+        "invitations": invitations,
+        "values": [at % campaign.mechanism.k for at in range(PEOPLE)],
+        "covariates": {"region": "süd"},
+    }
+    told = json.dumps(given).encode()
+    command = [node_program(), str(SCRIPT)]
+    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    sent = [json.loads(body) for body in json.loads(done.stdout)]
+    assert len(sent) == PEOPLE
+    return sent
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
+def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(mechanism, covariates={"region": ("nord", "süd")})
+    operator = sqlite_pair.operator(campaign)
+    sent = answer(campaign, operator)
+    assert all(entry["carded"] is mechanism.deals for entry in sent)
+    closed = operator.close()
+    assert closed["collector"]["reports"] == PEOPLE
+    found = operator.estimate()["estimate"]
+    assert found["n"] == PEOPLE
+    if not mechanism.masked:  # of masks only the dealer knows what to take off
+        counted = mechanism.estimate(tally_of(mechanism, sent)).to_dict()
+        assert found["frequencies"] == counted["frequencies"]
+
+
+def test_cards_of_two_dealers(sqlite_pair: Pair, second_dealer: Running) -> None:
+    mechanism = MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5)
+    dealers = (sqlite_pair.dealer, second_dealer)
+    campaign = sqlite_pair.campaign(
+        mechanism,
+        dealer=DealerServers(tuple(one.url for one in dealers)),
+        covariates={"region": ("nord", "süd")},
+    )
+    tokens = Tokens(
+        dealers={at: one.token for at, one in enumerate(dealers)},
+        collector=sqlite_pair.collector.token,
+    )
+    sent = answer(campaign, Operator.by_tokens(campaign, tokens))
+    assert all(len(entry["serials"]) == 2 and None not in entry["serials"] for entry in sent)
+    closed = Operator.by_tokens(campaign, tokens).close()
+    assert closed["collector"]["settled"] is True
+    assert ask(campaign.collector, "GET", path_of(campaign, "status")).json["state"] == "closed"
