@@ -15,6 +15,7 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
         "RR",
         "JRR",
         "DRR",
+        "MRR",
         "GRR",
         "OUE",
         "OLH",
@@ -28,7 +29,7 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "--reports", "100", "--rounds", "1", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["costs"]) == 7
+    assert len(json.loads(capsys.readouterr().out)["costs"]) == 8
     assert run(["bench", "--reports", "100", "--rounds", "1"]) == 0
     assert "ns per report" in capsys.readouterr().out
     assert run(["bench", "--reports", "3"]) == 2
