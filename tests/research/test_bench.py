@@ -24,7 +24,7 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
     assert found[0].ratio == 1.0
     for cost in found:
         assert cost.ratio == pytest.approx(cost.nanoseconds / found[0].nanoseconds)
-    assert seen == [(done, 14) for done in range(1, 15)]
+    assert seen == [(done, 16) for done in range(1, 17)]
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
