@@ -112,6 +112,9 @@ export async function readCampaign(bytes) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
+  if (version > 1 && Object.hasOwn(document, "number")) {
+    throw new UnsupportedError("number", "this client does not answer by numbers yet");
+  }
   const names = version > 1 ? [...FIELDS, "results_every"] : FIELDS;
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");

@@ -85,8 +85,8 @@ const DRR = {
 
 /** B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14. */
 export function maskLimit({ n, k, card_rate }) {
-  const numbers = n * (k === 2 ? 1 : k);
-  return Math.min(Math.ceil((Math.log(numbers) + 14) / card_rate), 32000);
+  const digits = (n * (k === 2 ? 1 : k)).toString(2).length;
+  return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate), 32000);
 }
 
 /** How many outcomes the own coin of MRR has. */

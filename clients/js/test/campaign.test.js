@@ -69,6 +69,13 @@ test("a campaign that understates what holds is refused", async () => {
   await changed("mrr", ({ guarantees }) => (guarantees.dealer *= 2)); // more is allowed
 });
 
+test("a question for a number is refused by its name", async () => {
+  await assert.rejects(changed("mrr", (d) => (d.number = [0, 10])), {
+    name: "UnsupportedError",
+    kind: "number",
+  });
+});
+
 test("fields that are not what they should be are refused", async () => {
   for (const change of [
     (d) => (d.question = ""), (d) => (d.question = "a\u202eb"), (d) => (d.question = 3),

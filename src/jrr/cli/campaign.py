@@ -13,6 +13,7 @@ from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import show_guarantee
 from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
 from jrr.cli.options import (
+    RangeType,
     console,
     dealer_cap,
     delta_option,
@@ -49,6 +50,9 @@ def campaign() -> None:
 @survey_options
 @click.option("--question", required=True, help="What is asked.")
 @click.option("--labels", default="no,yes", show_default=True, help="Answers, by commas.")
+@click.option(
+    "--number", type=RangeType(), help="Instead of labels: the answer is a number LOW:HIGH."
+)
 @click.option(
     "--dealer",
     multiple=True,
@@ -114,6 +118,7 @@ def campaign() -> None:
 def create(
     *,
     labels: str,
+    number: tuple[float, float] | None,
     k: int,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
@@ -148,6 +153,7 @@ def create(
         dealers=dealer if len(dealer) > 1 else (),
         closed_deck=closed_deck,
         labels=tuple(label.strip() for label in labels.split(",")),
+        number=number,
         dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
         parties=_parties(party),
         invitations=not public,
@@ -412,7 +418,16 @@ def _print_estimate(document: dict[str, Any], level: float) -> None:
     final = "final" if document["final"] else "so far"
     outside = False
     everybody = {"name": "everybody"} | document["estimate"]
+    if "mean" in document:
+        everybody["mean"] = document["mean"]
     for group in (everybody, *document.get("groups", [])):
+        if "mean" in group:
+            mean, (low, high) = group["mean"]["mean"], group["mean"]["interval"]
+            screen.print(
+                f"{group['name']}, mean: {mean:.6g} ({low:.6g} to {high:.6g}, {100 * level:g}%, "
+                f"{final})"
+            )
+            continue
         for label, share, (low, high) in zip(
             document["labels"], group["frequencies"], group["interval"], strict=True
         ):

@@ -197,6 +197,12 @@ def _checked(person: "Contributor", round_number: int) -> "Spent":
 def _answer(campaign: "Campaign", answer_from: IO[str] | None, as_json: bool) -> str:
     if answer_from is not None:
         return answer_from.read().strip()
+    if campaign.number is not None:
+        low, high = campaign.number
+        words = f"Your answer, a number from {low:g} to {high:g}"
+        # What is piped in stands on no screen.
+        text: str = click.prompt(words, hide_input=sys.stdin.isatty(), err=as_json)
+        return text
     return ask_choice("Your answer", campaign.labels, hidden=True, to_error=as_json)
 
 

@@ -208,14 +208,14 @@ class Contributor:
 
     def answer(
         self,
-        answer: str | int,
+        answer: str | float,
         covariates: Mapping[str, str] | None = None,
         round_number: int = 0,
     ) -> Receipt:
         """Answer once; a report that was made before is sent again instead of a new one.
 
         Args:
-            answer: A label of the campaign, or its number.
+            answer: A label of the campaign, or its number; where a number is asked for, that.
             covariates: Public attributes, exactly those that the campaign declares.
             round_number: Which round.
 
@@ -236,7 +236,7 @@ class Contributor:
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            protocol.read_answer(campaign, answer),
+            protocol.read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
             round_number=round_number,

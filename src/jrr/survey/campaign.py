@@ -21,6 +21,7 @@ from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
 from jrr.survey.dealer_kinds import (
@@ -87,6 +88,7 @@ class Campaign:
     min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     rounds: int = 1
     results_every: int = 1  # new reports between two results that are shown
+    number: tuple[float, float] | None = None  # the answer is a number between these ends
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
@@ -105,6 +107,8 @@ class Campaign:
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
+        if self.number is not None:
+            object.__setattr__(self, "number", self._checked_number())
         self._check_dealer()
         opens, closes = self.times
         if opens is not None and closes is not None and closes <= opens:
@@ -115,6 +119,13 @@ class Campaign:
                 object.__setattr__(self, name, MappingProxyType(dict(given)))
         self._check_promise()
         self._check_consent()
+
+    def _checked_number(self) -> tuple[float, float]:
+        """The ends between which an answer lies; it is rounded by chance to one of them."""
+        ends = self.number
+        if self.version == 1 or not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise checks.refusal("number", ends, "a pair (low, high), from version 2 on")
+        return Numbers(ends[0], ends[1], self.mechanism).range[:2]
 
     def _check_texts(self) -> None:
         check_text("question", self.question, 2_000)
@@ -377,6 +388,8 @@ class Campaign:
         }
         if self.version > 1:
             document["results_every"] = self.results_every
+        if self.number is not None:
+            document["number"] = list(self.number)
         return canonical_json(document)
 
     @cached_property
@@ -426,6 +439,8 @@ class Campaign:
         if version > VERSION:
             raise ArgumentError(f"campaign must be of version {VERSION} or older, got {version}")
         names = _FIELDS | _NEW_FIELDS[version]
+        if version > 1 and "number" in document:  # only where the answer is one
+            names = names | {"number"}
         if set(document) != names:
             raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(names)}")
         for name in ("dealer", "guarantees", "consent", "covariates"):
@@ -455,6 +470,7 @@ class Campaign:
             min_cell=document["min_cell"],
             rounds=document["rounds"],
             results_every=document.get("results_every", 1),
+            number=document.get("number"),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,

@@ -12,6 +12,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.numbers import Numbers
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path, split_link
 from jrr.survey.campaign import Campaign, hash_of, read_campaign
@@ -248,8 +249,13 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
     return Receipt(campaign.hash, round_number, carded, reply.status == 200)
 
 
-def read_answer(campaign: Campaign, answer: str | int) -> int:
-    """The value that a label, in capitals or not, or a number 0..k-1 stands for."""
+def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:
+    """The value that a label, in capitals or not, or a number 0..k-1 stands for.
+
+    Where the answer is a number between two ends, it is rounded by chance to one of them.
+    """
+    if campaign.number is not None:
+        return _rounded(campaign, campaign.number, answer, rng)
     if not isinstance(answer, str):
         return checks.integer("answer", answer, 0, campaign.mechanism.k - 1)
     found = find_label(campaign.labels, answer)
@@ -259,6 +265,16 @@ def read_answer(campaign: Campaign, answer: str | int) -> int:
             f"answer must be one of {', '.join(map(repr, campaign.labels)):.500}, got another text"
         )
     return found
+
+
+def _rounded(campaign: Campaign, ends: tuple[float, float], answer: str | float, rng: Rng) -> int:
+    try:
+        number = float(answer)
+        steps = Numbers(*ends, campaign.mechanism).steps([number], rng)
+    except (ValueError, ArgumentError):  # not repeated: it is somebody's answer
+        allowed = f"a number from {ends[0]:g} to {ends[1]:g}"
+        raise ArgumentError(f"answer must be {allowed}, got another") from None
+    return int(steps[0])
 
 
 def find_label(labels: Sequence[str], text: str) -> int | None:

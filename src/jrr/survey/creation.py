@@ -82,6 +82,7 @@ class CampaignRequest:
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     min_cell: int = MIN_CELL
     results_every: int = 1  # new reports between two results that are shown
+    number: tuple[float, float] | None = None  # ask for a number between these ends; no labels
     consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
     consent_version: str = "1"
 
@@ -157,7 +158,8 @@ class CampaignRequest:
         campaign = campaign_from(
             chosen,
             question=self.question,
-            labels=self.labels,
+            labels=self.labels if self.number is None else _ends_in_words(self.number),
+            number=self.number,
             collector=without_slash(self.collector),
             dealer=self._dealer_kind(),
             dealing=self.effective_dealing,
@@ -347,3 +349,9 @@ def more_people(people: int, dealing: str, epsilon: float, **options: Any) -> in
 def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:
     """A plan for a campaign; see `planned_for`."""
     return plan(planned_for(people, dealing, options.get("k", 2)), epsilon, **options)
+
+
+def _ends_in_words(ends: tuple[float, float]) -> tuple[str, str]:
+    """What a number is rounded to, for tables of results."""
+    low, high = ends
+    return f"{low:g}", f"{high:g}"

@@ -273,6 +273,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             grouped=by is not None,
             min_cell=campaign.min_cell,
             final=held.state == CLOSED,
+            number=campaign.number,
         )
 
     def _without_masks(

@@ -6,6 +6,7 @@ from typing import Any
 from jrr.estimation.groups import estimate_groups, fewest_to_show
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.numbers import Numbers
 from jrr.servers.common.problems import Problem
 
 
@@ -22,6 +23,7 @@ def results_of(
     grouped: bool,
     min_cell: int,
     final: bool,
+    number: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """The estimate of everybody and, where asked for, of each group and their differences.
 
@@ -37,6 +39,7 @@ def results_of(
         grouped: Whether groups were asked for.
         min_cell: Reports of the smallest group that is shown; smaller ones are only counted.
         final: Whether the campaign is closed; before, too few reports are not shown at all.
+        number: The ends of the number that was asked for; None: of labels.
 
     Returns:
         The part of the collector's reply that is computed.
@@ -45,14 +48,18 @@ def results_of(
     if whole.n < fewest:
         raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown before the end")
     used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), decks)
+    everybody = mechanism.estimate(
+        whole, used, population=population, population_size=population_size
+    )
     results: dict[str, Any] = {
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,
         "decks": used,
-        "estimate": mechanism.estimate(
-            whole, used, population=population, population_size=population_size
-        ).to_dict(level, simultaneous=simultaneous),
+        "estimate": everybody.to_dict(level, simultaneous=simultaneous),
     }
+    question = None if number is None else Numbers(*number, mechanism)
+    if question is not None:
+        results["mean"] = question.estimate_from(everybody).to_dict(level)
     if not grouped:
         return results
     groups = estimate_groups(
@@ -63,4 +70,8 @@ def results_of(
         population=population,
         population_size=population_size,
     )
-    return results | groups.to_dict(level, simultaneous=simultaneous)
+    document = groups.to_dict(level, simultaneous=simultaneous)
+    if question is not None:
+        for group, shown in zip(groups, document["groups"], strict=True):
+            shown["mean"] = question.estimate_from(group.estimate).to_dict(level)
+    return results | document
