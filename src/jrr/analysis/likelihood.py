@@ -16,6 +16,7 @@ from jrr.estimation.moments import Floats
 
 _MOST_STEPS = 200
 _CLOSE = 1e-14  # how far below its maximum the likelihood may be left
+_FLAT = 1e13  # by how much directions may differ in curvature before one leads to infinity
 _LARGEST_STEP = 4.0  # of any linear predictor
 
 
@@ -86,9 +87,10 @@ def maximise(data: PerturbedAnswers, start: Floats) -> Floats:
     for _ in range(_MOST_STEPS):
         at = chances(data, beta)
         score = data.x.T @ (data.weights * at.weight * (data.said - at.report))
-        step = np.linalg.lstsq(information(data, at), score, rcond=None)[0]
-        if not np.isfinite(step).all():
+        curvature = information(data, at)
+        if not np.linalg.cond(curvature) < _FLAT:
             break
+        step = np.linalg.solve(curvature, score)
         if abs(float(step @ score)) < _CLOSE * max(1.0, float(data.weights.mean())):
             return beta
         step = step * min(1.0, _LARGEST_STEP / max(1e-300, float(np.abs(data.x @ step).max())))

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,9 @@ from jrr.estimation.estimates import quantile
 from jrr.estimation.moments import Floats
 from jrr.estimation.weights import check_weights
 
+Method = Literal["exact likelihood", "working likelihood", "shares of groups"]
+WORKING: Method = "working likelihood"
+
 
 class Prediction(NamedTuple):
     """Predicted shares of yes among people with given covariates, and intervals of them."""
@@ -44,11 +47,12 @@ class Regression:
         covariance: of the coefficients.
         n: people.
         effective_n: people of equal weight that would be as many (Kish).
-        log_likelihood: at the maximum; weighted where there are weights.
-        exact: whether that is the likelihood; otherwise reports of one deck depend on each other
-            a little and it is a working one, as if they did not. Standard errors count the deck.
-        weighted: whether there were survey weights, and so standard errors from residuals.
-        design: how covariates become columns.
+        log_likelihood: at the maximum, weighted where there are weights; None where `method` is
+            "shares of groups".
+        method: "exact likelihood"; "working likelihood", as if reports of one deck did not depend
+            on each other, or with weights (standard errors count both); or "shares of groups".
+        weighted: whether there were survey weights.
+        columns: how covariates become columns.
     """
 
     names: tuple[str, ...]
@@ -56,10 +60,10 @@ class Regression:
     covariance: Floats
     n: int
     effective_n: float
-    log_likelihood: float
-    exact: bool
+    log_likelihood: float | None
+    method: Method
     weighted: bool
-    design: ModelColumns
+    columns: ModelColumns
 
     @property
     def stderr(self) -> Floats:
@@ -120,7 +124,7 @@ class Regression:
         Raises:
             ArgumentError: for covariates or levels other than those of the regression.
         """
-        x = self.design.matrix(covariates)
+        x = self.columns.matrix(covariates)
         eta = x @ self.coefficients
         variance = np.einsum("ij,jk,ik->i", x, self.covariance, x)
         reach = quantile(level) * np.sqrt(np.maximum(variance, 0.0))
@@ -146,7 +150,7 @@ class Regression:
             "effective_n": self.effective_n,
             "level": level,
             "simultaneous": simultaneous,
-            "likelihood": "exact" if self.exact else "working",
+            "method": self.method,
             "log_likelihood": self.log_likelihood,
             "weighted": self.weighted,
             "coefficients": [
@@ -222,8 +226,8 @@ def regress(
         (('(intercept)', 'age'), True)
     """
     value = checks.integer("value", value, 0, item.k - 1)
-    design = ModelColumns.of(covariates, intercept=intercept)
-    x = design.matrix(covariates) if design.terms else np.ones((len(item), int(intercept)))
+    model = ModelColumns.of(covariates, intercept=intercept)
+    x = model.matrix(covariates) if model.terms else np.ones((len(item), int(intercept)))
     if len(x) != len(item):
         raise ArgumentError(
             f"covariates must have one row for each of the {len(item)} reports, got {len(x)}"
@@ -231,25 +235,24 @@ def regress(
     w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
     if not w.any():
         raise ArgumentError("weights must not all be 0")
-    scale = np.sqrt((x**2).mean(axis=0))
-    _check_rank(x, scale, design.names)
+    scale = check_rank(x, model.names)
     data = _perturbed(item, value, x / scale, w)
-    fitted = maximise(data, _start(data, design))
+    fitted = maximise(data, _start(data, model))
     at = chances(data, fitted)
     bread = np.linalg.inv(information(data, at))
     middle = score_variance(
         data, at, leans=_leans(item, value), tie=item.tie, empirical=weights is not None
     )
     return Regression(
-        names=design.names,
+        names=model.names,
         coefficients=fitted / scale,
         covariance=(bread @ middle @ bread) / np.outer(scale, scale),
         n=len(item),
         effective_n=float(w.sum() ** 2 / (w**2).sum()),
         log_likelihood=log_likelihood(data, fitted),
-        exact=item.independent and weights is None,
+        method="exact likelihood" if item.independent and weights is None else WORKING,
         weighted=weights is not None,
-        design=design,
+        columns=model,
     )
 
 
@@ -271,23 +274,31 @@ def _leans(item: SensitiveItem, value: int) -> Floats:
     return each[:, None, :] * item.with_card[None, :, None]
 
 
-def _start(data: PerturbedAnswers, design: ModelColumns) -> Floats:
+def _start(data: PerturbedAnswers, model: ModelColumns) -> Floats:
     """Nobody differs: the constant that explains the share of yes."""
     start = np.zeros(data.x.shape[1])
-    if design.intercept:
+    if model.intercept:
         reported = data.weights @ (data.said - data.q)
         share = reported / (data.weights @ (data.p - data.q))
-        start[design.names.index(INTERCEPT)] = logit(np.clip(share, 0.02, 0.98))
+        start[model.names.index(INTERCEPT)] = logit(np.clip(share, 0.02, 0.98))
     return start
 
 
-def _check_rank(x: Floats, scale: Floats, names: tuple[str, ...]) -> None:
+def check_rank(x: Floats, names: tuple[str, ...]) -> Floats:
+    """The sizes of the columns of a regression.
+
+    Raises:
+        ArgumentError: where there are none, one is 0 throughout, or some follow from others.
+    """
     if not names:
         raise ArgumentError("covariates must hold at least one column, or an intercept")
+    scale: Floats = np.sqrt((x**2).mean(axis=0))
     empty = [name for name, size in zip(names, scale, strict=True) if not size > 0]
     if empty:
         raise ArgumentError(f"covariates must not be 0 for everybody, got {empty[0]!r}")
     if np.linalg.matrix_rank(x / scale) < len(names):
         raise ArgumentError(
-            f"covariates must not follow from each other, got columns that do among {list(names)}"
+            f"covariates must not follow from each other, got columns that do among {list(names)} "
+            f"in {len(x)} rows"
         )
+    return scale
