@@ -112,9 +112,10 @@ class _Noise:
     def __init__(self, estimates: Sequence[Estimate], value: int, *, same_deck: bool) -> None:
         self.value, self.size = value, len(estimates)
         self.own = [[[part] for part in estimate.parts] for estimate in estimates]
+        tied = same_deck and _tied(estimates)
         self.pairs = {
             (g, h): difference(estimates[g], estimates[h], same_deck=True).pools
-            for g, h in (combinations(range(self.size), 2) if same_deck and _tied(estimates) else ())
+            for g, h in (combinations(range(self.size), 2) if tied else ())
         }
 
     def covariance(self, shares: Floats) -> Floats:
