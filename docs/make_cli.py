@@ -24,9 +24,9 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 `--margin`, `--plot`, `--curve`, `--compare` with shuffling and secure aggregation |
 | `jrr explain` | what to tell contributors, what each adversary can learn, a paragraph for an ethics board |
 | `jrr deal` | the dealer: secret cards into a file, one row per contributor |
-| `jrr perturb` | a column of labels (CSV, Parquet, Arrow) into a file of reports, with cards or without |
+| `jrr perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
 | `jrr shuffle` | files of reports into one in random order, without anything that tells them apart |
-| `jrr estimate` | files of reports into shares with intervals; `--by` group, `--weight`, `--plot` |
+| `jrr estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
 | `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
 | `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network |
 | `jrr serve` | runs a dealer, a collector or a party of a committee; `jrr serve both` (`make serve`) \
@@ -37,6 +37,7 @@ both servers here, to try things out |
 | `jrr ledger` | what a contributor's answers have cost together |
 | `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
+| `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose) |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
 SVG and one report |
 | `jrr demo` | a complete survey, side by side |
@@ -57,7 +58,11 @@ Python the same failures are [exceptions](reference/errors.md).
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRO + "".join(_exit_codes()) + "\n`jrr audit` ends with 1 if it refutes a claim.\n"]
+    parts = [
+        INTRO
+        + "".join(_exit_codes())
+        + "\n`jrr audit` ends with 1 if it refutes a claim, `jrr audit-deck` if it finds cheating.\n"
+    ]
     top = click.Context(cli, info_name="jrr", terminal_width=100, **cli.context_settings)
     for context in _contexts(top):
         text = context.command.get_help(context)

@@ -5,14 +5,20 @@ import types
 import jrr
 
 PUBLIC = [
+    "Bins",
     "Contributor",
     "DRR",
     "Difference",
     "Estimate",
     "JRR",
     "JrrError",
+    "Laplace",
     "MRR",
+    "MaskedLaplace",
+    "MeanEstimate",
     "Mechanism",
+    "NumberPlan",
+    "Numbers",
     "OLH",
     "OUE",
     "Plan",
@@ -28,6 +34,7 @@ PUBLIC = [
     "from_dict",
     "from_json",
     "plan",
+    "plan_number",
     "postprocess",
     "required_epsilon",
     "required_n",

@@ -11,18 +11,23 @@ if TYPE_CHECKING:
     from jrr.estimation import postprocess
     from jrr.estimation.differences import Difference, difference
     from jrr.estimation.estimates import Estimate
+    from jrr.estimation.means import MeanEstimate
     from jrr.estimation.tally import Tally
     from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
+    from jrr.mechanisms.laplace import Laplace
     from jrr.mechanisms.masked import MRR
+    from jrr.mechanisms.masked_laplace import MaskedLaplace
+    from jrr.mechanisms.numbers import Bins, Numbers
     from jrr.mechanisms.registry import from_dict, from_json
     from jrr.mechanisms.rr import RR
     from jrr.mechanisms.simulation import simulate
     from jrr.mechanisms.subsets import SS
     from jrr.mechanisms.unary import OUE, SUE
     from jrr.planning.algorithm1 import algorithm1
+    from jrr.planning.numbers import NumberPlan, plan_number
     from jrr.planning.plans import Plan, plan
     from jrr.planning.required import required_epsilon, required_n
     from jrr.planning.shuffled import shuffled_rr
@@ -37,11 +42,17 @@ __all__ = [
     "RR",
     "SS",
     "SUE",
+    "Bins",
     "Contributor",
     "Difference",
     "Estimate",
     "JrrError",
+    "Laplace",
+    "MaskedLaplace",
+    "MeanEstimate",
     "Mechanism",
+    "NumberPlan",
+    "Numbers",
     "Plan",
     "SecureRandom",
     "SeededRandom",
@@ -52,6 +63,7 @@ __all__ = [
     "from_dict",
     "from_json",
     "plan",
+    "plan_number",
     "postprocess",
     "required_epsilon",
     "required_n",
@@ -63,13 +75,19 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not used
+    "Bins": "jrr.mechanisms.numbers",
     "Contributor": "jrr.client.contributor",
     "DRR": "jrr.mechanisms.dealt",
     "Difference": "jrr.estimation.differences",
     "Estimate": "jrr.estimation.estimates",
     "JRR": "jrr.mechanisms.joint",
+    "Laplace": "jrr.mechanisms.laplace",
     "MRR": "jrr.mechanisms.masked",
+    "MaskedLaplace": "jrr.mechanisms.masked_laplace",
+    "MeanEstimate": "jrr.estimation.means",
     "Mechanism": "jrr.mechanisms.base",
+    "NumberPlan": "jrr.planning.numbers",
+    "Numbers": "jrr.mechanisms.numbers",
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",
     "Plan": "jrr.planning.plans",
@@ -85,6 +103,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "from_dict": "jrr.mechanisms.registry",
     "from_json": "jrr.mechanisms.registry",
     "plan": "jrr.planning.plans",
+    "plan_number": "jrr.planning.numbers",
     "postprocess": "jrr.estimation",
     "required_epsilon": "jrr.planning.required",
     "required_n": "jrr.planning.required",

@@ -42,7 +42,7 @@ def test_every_command_has_help_and_json() -> None:
 
 def test_plan_says_what_it_guarantees_in_every_view() -> None:
     document = last_json(jrr("plan", "-n", "10000", "-e", "0.1", "-M", "5", "--json"))
-    assert document["mechanism"]["mechanism"] == "DRR"
+    assert document["mechanism"]["mechanism"] == "MRR"
     assert document["dealer_capped"] is True
     assert document["dealer_epsilon"] == pytest.approx(2.1)
     views = document["guarantees"]
@@ -53,6 +53,7 @@ def test_plan_says_what_it_guarantees_in_every_view() -> None:
         "JRR (Algorithm 1)",
         "JRR (optimal)",
         "DRR",
+        "MRR",
     ]
 
 
@@ -60,15 +61,19 @@ def test_no_cap_must_be_asked_for_and_is_marked() -> None:
     capped, uncapped = jrr("plan", "-e", "0.1"), jrr("plan", "-e", "0.1", "--no-dealer-cap")
     assert "NO CAP ON THE DEALER" not in capped.stdout
     assert "NO CAP ON THE DEALER" in uncapped.stdout
-    document = last_json(jrr("plan", "-e", "0.1", "--no-dealer-cap", "--json"))
+    document = last_json(
+        jrr("plan", "-e", "0.1", "--no-dealer-cap", "--mechanism", "drr", "--json")
+    )
     assert document["dealer_capped"] is False
     assert document["guarantees"]["dealer"] == "unbounded"
+    masked = last_json(jrr("plan", "-e", "0.1", "--no-dealer-cap", "--json"))
+    assert masked["guarantees"]["dealer"] > 10
 
 
 def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> None:
     """ε beside the other views, how tight it is, the law of the loss and its curve."""
     law, curve = tmp_path / "law.json", tmp_path / "curve.png"
-    options = ("-n", "1000", "-e", "0.5", "-M", "2", "--delta", "1e-5")
+    options = ("-n", "1000", "-e", "0.5", "-M", "2", "--delta", "1e-5", "--mechanism", "drr")
     result = jrr("plan", *options, "--losses", str(law), "--curve", str(curve), "--json")
     document = last_json(result)
     full = document["everything"]
@@ -96,7 +101,8 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
 
 def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None:
     """Explained, dealt and asked: always the same mechanism."""
-    options = ("-n", "300", "-e", "0.5", "-M", "0", "--view", "everything")
+    informed = ("-n", "300", "-e", "0.5", "-M", "0", "--view", "everything")
+    options = (*informed, "--mechanism", "drr")
     planned = last_json(jrr("plan", *options, "--json"))
     assert planned["everything"]["epsilon"] <= 0.5
     assert last_json(jrr("explain", *options, "--json"))["mechanism"] == planned["mechanism"]
@@ -114,9 +120,12 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
 
 
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:
-    reach = last_json(jrr("plan", "-e", "0.1", "--margin", "0.02", "--json"))["reach"]
+    survey = ("plan", "-e", "0.1", "--margin", "0.02", "--json")
+    reach = last_json(jrr(*survey, "--mechanism", "drr"))["reach"]
     assert reach["required_n"] > 10_000
     assert reach["required_epsilon"] > 0.1
+    masked = last_json(jrr(*survey))["reach"]
+    assert masked["required_n"] < reach["required_n"]
     beyond = last_json(jrr("plan", "-k", "3", "-n", "4", "-M", "1", "--margin", "1e-9", "--json"))
     assert beyond["reach"]["required_epsilon"] is None
 
@@ -129,7 +138,9 @@ def test_plan_draws(tmp_path: Path) -> None:
 
 
 def test_explain_names_the_view_of_every_guarantee() -> None:
-    text = jrr("explain", "-e", "0.1", "--question", "whether they smoke").stdout
+    text = jrr(
+        "explain", "-e", "0.1", "--mechanism", "drr", "--question", "whether they smoke"
+    ).stdout
     for words in ("report:", "truths:", "cards:", "dealer:", "whether they smoke", "together"):
         assert words in text
     plain = last_json(jrr("explain", "--mechanism", "rr", "--json"))
@@ -148,9 +159,13 @@ def test_demo_prints_one_object_last(tmp_path: Path) -> None:
         "interval",
         "rr_stderr",
         "mechanism",
+        "vanished",
+        "by_mechanism",
         "seconds",
     ]
-    assert document["reports"] == 10_000
+    assert document["reports"] == 10_000 - document["vanished"] == 9_700
+    assert document["mechanism"] == "MRR"
+    assert set(document["by_mechanism"]) == {"RR", "JRR", "DRR", "MRR"}
     assert document["truth"] == 0.1
     assert document["stderr"] < document["rr_stderr"] / 2
     assert document["interval"][0] < document["estimate"] < document["interval"][1]
@@ -160,16 +175,16 @@ def test_demo_prints_one_object_last(tmp_path: Path) -> None:
 def test_demo_table_is_reproducible_with_a_seed(tmp_path: Path) -> None:
     first, second = (jrr("demo", "--seed", "5", cwd=tmp_path).stdout for _ in range(2))
     assert first == second
-    assert all(name in first for name in ("RR", "JRR", "DRR", "95% interval"))
+    assert all(name in first for name in ("RR", "JRR", "DRR", "MRR", "vanished"))
 
 
-@pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
+@pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr", "mrr"])
 def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> None:
     result = jrr(
         *("demo", "-n", "999", "-e", "1", "--in-process", "--mechanism", mechanism, "--json"),
         cwd=tmp_path,
     )
-    assert last_json(result)["reports"] == 999
+    assert last_json(result)["reports"] == 969
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import jrr
 from jrr import tables
 from jrr.cli.app import run
 from jrr.privacy.shuffled import shuffled_epsilon
-from tests import bare_plans
 from tests.tables.test_files import write_data
 
 N = 400
@@ -62,7 +61,7 @@ def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFi
     assert dealt["dealer_capped"] is True
     assert len(dealt["decks"]) == 2
     assert dealt["guarantees"]["cards"] <= 1
-    planned = bare_plans.plan(200, 1.0, 5, 2, 3.0).mechanism
+    planned = jrr.plan(200, 1.0, 5, 2, 3.0).mechanism
     assert dealt["mechanism"] == planned.to_dict()
 
     labels = ["--labels", "yes,no"]
@@ -146,7 +145,7 @@ def test_what_people_read(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "Keep the file from the collector" in text
     perturb = ("perturb", "survey.csv", "--column", "smokes", "--keep", "region")
     text = done(*perturb, "--cards", "c.parquet", "-o", "r.csv", capsys=capsys)
-    assert "r.csv: DRR (n " in text
+    assert "r.csv: MRR (n " in text
     assert "not protected" in text
     assert "dealer and collector together" in " ".join(text.split())
     text = done(*perturb, "-e", "1", "--labels", "yes,no", "-o", "plain.csv", capsys=capsys)

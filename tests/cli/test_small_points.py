@@ -125,18 +125,26 @@ def test_a_ledger_that_is_not_there_is_empty(said: Said, tmp_path: Path) -> None
 
 
 def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
-    text = said("audit", "--view", "everything", "-n", "10", "-M", "8", "-e", "1", code=2)
+    few = ("audit", "-n", "10", "-M", "8", "-e", "1", "--mechanism", "drr", "--trials", "4000")
+    text = said(*few, "--view", "everything", code=2)
     assert "which deals none" in text
-    assert "--mechanism jrr or drr" in text
-    plain = said(
-        "audit", "-n", "10", "-M", "8", "--trials", "4000", "--seed", "1", "--workers", "1"
-    )
+    assert "--mechanism mrr, jrr or drr" in text
+    plain = said(*few, "--seed", "1", "--workers", "1")
     assert "plain randomized response is audited" in plain
     full = said(
         *("audit", "--view", "everything", "-n", "10", "-M", "1", "--mechanism", "drr"),
         *("--trials", "20000", "--seed", "1", "--workers", "1"),
     )
     assert "at δ = 0.001" in full
+
+
+@pytest.mark.parametrize("view", ["report", "cards", "everything", "dealer", "rounds"])
+def test_an_audit_takes_the_mechanism_that_is_planned_by_default(said: Said, view: str) -> None:
+    facts = json.loads(
+        said("audit", "--view", view, "--trials", "2000", "--seed", "1", "--workers", "1", "--json")
+    )
+    assert facts["subject"].startswith("MRR")
+    assert not facts["violates"]
 
 
 def test_an_invitation_is_checked_before_anything_is_asked_or_sent(

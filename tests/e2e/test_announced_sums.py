@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jrr import MRR
 from jrr.cli.app import run
@@ -38,6 +39,7 @@ from tests.e2e import (
     tally_of,
 )
 from tests.e2e.test_client import bodies
+from tests.statistics_rules import P_VALUE
 
 ANNOUNCED = MRR.for_epsilon(50, 1.0, announced=True)
 THREE = MRR.for_epsilon(50, 1.0, announced=True, k=3)
@@ -122,6 +124,29 @@ def test_some_never_come_and_some_vanish_with_their_card(pair: Pair, mechanism: 
     for person in (vanishing[0], invited[150]):
         gone = ask(pair.dealer.url, "POST", path_of(campaign, "cards"), card_body(campaign, person))
         assert is_problem(gone, 410) == "closed"
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_over_repeated_surveys_estimates_are_unbiased_and_as_accurate_as_planned(
+    sqlite_pair: Pair,
+) -> None:
+    """30% never come and 3% vanish with a card, 30 times."""
+    mechanism, runs, errors = MRR.for_epsilon(60, 1.0, announced=True), 30, []
+    for _ in range(runs):
+        campaign = sqlite_pair.campaign(mechanism, capacity=60)
+        operator, people = sqlite_pair.begin(campaign, 60)
+        hands_of(sqlite_pair.dealer.url, campaign, people[:2])
+        answer_all(campaign, people[2:42], [int(at < 10) for at in range(40)])
+        operator.close()
+        found = operator.estimate()["estimate"]
+        expected = float(np.sqrt(mechanism.variance([30, 10])[1])) / 40
+        assert found["stderr"][1] == pytest.approx(expected)
+        errors.append((found["frequencies"][1] - 10 / 40) / expected)
+    assert abs(sum(errors)) / np.sqrt(runs) < stats.norm.isf(P_VALUE / 2)
+    squares = float(np.square(errors).sum())
+    law = stats.chi2(runs)
+    assert law.ppf(P_VALUE / 2) < squares < law.isf(P_VALUE / 2)
 
 
 def test_who_found_no_dealer_has_no_serial_and_counts(pair: Pair) -> None:

@@ -186,6 +186,18 @@ def test_golden_decks() -> None:
     assert make_masked_decks.text() == make_masked_decks.PATH.read_text("utf-8")
 
 
+@pytest.mark.parametrize(("n", "decks"), [(100, 3_000), (1_000, 1_500), (10_000, 1_500)])
+def test_what_lost_cards_leave_in_a_sum(n: int, decks: int) -> None:
+    """Dealt decks, a tenth of each lost, against the closed form."""
+    m = jrr.MRR.for_epsilon(n, 1.0, lost=0.1)
+    source = jrr.SeededRandom(n)
+    kept = n - n // 10
+    sums = [int(np.asarray(m.deal(source))[:kept].astype(np.int64).sum()) for _ in range(decks)]
+    sd = math.sqrt(m.masks.variance_of(kept))
+    assert math.sqrt(m.masks.law(kept, 1).variance) == pytest.approx(sd, rel=1e-6)
+    accepts_only(lambda wide: spread_test(sums, wide), sd, sd * math.sqrt(1 + OFF))
+
+
 # Losses ---------------------------------------------------------------------------------------
 
 

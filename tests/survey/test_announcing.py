@@ -1,11 +1,14 @@
 """Serial numbers, and what dealers tell of their cards at the end."""
 
+import hashlib
+import hmac
 import json
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from jrr import DRR, MRR, SeededRandom
@@ -13,8 +16,10 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.masks import laplace_variance
 from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
+from jrr.survey.creation import CampaignRequest
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import Committee, DealerServer, DealerServers, Party, read_dealer
+from jrr.survey.deck import deck_of
 from jrr.survey.messages import read_report, report_request
 from jrr.survey.naming import Announcement, Naming, UndealtSum
 from jrr.survey.serials import Serials
@@ -218,3 +223,59 @@ def test_who_may_deal_which_cards() -> None:
         campaign_by(dealer=DealerServers(("https://a.example", "https://collector.example")))
     with pytest.raises(ArgumentError, match="2 to 16"):
         DealerServers(("https://a.example",))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_cards_follow_from_the_key_as_the_protocol_says(k: int) -> None:
+    mechanism, number = MRR.for_epsilon(7, 1.0, announced=True, k=k), 5
+    purpose = b"jrr keyed words 1:masks:" + number.to_bytes(8, "little")
+    key = hmac.new(KEY, purpose, hashlib.sha256).digest()
+    stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+    width = 1 if k == 2 else k
+    words = np.frombuffer(stream.update(bytes(8 * 2 * 7 * width)), "<u8").reshape(width, 2, 7)
+    drawn = np.floor(-np.log((words + 0.5) * 2.0**-64) / mechanism.card_rate)
+    expected = (drawn[:, 0] - drawn[:, 1]).T.astype(np.int64).reshape((7,) if k == 2 else (7, k))
+    assert np.array_equal(deck_of(mechanism, KEY, number).cards(range(7)), expected)
+
+
+def requested(**more: Any) -> CampaignRequest:
+    settings: dict[str, Any] = {
+        "question": "Do you?",
+        "n": 1_000,
+        "epsilon": 1.0,
+        "collector": "https://collector.example",
+    }
+    return CampaignRequest(**(settings | more))
+
+
+def test_campaigns_announce_sums_unless_told_otherwise() -> None:
+    dealer = "https://dealer.example"
+    made = requested(dealer=dealer).campaign()
+    assert made.announces
+    assert (made.mechanism.name, made.cost_line.partition(" against")[0]) == ("MRR", "ε = 1")
+    assert Campaign.from_bytes(made.to_bytes()) == made
+    closed = requested(dealer=dealer, closed_deck=True).campaign()
+    assert (closed.mechanism.name, closed.announces) == ("MRR", False)
+    # Without loss a closed deck is for fewer lost cards than with much of it.
+    patient = requested(dealer=dealer, closed_deck=True, lost=0.3).campaign()
+    assert patient.mechanism != closed.mechanism
+    several = requested(dealers=(f"{dealer}/", "https://other.example"), may_leave_out=True)
+    asked = several.campaign()
+    assert asked.dealer == DealerServers((dealer, "https://other.example"), True)
+    assert asked.mechanism == made.mechanism  # one of them is enough
+    with pytest.raises(ArgumentError, match="must not be given together"):
+        requested(dealer=dealer, dealers=(dealer, "https://other.example"))
+    with pytest.raises(ArgumentError, match="with several dealers only"):
+        requested(dealer=dealer, may_leave_out=True)
+    with pytest.raises(ArgumentError, match="left out where several dealers deal"):
+        requested(dealers=(dealer, "https://other.example"), closed_deck=True)
+
+
+def test_who_shuffles_known_cards_is_not_asked_to_draw_masks() -> None:
+    parties = tuple(
+        Party(url=f"https://p{at}.example", link=f"p{at}.example:7", certificate=f"c{at}")
+        for at in range(3)
+    )
+    assert not requested(parties=parties).campaign().mechanism.masked
+    with pytest.raises(ArgumentError, match="sorted decks where a committee deals"):
+        requested(parties=parties, mechanism="mrr").campaign()

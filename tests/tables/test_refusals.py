@@ -294,7 +294,10 @@ def test_cards_that_no_deck_has(card: str, work: Path, refused: Refused) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-n", "10", "-e", "1"], "mechanism must deal cards, but the best plan here is RR"),
+        (
+            ["-n", "10", "-e", "1", "--mechanism", "rr"],
+            "mechanism must deal cards, but the best plan here is RR",
+        ),
         (["-n", "100", "-e", "1", "--mechanism", "rr"], "mechanism must deal cards"),
         (["-n", "1"], "n must be a whole number >= 2"),
         (["-n", "100", "--decks", "0"], "decks must be a whole number in 1"),

@@ -47,7 +47,7 @@ COMMANDS = {
         "jrr.cli.files", "deal", "Deal secret cards into a file, one row per contributor."
     ),
     "perturb": LazyCommand(
-        "jrr.cli.files", "perturb", "Perturb a column of labels into a file of reports."
+        "jrr.cli.files", "perturb", "Perturb a column of labels or numbers into a file of reports."
     ),
     "shuffle": LazyCommand(
         "jrr.cli.files",
@@ -55,7 +55,9 @@ COMMANDS = {
         "Put reports of one or several files into one file in uniformly random order.",
     ),
     "estimate": LazyCommand(
-        "jrr.cli.estimate", "estimate", "Estimate how many hold each answer, from files of reports."
+        "jrr.cli.estimate",
+        "estimate",
+        "Estimate how many hold each answer, or the mean of a number, from files of reports.",
     ),
     "keys": LazyCommand(
         "jrr.cli.files",
@@ -89,6 +91,11 @@ COMMANDS = {
     ),
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
+    ),
+    "audit-deck": LazyCommand(
+        "jrr.cli.audit_deck",
+        "command",
+        "Check from public data that a dealer dealt what it committed to.",
     ),
     "reproduce": LazyCommand(
         "jrr.cli.reproduce",

@@ -95,7 +95,7 @@ def command(
         )
         if claimed is None:
             claimed = choice.claim_of(mechanism, view, colluders, delta)
-        if not mechanism.deals and survey["mechanism"] in ("auto", "jrr", "drr") and not as_json:
+        if not mechanism.deals and survey["mechanism"] != "rr" and not as_json:
             console().print(
                 f"What was planned is {mechanism.brief()}: nothing with cards is enough more "
                 "accurate here, so plain randomized response is audited."

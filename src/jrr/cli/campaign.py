@@ -174,7 +174,8 @@ def create(
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
     screen.print(f"Link for contributors: {document.link}", soft_wrap=True)
     for view in ("report", "cards", "everything", "dealer"):
-        delta = document.delta if view == "everything" and document.deals else 0.0
+        at_delta = view == "everything" and not document.mechanism.pure
+        delta = document.delta if at_delta else 0.0
         screen.print(f"Per round, view {view}: {show_guarantee(document.guarantee(view), delta)}")
     screen.print(f"What contributors are told an answer costs: {document.cost_line}")
     if document.announces:
@@ -399,6 +400,11 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     else:
         beside = f"; it needs {written['header']} beside it" if "header" in written else ""
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
+        if operator.campaign.announces:
+            console().print(
+                "Cards are still in these reports: take off the sums that dealers announced "
+                "(`sums` in jrr campaign show --json; in Python, the mechanism's `settle`)."
+            )
 
 
 def _print_estimate(document: dict[str, Any], level: float) -> None:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.wording import show_epsilon
+from jrr.cli.numbers import show_means
 from jrr.cli.options import (
     console,
     interval_options,
@@ -75,7 +76,7 @@ def estimate(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Estimate how many hold each answer, from files of reports.
+    """Estimate how many hold each answer, or the mean of a number, from files of reports.
 
     The mechanism and the labels are in the files. Shares are of the people who reported, and
     intervals count the noise of perturbation; with --population sample also that of choosing
@@ -106,7 +107,12 @@ def estimate(
             population_size=population_size,
             progress=progress,
         )
-    if plot is not None:
+    means = result.means()
+    if plot is not None and means:
+        from jrr.reporting.plots import draw_means
+
+        draw_means(means, plot, level, result.header.question)
+    elif plot is not None:
         from jrr.reporting.plots import draw_estimate
 
         everybody = {"everybody": result.estimate}
@@ -128,9 +134,8 @@ def estimate(
         print_json(document)
         return
     screen = console()
-    _Report(screen=screen, result=result, level=level, top=top, simultaneous=simultaneous).print(
-        document
-    )
+    report = _Report(screen=screen, result=result, level=level, top=top, simultaneous=simultaneous)
+    report.print(document)
     if out is not None:
         screen.print(f"Results: {out}")
     if plot is not None:
@@ -154,6 +159,10 @@ class _Report:
         about = f"{header.question}: " if header.question else ""
         by_card = f" ({carded:,} with a card, {n - carded:,} without)" if carded else ""
         screen.print(f"{about}{n:,} reports{by_card}, {header.mechanism.brief()}\n")
+        if header.number is not None:
+            show_means(screen, result, self.level)
+            self._print_losses(document)
+            return
         screen.print(self._shares(result.estimate))
         screen.print(intervals_in_words(result.estimate, self.level, self.simultaneous))
         if result.estimate.effective_n < (1 - 1e-9) * n:
@@ -221,8 +230,7 @@ class _Report:
                 f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
                 f"report, {show_epsilon(epsilon['cards'])} to whoever also has the cards of "
                 f"{document['colluders']} colluders, {show_epsilon(epsilon['dealer'])} to dealer "
-                "and collector together. A collector that uses all reports learns more than the "
-                "first two: jrr explain says how much."
+                f"and collector together. {self._to_a_collector()}"
             )
         else:
             self.screen.print(
@@ -235,6 +243,14 @@ class _Report:
                 "To whoever sees nothing but all of these reports, shuffled by somebody honest: ε "
                 f"{show_epsilon(behind['epsilon'])} at δ = {behind['delta']:g}."
             )
+
+    def _to_a_collector(self) -> str:
+        if self.result.header.mechanism.pure:
+            return "To a collector that has all reports and knows all other answers: no more."
+        return (
+            "A collector that uses all reports learns more than the first two: jrr explain says "
+            "how much."
+        )
 
     def _shares(self, estimate: Estimate) -> Table:
         names, top = self.result.header.names, self.top

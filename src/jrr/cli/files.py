@@ -9,16 +9,21 @@ from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
 from jrr.cli.options import (
     MechanismType,
+    RangeType,
     console,
     delta_option,
     json_option,
+    make_number_plan,
     make_plan,
+    number_options,
     print_json,
     survey_options,
     view_option,
 )
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
+from jrr.planning.numbers import NumberPlan
+from jrr.planning.plans import Plan
 from jrr.privacy.views import PlanView
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -30,6 +35,7 @@ seed_option = click.option(
 
 @click.command()
 @survey_options
+@number_options
 @click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
 @click.option("--decks", type=int, default=1, show_default=True, help="Decks of n cards each.")
 @view_option
@@ -39,6 +45,9 @@ seed_option = click.option(
 @json_option
 def deal(
     *,
+    number: tuple[float, float] | None,
+    mean: float | None,
+    sd: float | None,
     out: Path,
     decks: int,
     view: PlanView,
@@ -55,13 +64,21 @@ def deal(
 
     \b
     jrr deal -n 10000 -e 1 -o cards.parquet
+    jrr deal -n 10000 -e 1 --number 0:100 --sd 15 -o cards.parquet
     """  # noqa: D301 - click reads the \b
     if survey["announced"]:
         raise ArgumentError(
             "--announced must not be given here: files use a closed deck, since nobody names the "
             "used cards to the dealer afterwards; campaigns do"
         )
-    plan = make_plan(**survey, view=view, delta=delta)
+    plan: Plan | NumberPlan
+    if number is None:
+        if mean is not None or sd is not None:
+            raise ArgumentError("--mean and --sd must be given with --number")
+        plan = make_plan(**survey, view=view, delta=delta)
+    else:
+        about: Any = {"mean": mean, "sd": sd, "view": view, "delta": delta}
+        plan = make_number_plan(number, **about, **survey)
     if not plan.mechanism.deals:
         raise ArgumentError(
             f"mechanism must deal cards, but the best plan here is {plan.mechanism.brief()}: "
@@ -115,6 +132,13 @@ def deal(
 @click.option("--missing", help='The label of empty cells, as "prefer not to say".')
 @click.option("--skip-missing", is_flag=True, help="Leave rows with empty cells out.")
 @click.option(
+    "--number",
+    type=RangeType(),
+    help="A column of numbers in this range: their mean is asked for (--mechanism rr or laplace).",
+)
+@click.option("--bins", help="A column of numbers: their histogram, by edges such as 0,18,30,65.")
+@click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
+@click.option(
     "--mechanism",
     type=MechanismType(cards=False),
     default="auto",
@@ -137,12 +161,14 @@ def perturb(
     other: str | None,
     missing: str | None,
     skip_missing: bool,
+    number: tuple[float, float] | None,
+    bins: str | None,
     out: Path | None,
     seed: int | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Perturb a column of labels into a file of reports.
+    """Perturb a column of labels or numbers into a file of reports.
 
     Reads CSV (also .csv.gz), Parquet and Arrow, and with the extra [formats] .xlsx (the first
     sheet), .sav and .dta. Reports keep the order of the rows.
@@ -150,6 +176,8 @@ def perturb(
     \b
     jrr perturb data.csv --column smokes --epsilon 1
     jrr perturb data.csv --column smokes --epsilon 1 --cards cards.parquet --keep region
+    jrr perturb data.csv --column age --number 0:100 --clip --epsilon 1
+    jrr perturb data.csv --column age --bins 0,18,30,65,120 --epsilon 1
     """  # noqa: D301 - click reads the \b
     from jrr import tables
     from jrr.tables.perturbing import default_output
@@ -162,7 +190,8 @@ def perturb(
         if labels_file is not None:
             names = tables.Labels.read_names(labels_file)
         answers = tables.Labels(names, other=other, declined=missing, skip_missing=skip_missing)
-    elif other or missing or skip_missing:
+    numeric = number is not None or bins is not None
+    if answers is None and (other or missing or (skip_missing and not numeric)):
         raise ArgumentError(
             "labels must be given together with --other, --missing and --skip-missing "
             "(--labels or --labels-file)"
@@ -173,6 +202,9 @@ def perturb(
             data,
             out=target,
             labels=answers,
+            number=number,
+            bins=None if bins is None else _edges(bins),
+            skip_missing=skip_missing and numeric,
             rng=_seeded(seed),
             progress=progress,
             **options,
@@ -184,7 +216,8 @@ def perturb(
                 "reports": str(target),
                 "mechanism": m.to_dict(),
                 "labels": list(header.labels),
-                "labels_from_data": answers is None,
+                "labels_from_data": answers is None and not numeric,
+                "number": None if header.number is None else list(header.number[:2]),
                 "guarantees": guarantees,
             }
         )
@@ -199,7 +232,7 @@ def perturb(
         if header.decks
         else f"ε {show_epsilon(guarantees['report'])} against everybody who sees the report."
     )
-    if answers is None:
+    if answers is None and not numeric:
         screen.print(
             "The labels were taken from the data and are not protected: give --labels to avoid it."
         )
@@ -247,6 +280,13 @@ def keys(name: Path, force: bool, as_json: bool) -> None:
         print_json({"private": str(private), "public": str(public)})
         return
     console().print(f"{public}: give it to contributors. {private}: keep it secret.")
+
+
+def _edges(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentError(f"--bins must be numbers between commas, got {text!r}") from None
 
 
 def _seeded(seed: int | None) -> SeededRandom | None:

@@ -15,6 +15,7 @@ from jrr.estimation.estimates import POPULATIONS
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word, mechanism_words
 from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, LOST, MAX_BYTES
+from jrr.planning.numbers import NUMBER_WORDS, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.privacy.views import PlanView
 
@@ -37,6 +38,8 @@ class MechanismType(click.ParamType[str]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
         """The word in lower case, or a refusal that lists all of them."""
+        if isinstance(value, str) and value.lower() in NUMBER_WORDS:
+            return value.lower()  # with --number; without it a plan refuses them
         try:
             return check_word(value, self._words)
         except JrrError as error:
@@ -61,6 +64,60 @@ class FrequencyType(click.ParamType[Frequency]):
         if len(numbers) > 2:
             self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
         return numbers if len(numbers) == 2 else numbers[0]
+
+
+class RangeType(click.ParamType[tuple[float, float]]):
+    """The ends of a number: LOW:HIGH."""
+
+    name = "LOW:HIGH"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Text to two numbers."""
+        try:
+            low, high = (float(part) for part in str(value).split(":"))
+        except ValueError:
+            self.fail(f"must be LOW:HIGH, two numbers, got {value!r}", param, ctx)
+        return low, high
+
+
+def number_options(command: F) -> F:
+    """What is known of a number whose mean is asked for."""
+    for option in (
+        click.option("--sd", type=float, help="With --number: its standard deviation, if known."),
+        click.option("--mean", type=float, help="With --number: its mean, if known."),
+        click.option(
+            "--number",
+            type=RangeType(),
+            help="Plan for the mean of a number between these ends instead of shares; --mechanism "
+            f"then also takes {' and '.join(NUMBER_WORDS)}.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def make_number_plan(
+    number: tuple[float, float],
+    *,
+    k: int,
+    frequency: Frequency,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+    view: PlanView,
+    delta: float,
+    **survey: Any,
+) -> NumberPlan:
+    """The plan for a number that the shared options ask for."""
+    if k != 2 or frequency is not None:
+        raise ArgumentError("-k and --frequency must not be given with --number")
+    return plan_number(
+        low=number[0],
+        high=number[1],
+        dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
+        view=view,
+        delta=delta if view == "everything" else None,
+        **survey,
+    )
 
 
 def interval_options(command: F) -> F:

@@ -15,13 +15,16 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
+from jrr.cli.numbers import show_number_plan
 from jrr.cli.operators import counted
 from jrr.cli.options import (
     console,
     delta_option,
     interval_options,
     json_option,
+    make_number_plan,
     make_plan,
+    number_options,
     print_json,
     survey_options,
     view_option,
@@ -44,7 +47,15 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 
 
 @click.command()
+@click.argument(
+    "questionnaire", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
+)
+@click.option("--people", type=int, help="With a questionnaire: how many are invited.")
+@click.option(
+    "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
+)
 @survey_options
+@number_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
 @interval_options
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
@@ -63,6 +74,12 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.option("--losses", type=FILE, help="Write the law of the loss in that view, as JSON.")
 @json_option
 def plan(
+    questionnaire: Path | None,
+    people: int | None,
+    response: float,
+    number: tuple[float, float] | None,
+    mean: float | None,
+    sd: float | None,
     margin: float | None,
     population: Population,
     population_size: int | None,
@@ -79,6 +96,8 @@ def plan(
 ) -> None:
     """Choose a mechanism before a survey, and compare it with the others.
 
+    With a QUESTIONNAIRE (a TOML file, docs/questionnaires.md): how exact every item would be.
+
     Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
     unless told otherwise. --compare sets plans beside other ways to ask yes or no: reports that
     travel through a shuffler, and answers that are added up in secret.
@@ -88,7 +107,30 @@ def plan(
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
+    jrr plan survey.toml --people 2000 --response 0.6 -e 2
+    jrr plan -n 10000 -e 1 --number 0:100 --mean 45 --sd 15
     """  # noqa: D301 - click reads the \b
+    if questionnaire is not None:
+        _plan_questionnaire(questionnaire, people, response, survey, as_json)
+        return
+    if people is not None:
+        raise ArgumentError("--people must be given with a questionnaire; otherwise say -n")
+    if number is not None:
+        others_given = (margin, others or None, plot, lost_plot, curve, losses)
+        if any(option is not None for option in others_given):
+            raise ArgumentError(
+                "--margin, --compare, --plot, --lost-plot, --curve and --losses must not be given "
+                "with --number"
+            )
+        about: Any = {"mean": mean, "sd": sd, "view": view, "delta": delta}
+        show_number_plan(
+            make_number_plan(number, **about, **survey),
+            {"population": population, "population_size": population_size},
+            as_json=as_json,
+        )
+        return
+    if mean is not None or sd is not None:
+        raise ArgumentError("--mean and --sd must be given with --number")
     chosen_plan = make_plan(**survey, view=view, delta=delta, max_bytes=max_bytes)
     if margin is not None and chosen_plan.delta is not None:
         raise ArgumentError("--margin and --view everything must not be given together")
@@ -116,11 +158,11 @@ def plan(
     _print_lost_cards(screen, chosen_plan)
     _print_statement(screen, chosen_plan, delta)
     if reach:
-        people, epsilon = reach["required_n"], reach["required_epsilon"]
+        needed, epsilon = reach["required_n"], reach["required_epsilon"]
         wanted = percentage_points(f"{100 * reach['margin']:g}")
         screen.print(
             f"For ±{wanted} (95%{_of_whom(reach)}): "
-            f"{f'{people:,} people' if people else 'no number of people'} at this ε, or "
+            f"{f'{needed:,} people' if needed else 'no number of people'} at this ε, or "
             f"{f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with this many people."
         )
     if others:
@@ -129,6 +171,27 @@ def plan(
     for name, file in (*pictures, ("Law of the loss", losses)):
         if file:
             screen.print(f"{name}: {file}")
+
+
+def _plan_questionnaire(
+    path: Path, people: int | None, response: float, survey: dict[str, Any], as_json: bool
+) -> None:
+    """Only what was said on the command line goes before what the file says."""
+    from jrr.cli.questionnaire import show_questionnaire_plan
+
+    if people is None:
+        raise ArgumentError("--people must be given with a questionnaire, got none")
+    said = click.get_current_context().get_parameter_source("epsilon")
+    default = said is click.core.ParameterSource.DEFAULT
+    show_questionnaire_plan(
+        path,
+        people,
+        as_json,
+        response=response,
+        epsilon=None if default else survey["epsilon"],
+        dealer_epsilon=survey["dealer_epsilon"],
+        lost=survey["lost"],
+    )
 
 
 def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:

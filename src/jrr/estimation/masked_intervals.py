@@ -17,6 +17,7 @@ from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
 
 _DEVIATIONS = 12  # of binomial numbers, beyond which chances are left out
 _POINTS = 600  # of a law of masks in a mixture
+_FAR = 8.0  # standard deviations of it, within which points are set
 _STEPS = 60  # of bisections
 
 Pools = Sequence[Sequence[Component]]
@@ -27,7 +28,9 @@ def masked_interval(pools: Pools, level: float) -> _Range:
     """Lower and upper ends, one per value; arguments as for `jrr.estimation.intervals.interval`."""
     parts = [part for some in pools for part in some]
     alone = parts[0] if len(parts) == 1 else None
-    if alone is not None and not alone.weighted and alone.sampling is None:
+    # Where a report tells more than yes or no, what is estimated is no count of holders.
+    counted = alone is not None and bool((alone.moments.gain <= 1).all())
+    if alone is not None and counted and not alone.weighted and alone.sampling is None:
         low, high = _exact_ends(alone, (1 - level) / 2)
         return alone.factor * low, alone.factor * high
     return _mixed_ends(pools, level)
@@ -136,10 +139,11 @@ def _mixed_ends(pools: Pools, level: float) -> _Range:
     normal = np.sqrt(noise)
     errors, chances = np.zeros(1), np.ones(1)
     for parts in pools:
-        more, weights = _masks_of(parts)
+        more, weights, apart = _masks_of(parts)
         errors = (errors[:, None] + more).ravel()
         chances = (chances[:, None] * weights).ravel()
-        errors, chances = _thinned(errors, chances)
+        errors, chances, more_apart = _thinned(errors, chances)
+        normal = np.sqrt(normal**2 + apart + more_apart)
     estimate = sum((part.factor * part.counts for parts in pools for part in parts), np.zeros(1))
     reach = np.abs(errors).max() + NormalDist().inv_cdf(1 - (1 - level) / 4) * normal
     low, high = np.zeros_like(normal), reach.copy()
@@ -151,28 +155,39 @@ def _mixed_ends(pools: Pools, level: float) -> _Range:
     return estimate - high[back], estimate + high[back]
 
 
-def _masks_of(parts: Sequence[Component]) -> tuple[Floats, Floats]:
-    """What masks add to the error of parts that share decks, in the shape of the largest part."""
+def _masks_of(parts: Sequence[Component]) -> tuple[Floats, Floats, float]:
+    """What masks add to the error of parts that share decks, in the shape of the largest part.
+
+    As `_thinned`.
+    """
     part = max(parts, key=lambda one: one.n)
     masks = part.moments.masks
     if masks is None:
-        return np.zeros(1), np.ones(1)
+        return np.zeros(1), np.ones(1), 0.0
     law = masks.law(part.n, part.decks, part.known or NOTHING_KNOWN)
-    numbers, chances = _thinned(law.numbers, law.chances)
+    numbers, chances, apart = _thinned(law.numbers, law.chances)
     size = float(np.sqrt(masked_variance(parts).max()))
-    own = float(np.sqrt(chances @ numbers**2))
-    return numbers * (size / own if own else 0.0), chances
+    own = float(np.sqrt(chances @ numbers**2 + apart))
+    scale = size / own if own else 0.0
+    return numbers * scale, chances, apart * scale**2
 
 
-def _thinned(numbers: Floats, chances: Floats) -> _Range:
-    """The same law at no more than so many points, each the mean of those that it stands for."""
+def _thinned(numbers: Floats, chances: Floats) -> tuple[Floats, Floats, float]:
+    """The same law at no more than so many points, each the mean of those that it stands for.
+
+    Returns:
+        Numbers, chances, and the variance of numbers about the points that stand for them.
+    """
     order = np.argsort(numbers)
     numbers, chances = numbers[order], chances[order]
     if len(numbers) <= _POINTS:
-        return numbers, chances
-    edges = np.linspace(numbers[0], numbers[-1], _POINTS + 1)[1:-1]
+        return numbers, chances, 0.0
+    far = _FAR * np.sqrt(chances @ numbers**2)  # what lies beyond is as good as one point
+    low, high = max(numbers[0], -far), min(numbers[-1], far)
+    edges = np.linspace(low, high, _POINTS + 1)[1:-1]
     bins = np.searchsorted(edges, numbers)
     weights = np.bincount(bins, chances, _POINTS).astype(np.float64, copy=False)
     kept = weights > 0
     centres = np.bincount(bins, chances * numbers, _POINTS)[kept] / weights[kept]
-    return centres, weights[kept]
+    apart = float(chances @ numbers**2 - weights[kept] @ centres**2)
+    return centres, weights[kept], max(0.0, apart)

@@ -29,7 +29,7 @@ class Tally(ShortRepr):
         n_carded: contributors with a card.
         n_cardless: contributors without one.
         decks: names of the decks that the cards came from; none where nobody had a card.
-        masked: whether `carded` holds sums of masked reports, which may be any whole numbers.
+        masked: whether counts are sums of masked or noisy reports, which may be any whole numbers.
         known: what the dealer told of the masks, and what has been taken off `carded` for it.
 
     Raises:
@@ -60,8 +60,7 @@ class Tally(ShortRepr):
         for name in ("carded", "cardless"):
             n = checks.integer(f"n_{name}", getattr(self, f"n_{name}"), 0, 1 << 62)
             object.__setattr__(self, f"n_{name}", n)
-            masked = self.masked and name == "carded"
-            low, high = (-_MOST, _MOST) if masked else (0, n)
+            low, high = (-_MOST, _MOST) if self.masked else (0, n)
             object.__setattr__(self, name, _check_counts(name, getattr(self, name), low, high))
         if not isinstance(self.masked, bool):
             raise checks.refusal("masked", self.masked, "true or false")
@@ -128,7 +127,8 @@ class Tally(ShortRepr):
             ArgumentError: for anything else: another version, other fields, impossible counts.
         """
         names = set(cls.__dataclass_fields__)
-        if not isinstance(document, dict) or "masked" not in document:
+        given: object = document  # perhaps no document at all, which is refused below
+        if not isinstance(given, Mapping) or "masked" not in given:
             names -= {"masked", "known"}
         fields = read_version(document, kind="tally", version=VERSION, names=names)
         return cls(**fields)

@@ -49,6 +49,7 @@ class Mechanism(ABC):
     """
 
     k: int
+    steps: int = 1  # from value 0 to value 1, where numbers in between can be told (jrr.Numbers)
     name: ClassVar[str]  # as in documents and tables
     title: ClassVar[str]  # in words, for people
     parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor
@@ -280,6 +281,50 @@ class Mechanism(ABC):
         """What the cards of colluders tell, trial by trial: cards[trial, colluder]."""
         return np.sort(cards, axis=1).astype(np.int64)
 
+    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
+        """Reports beside the cards that they were made with."""
+        held = np.asarray(cards).reshape(len(reports), -1).astype(np.int64)
+        return np.hstack((self.observed(reports, values), held))
+
+    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
+        """What the dealer publishes of each deck at the end: decks[trial, place]; mostly nothing.
+
+        Args:
+            decks: whole decks, all of whose cards were used.
+            rng: where randomness comes from.
+        """
+        return None
+
+    def observed_together(
+        self,
+        target: Reports,
+        others: Reports,
+        known: Cards,
+        published: Ints | None,
+        values: tuple[int, ...],
+    ) -> Ints:
+        """What somebody sees who has all reports and some cards, as rows of a few whole numbers.
+
+        Args:
+            target: the report that is asked about, one a trial.
+            others: others[trial, person]: the reports of those whose cards are not known.
+            known: known[trial, colluder]: cards.
+            published: what `published` returned.
+            values: those that are compared.
+
+        Returns:
+            The target's report, how often the others made each, and what the cards tell: at most
+            what the adversary has.
+        """
+        shown = self.observed(others.reshape(-1, *others.shape[2:]), values)
+        if shown.shape[1] == 1:
+            shown = (shown == np.array(values[1:], np.int64)).astype(np.int64)
+        seen = shown.reshape(*others.shape[:2], -1).sum(axis=1)
+        parts = [self.observed(target, values), seen]
+        if known.shape[1]:
+            parts.append(self.observed_cards(known))
+        return np.hstack(parts)
+
     # -- dealer ----------------------------------------------------------------------------
 
     @abstractmethod
@@ -345,6 +390,12 @@ class Mechanism(ABC):
             >>> m.respond([0, 1, 1, 0], m.deal(jrr.SeededRandom(1)), jrr.SeededRandom(2)).shape
             (4,)
         """
+
+    def respond_steps(
+        self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
+        return self.respond(steps, cards, rng)
 
     def report_to_json(self, report: Any) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.
@@ -652,6 +703,10 @@ class Mechanism(ABC):
             raise checks.refusal("reports", tally, f"a tally of {self.k} values")
         if tally.n_carded and not self.deals:
             raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
+        if self.moments.without_cards().masks is None and not all(
+            0 <= count <= tally.n_cardless for count in tally.cardless
+        ):
+            raise checks.refusal("reports", tally, "a tally with card-less counts in 0..n_cardless")
 
     def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
         """Variance of the estimated count of each value, given the true counts of reporters.

@@ -626,7 +626,7 @@ class MRR(Mechanism):
                     "settle the tally with it): without it their masks hide everything; got None"
                 )
             fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
-            if decks is None and fewest > max(1, len(tally.decks)):
+            if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
                 raise ArgumentError(
                     f"reports and undealt cards must be at most {self.n} for each deck, got "
                     f"{tally.n_carded} and {tally.known.undealt}"
@@ -692,12 +692,45 @@ class MRR(Mechanism):
     def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
         """The numbers of the values that are compared."""
         whole = np.asarray(reports).astype(np.int64)
-        return whole[:, None] if self.k == 2 else whole[:, list(values)]
+        # What one more or less changes depends on which side of 1/2 the number is; rows of many
+        # whole numbers would never be met again.
+        return whole[:, None] if self.k == 2 else np.clip(whole[:, list(values)], 0, 1)
 
     def observed_cards(self, cards: Cards) -> Ints:
         """What the cards of colluders tell: weights depend on their sum alone."""
         sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
-        return sums.reshape(len(cards), -1)
+        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        return shown
+
+    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
+        """Reports with their cards taken off: what the own coin told."""
+        bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
+        return bare[:, None] if self.k == 2 else bare[:, list(values)]
+
+    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
+        """The announced sums, one for each deck."""
+        if not self.announced:
+            return None
+        sums = [self.announce(deck, rng=rng) for deck in decks]
+        return np.array(sums, np.int64).reshape(len(decks), -1)
+
+    def observed_together(
+        self,
+        target: Reports,
+        others: Reports,
+        known: Cards,
+        published: Ints | None,
+        values: tuple[int, ...],
+    ) -> Ints:
+        """The target's report, and all reports and known cards less the announced sum."""
+        total = np.asarray(target).astype(np.int64).reshape(len(target), -1)
+        for part in (others, known):
+            total += np.asarray(part).astype(np.int64).sum(axis=1).reshape(total.shape)
+        if published is not None:
+            total -= published
+        if self.k > 2:
+            total = np.clip(total[:, list(values)], -1, 2)
+        return np.hstack((self.observed(target, values), total))
 
 
 def _designed(request: Request, own: float | None = None) -> list[MRR | None]:

@@ -8,6 +8,7 @@ as many; the tokens are spread over the piles, all ways being equally likely.
 
 import math
 from decimal import Context, Decimal
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ def uniform_piles(tokens: int, n: int, source: RandomSource) -> Ints:
     return piles
 
 
+@lru_cache(64)  # asked for again with every deck
 def _most_likely_tokens(n: int, rate: float) -> int:
     """The g at which C(g+n-1, n-1) e^(-rate g) is largest: it rises while r (g+n) > g+1."""
     r = _CONTEXT.exp(-Decimal(rate))

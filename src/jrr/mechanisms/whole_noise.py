@@ -34,6 +34,8 @@ def geometric(rate: float, count: int, source: RandomSource) -> Ints:
         >>> geometric(5.0, 4, SeededRandom(1)).tolist()
         [0, 0, 0, 0]
     """
+    if count == 1:  # of a small deck's total: arrays would cost more than the logarithm
+        return np.array([_floor(rate, source.word(), source)], np.int64)
     numbers = np.empty(count, np.int64)
     for start in range(0, count, BLOCK):
         block = numbers[start : start + BLOCK]
@@ -83,6 +85,17 @@ def _floors(rate: float, words: Words, source: RandomSource) -> Ints:
     for place in np.flatnonzero(unsure).tolist():
         numbers[place] = _exact_floor(rate, int(words[place]), source)
     return numbers
+
+
+def _floor(rate: float, word: int, source: RandomSource) -> int:
+    """The same number for one word."""
+    if word >= _SMALL:
+        scaled = -math.log((word + 0.5) * 2.0**-64) / rate
+        known = 2 / (word * rate) + _SLACK * (scaled + 1 / rate)
+        number = math.floor(scaled)
+        if known < scaled - number < 1 - known:
+            return number
+    return _exact_floor(rate, word, source)
 
 
 def _exact_floor(rate: float, word: int, source: RandomSource) -> int:

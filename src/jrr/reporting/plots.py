@@ -10,6 +10,7 @@ import numpy as np
 from jrr._base.files import replace_whole
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.estimation.estimates import Estimate
+from jrr.estimation.means import MeanEstimate
 from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.registry import families
 from jrr.planning.lost_cards import lost_cards
@@ -167,6 +168,29 @@ def draw_estimate(
     titles = [question] if question else []
     if len(shown) < len(estimates):
         titles.append(f"the first {len(shown)} of {len(estimates)} groups")
+    axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
+    return save(figure, path)
+
+
+def draw_means(
+    means: Mapping[str, MeanEstimate], path: str | Path, level: float = 0.95, question: str = ""
+) -> Path:
+    """Means of a number with their intervals: everybody, whose name is empty, and each group."""
+    shown = dict(list(means.items())[: 3 * _MOST_GROUPS])
+    figure = new_figure(7.2, 1.4 + 0.3 * len(shown))
+    axes = figure.subplots()
+    for row, mean in enumerate(shown.values()):
+        low, high = mean.interval(level)
+        error = [[mean.mean - low], [high - mean.mean]]
+        axes.errorbar(mean.mean, row, xerr=error, fmt="o", color="C0", markersize=4, capsize=3)
+    names = [f"{name[:30] or 'everybody'} ({mean.n:,})" for name, mean in shown.items()]
+    axes.set_yticks(range(len(shown)), names, fontsize=8)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    meaning = intervals_in_words(next(iter(means.values())).share, level, simultaneous=False)
+    axes.set_xlabel(f"estimated mean\n{meaning}", fontsize=9)
+    titles = [question] if question else []
+    if len(shown) < len(means):
+        titles.append(f"the first {len(shown)} of {len(means)}")
     axes.set_title("\n".join(fill(title, 90) for title in titles), fontsize=9)
     return save(figure, path)
 

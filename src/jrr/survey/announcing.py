@@ -129,8 +129,9 @@ def _noisy_sum(dealer: Dealer, names: tuple[bytes, ...], round_number: int, rng:
 
 def _cards(dealer: Dealer, numbers: Numbers, round_number: int) -> NDArray[Any]:
     blocks, seats = np.divmod(np.sort(numbers), dealer.block_size)
+    begun, starts = np.unique(blocks, return_index=True)
     parts = [
-        dealer.deck_cards(int(block), round_number, seats[blocks == block])
-        for block in np.unique(blocks)
+        dealer.deck_cards(int(block), round_number, mine)
+        for block, mine in zip(begun, np.split(seats, starts[1:]), strict=True)
     ]
     return np.concatenate(parts)

@@ -188,7 +188,8 @@ class Campaign:
         if self.cost >= self.guarantee("dealer") and tells_cost(self.consent, self.cost):
             return
         # A document may promise less than what holds, and is refused for it by contributors.
-        if self.cost_view == EVERYTHING and tells_cost(self.consent, self._informed(), self.delta):
+        informed = self._informed() if self.cost_view == EVERYTHING else None
+        if informed is not None and tells_cost(self.consent, informed, self.cost_delta):
             return
         raise ArgumentError(
             "consent must name no ε, or among others what an answer costs, "
@@ -288,7 +289,8 @@ class Campaign:
     @property
     def cost_delta(self) -> float:
         """The δ of the cost; 0 where it holds outright."""
-        return self.delta if self.cost_view == EVERYTHING else 0.0
+        holds_outright = self.cost_view != EVERYTHING or self.mechanism.pure
+        return 0.0 if holds_outright else self.delta
 
     @property
     def against(self) -> str:

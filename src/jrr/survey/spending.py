@@ -117,7 +117,7 @@ def expense_of(campaign: Campaign, round_number: int) -> Expense:
     elif campaign.cost_view != EVERYTHING:  # strangers may have all other cards
         steps = ((0.0, pure["dealer"]),)
     else:
-        promised = (campaign.delta, campaign.guarantee(EVERYTHING))
+        promised = (campaign.cost_delta, campaign.guarantee(EVERYTHING))
         kept = (*_steps(campaign.mechanism, campaign.colluders), promised)
         steps = tuple(sorted(kept, key=lambda step: -step[0]))
     return Expense(

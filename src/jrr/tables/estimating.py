@@ -22,12 +22,14 @@ from jrr.estimation.groups import (
     add_tallies,
     estimate_groups,
 )
+from jrr.estimation.means import MeanDifference, MeanEstimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.weights import check_weights
 from jrr.mechanisms import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
 from jrr.tables.formats import damage_of
 from jrr.tables.header import Header
+from jrr.tables.mean_documents import mean_differences, mean_document, mean_rows
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
 from jrr.tables.public_columns import numbers, texts
@@ -56,6 +58,25 @@ class Result:
     n_carded: int
     by: str | None = None
     groups: GroupEstimates = field(default_factory=GroupEstimates)
+
+    @property
+    def mean(self) -> MeanEstimate | None:
+        """Mean and sum of everybody's number; None where answers are no numbers."""
+        return self._mean(self.estimate)
+
+    def _mean(self, estimate: Estimate) -> MeanEstimate | None:
+        question = self.header.numbers
+        return None if question is None else question.estimate_from(estimate)
+
+    def means(self) -> dict[str, MeanEstimate]:
+        """Group -> mean and sum of its number; everybody has no name. Empty without numbers."""
+        estimates = {"": self.estimate} | {group.name: group.estimate for group in self.groups}
+        found = {name: self._mean(estimate) for name, estimate in estimates.items()}
+        return {name: mean for name, mean in found.items() if mean is not None}
+
+    def mean_differences(self) -> list[tuple[str, str, MeanDifference]]:
+        """Every pair of groups and the first mean minus the second, where answers are numbers."""
+        return mean_differences(self.means(), self.groups)
 
     def answered(self, level: float = 0.95) -> dict[str, AnsweredShare] | None:
         """Label -> share among those who did not decline; None where nobody could.
@@ -92,11 +113,14 @@ class Result:
 
         Returns:
             Rows with group (empty: everybody), answer, share, stderr, low, high, level, count,
-            count_stderr and reports.
+            count_stderr and reports. Of a number: one row for everybody and each group, with
+            group, mean, stderr, low, high, level, sum, sum_stderr and reports.
 
         Raises:
             ArgumentError: where level is not in (0, 1).
         """
+        if self.header.number is not None:
+            return mean_rows(self.means(), level)
         rows = []
         estimates = [("", self.estimate), *((group.name, group.estimate) for group in self.groups)]
         for name, estimate in estimates:
@@ -168,15 +192,15 @@ class Result:
             ArgumentError: where there is no such step, or level is not in (0, 1).
         """
         header = self.header
+        if header.number is not None:
+            if step is not None:
+                raise checks.refusal("postprocess", step, "None: a mean is no share")
+            return self._about_reports() | mean_document(
+                self.means(), level, self.groups if self.by is not None else None
+            )
         document: dict[str, Any] = {
-            "question": header.question,
+            **self._about_reports(),
             "labels": list(header.names),
-            "mechanism": header.mechanism.to_dict(),
-            "shuffled": header.shuffled,
-            "guarantees": header.guarantees,
-            "colluders": header.colluders,
-            "reports": self.estimate.n,
-            "carded": self.n_carded,
             "estimate": self.estimate.to_dict(level, simultaneous=simultaneous),
         }
         answered = self.answered(level)
@@ -195,6 +219,18 @@ class Result:
         if epsilon is not None:
             document["behind_shuffler"] = {"epsilon": epsilon, "delta": delta}
         return document
+
+    def _about_reports(self) -> dict[str, Any]:
+        header = self.header
+        return {
+            "question": header.question,
+            "mechanism": header.mechanism.to_dict(),
+            "shuffled": header.shuffled,
+            "guarantees": header.guarantees,
+            "colluders": header.colluders,
+            "reports": self.estimate.n,
+            "carded": self.n_carded,
+        }
 
 
 def estimate(

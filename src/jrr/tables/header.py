@@ -9,6 +9,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms import Mechanism, from_dict
+from jrr.mechanisms.numbers import NumberRange, Numbers
 
 VERSION = 1
 KINDS = ("cards", "reports", "sealed reports")
@@ -29,6 +30,7 @@ class Header:
         other: the label that stands for all labels not listed.
         declined: the label of those who prefer not to say.
         shuffled: whether the rows are in random order.
+        number: where the answer is a number whose mean is asked for, its range.
         rows: how many there are, where the format has no place of its own for that.
 
     Raises:
@@ -51,6 +53,7 @@ class Header:
     other: str | None = None
     declined: str | None = None
     shuffled: bool = False
+    number: NumberRange | None = None
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,11 +63,21 @@ class Header:
         for name in (self.other, self.declined):
             if name is not None and name not in self.labels:
                 raise checks.refusal("labels", self.labels, f"such that {name!r} is one of them")
+        if self.number is not None and (self.labels or self.mechanism.k != 2):
+            raise checks.refusal("number", self.number, "None where answers have labels")
 
     @property
     def names(self) -> tuple[str, ...]:
         """A label for every value."""
         return self.labels or tuple(str(value) for value in range(self.mechanism.k))
+
+    @property
+    def numbers(self) -> Numbers | None:
+        """The question about a number; None where answers are values."""
+        if self.number is None:
+            return None
+        low, high, clip = self.number
+        return Numbers(low, high, self.mechanism, clip=clip)
 
     @property
     def guarantees(self) -> dict[str, float]:
@@ -84,7 +97,9 @@ class Header:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        return {
+        # A file without a number reads as it always did.
+        of_number = {} if self.number is None else {"number": self.number._asdict()}
+        return of_number | {
             "jrr": VERSION,
             "holds": self.holds,
             "mechanism": self.mechanism.to_dict(),
@@ -136,8 +151,9 @@ class Header:
                 f"{VERSION}): update jrr"
             )
         names = set(cls.__dataclass_fields__) | {"jrr"}
-        if set(document) != names:
-            raise checks.refusal("fields", sorted(document), f"exactly {sorted(names)}")
+        if set(document) | {"number"} != names:
+            needed = sorted(names - {"number"})
+            raise checks.refusal("fields", sorted(document), f"exactly {needed}, perhaps number")
         rows = document["rows"]
         return cls(
             checks.one_of("holds", document["holds"], KINDS),
@@ -151,6 +167,7 @@ class Header:
                 None if document["declined"] is None else _word("declined", document["declined"])
             ),
             shuffled=_flag("shuffled", document["shuffled"]),
+            number=_range(document.get("number")),
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 
@@ -190,6 +207,14 @@ def _words(argument: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise checks.refusal(argument, value, "a list of texts")
     return tuple(_word(argument, entry) for entry in value)
+
+
+def _range(value: object) -> NumberRange | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or set(value) != set(NumberRange._fields):
+        raise checks.refusal("number", value, f"an object with exactly {NumberRange._fields}")
+    return NumberRange.checked(**value)
 
 
 def _flag(argument: str, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""perturb: a column of labels into a file of reports."""
+"""perturb: a column of labels or numbers into a file of reports."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,10 @@ from jrr._base import checks
 from jrr._base.randomness import source
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.numbers import Bins, NumberRange
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, cardless_words, check_word, choose_cardless
+from jrr.planning.numbers import plan_number
 from jrr.tables import seal as sealing
 from jrr.tables.card_file import CardFile, claimed
 from jrr.tables.columns import report_fields, reports_to_arrow
@@ -23,6 +25,7 @@ from jrr.tables.formats import Table, check_output, damage_of, format_of, open_d
 from jrr.tables.header import Header
 from jrr.tables.labels import ColumnContents, Labels
 from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.number_answers import NumberAnswers
 from jrr.tables.progress import Progress, silent
 from jrr.tables.reports import open_reports
 
@@ -36,7 +39,7 @@ class _Work:
     table: Table
     column: str
     keep: tuple[str, ...]
-    labels: Labels
+    answers: Labels | NumberAnswers
     header: Header
     cards: CardFile | None
     text: bool  # whether the output is CSV
@@ -56,19 +59,20 @@ class _Work:
     def batches(self, rng: Any) -> Iterator[Any]:
         """The rows of the output, one for each row that answers, in the same order."""
         mechanism, schema = self.header.mechanism, self.schema
+        respond = mechanism.respond if self.header.numbers is None else self.header.numbers.respond
         seal = None
         if self.public_key is not None:
             seal = sealing.sealer(self.public_key, mechanism, self.header.binding())
         for batch in self.table.batches([self.column, *self.keep]):
-            values, answering = self.labels.encode(batch.column(0))
+            values, answering = self.answers.encode(batch.column(0))
             if not len(values):
                 continue
             cards = None if self.cards is None else self.cards.take(len(values))
             card_count = 0 if cards is None else len(cards)
             # Values are in the domain by now: what is refused is a card that no deck has.
             with nullcontext() if self.cards is None else damage_of(self.cards.path):
-                with_card = mechanism.respond(values[:card_count], cards, rng)
-            without = mechanism.respond(values[card_count:], None, rng)
+                with_card = respond(values[:card_count], cards, rng)
+            without = respond(values[card_count:], None, rng)
             reports = np.concatenate((with_card, without))
             carded = np.arange(len(values)) < card_count
             if seal is not None:
@@ -88,6 +92,10 @@ def perturb(
     *,
     epsilon: float | None = None,
     labels: Labels | Sequence[str] | None = None,
+    number: tuple[float, float] | None = None,
+    bins: Sequence[float] | None = None,
+    clip: bool = False,
+    skip_missing: bool = False,
     mechanism: str = "auto",
     cards: str | Path | None = None,
     cardless: bool = False,
@@ -110,8 +118,14 @@ def perturb(
             view "cards".
         labels: the possible answers; without them the categories of the column, if it has any
             (pandas, polars, Arrow), or those in the data, which then are not protected.
+        number: for a column of numbers whose mean is asked for: the lowest and the highest number
+            possible. Choose them without looking at the data.
+        bins: for a column of numbers whose histogram is asked for: the edges of the bins.
+        clip: with number or bins: numbers beyond an end count as the end; otherwise refused.
+        skip_missing: with number or bins: leave empty cells out.
         mechanism: without cards: "auto" (the most accurate), "rr", "ss", "sue", "oue", "olh" or
-            another without cards that registered, in any case.
+            another without cards that registered, in any case; of a number "rr" or
+            "laplace".
         cards: a file that `deal` wrote; its cards serve once.
         cardless: whether rows beyond the last card answer without one.
         keep: columns to copy, for groups and weights; they must be public.
@@ -160,10 +174,21 @@ def perturb(
             raise checks.refusal("keep", name, f"another column than {(column, *RESERVED)}")
     if seal is not None and keep:
         raise ArgumentError("keep must be empty for sealed reports: it would tell them apart")
-    answers, rows = _first_pass(table, column, labels)
+    numeric = _numeric(column, labels, number, bins, clip=clip, skip_missing=skip_missing)
+    answers: Labels | NumberAnswers
+    if numeric is None:
+        answers, rows = _first_pass(table, column, labels)
+    else:
+        answers, rows = numeric, numeric.count(table)
+    ends = None if numeric is None else numeric.number
     card_file = None
     if cards is None:
-        header = Header("reports", alone(mechanism, answers.k, epsilon, rows))
+        chosen = (
+            alone(mechanism, answers.k, epsilon, rows)
+            if ends is None
+            else alone_number(mechanism, ends, epsilon, rows)
+        )
+        header = Header("reports", chosen)
     else:
         card_file = CardFile(*open_reports(cards, "cards"))
         header = card_file.header_for(rows, k=answers.k, epsilon=epsilon, cardless=cardless)
@@ -174,7 +199,7 @@ def perturb(
         table=table,
         column=column,
         keep=tuple(keep),
-        labels=answers,
+        answers=answers,
         header=replace(
             header,
             holds="reports" if seal is None else "sealed reports",
@@ -182,6 +207,7 @@ def perturb(
             labels=answers.names,
             other=answers.other,
             declined=answers.declined,
+            number=ends,
             rows=None,
         ),
         cards=card_file,
@@ -217,6 +243,45 @@ def alone(kind: str, k: int, epsilon: float | None, n: int) -> Mechanism:
     if epsilon is None:
         raise ArgumentError("epsilon must be given where there are no cards")
     return choose_cardless(Request(max(n, 2), epsilon, 0, k, None, None), kind, _MAX_BYTES)
+
+
+def alone_number(kind: str, ends: NumberRange, epsilon: float | None, n: int) -> Mechanism:
+    """The same for the mean of a number: rounded to a yes or no, or with noise."""
+    words = ("rr", "laplace")
+    checks.one_of("mechanism", kind, ("auto", *words))
+    if epsilon is None:
+        raise ArgumentError("epsilon must be given where there are no cards")
+    plans = [
+        plan_number(max(n, 2), epsilon, ends.low, ends.high, mechanism=word)
+        for word in words
+        if kind in ("auto", word)
+    ]
+    return min(plans, key=lambda plan: plan.stderr()).mechanism
+
+
+def _numeric(
+    column: str,
+    labels: object,
+    number: tuple[float, float] | None,
+    bins: Sequence[float] | None,
+    *,
+    clip: bool,
+    skip_missing: bool,
+) -> NumberAnswers | None:
+    """How a column of numbers is asked about; None where it is one of labels."""
+    if sum(given is not None for given in (labels, number, bins)) > 1:
+        raise ArgumentError("only one of labels, number and bins must be given")
+    if number is None and bins is None:
+        if clip or skip_missing:
+            raise ArgumentError("clip and skip_missing must be given together with number or bins")
+        return None
+    if bins is not None:
+        made = Bins(tuple(bins), clip=clip)
+        return NumberAnswers(column=column, bins=made, skip_missing=skip_missing)
+    if not isinstance(number, tuple | list) or len(number) != 2:
+        raise checks.refusal("number", number, "the lowest and the highest number")
+    ends = NumberRange.checked(*number, clip)
+    return NumberAnswers(column=column, number=ends, skip_missing=skip_missing)
 
 
 def _first_pass(

@@ -64,7 +64,7 @@ def subject_of(
             f"mechanism must deal cards for this, but the one that was planned is "
             f"{mechanism.brief()}, which deals none: there the view report is all there is, and "
             "holds in every other view too. Audit --view report, or ask for cards by "
-            "--mechanism jrr or drr, more people (-n) or fewer colluders (-M)"
+            "--mechanism mrr, jrr or drr, more people (-n) or fewer colluders (-M)"
         )
     if view == "cards":
         return CardsView(mechanism, colluders)

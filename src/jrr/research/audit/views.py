@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr._base.randomness import RandomSource
@@ -96,15 +95,16 @@ class DealerView(_DeckView):
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
         """Reports and cards."""
         cards = self.deal(1, trials, rng)[:, 0]
-        seen = self.mechanism.observed(self._reports(value, cards, trials, rng), self.values)
-        return np.hstack((seen, cards.reshape(trials, -1).astype(np.int64)))
+        reports = self._reports(value, cards, trials, rng)
+        return self.mechanism.observed_with_card(reports, cards, self.values)
 
 
 class EverythingView(_DeckView):
     """View `everything`: all reports, everybody else's answer, and the cards of M colluders.
 
-    Everybody else holds the same value. What is kept of their reports is how often each was made,
-    by one number for each value: never more than the adversary has.
+    Beside them whatever the dealer publishes at the end. Everybody else holds the same value. What
+    is kept of their reports is how often each was made, by one number for each value, or their
+    sum: never more than the adversary has.
     """
 
     def __init__(self, mechanism: Mechanism, colluders: int = 0, others: int = 0) -> None:
@@ -118,27 +118,16 @@ class EverythingView(_DeckView):
         )
 
     def observe(self, value: Any, trials: int, rng: RandomSource) -> Observations:
-        """The target's report, how often the others made each, and the colluders' cards."""
+        """The target's report, the others' together, the colluders' cards, what is published."""
         cards = self.deal(self.people, trials, rng)
         target = self._reports(value, cards[:, 0], trials, rng)
         known = cards[:, 1 : 1 + self.colluders]
         rest = cards[:, 1 + self.colluders :]
         number = trials * rest.shape[1]
         reports = self._reports(self.others, rest.reshape(number, *rest.shape[2:]), number, rng)
-        seen = self._support(reports).reshape(trials, rest.shape[1], -1).sum(axis=1)
-        parts = [self.mechanism.observed(target, self.values), seen]
-        if self.colluders:
-            parts.append(self.mechanism.observed_cards(known))
-        return np.hstack(parts)
-
-    def _support(self, reports: Reports) -> NDArray[np.int64]:
-        """One column for each compared value but the first: whether a report is that value."""
-        shown = self.mechanism.observed(reports, self.values)
-        if shown.shape[1] > 1:
-            return shown
-        kinds = np.array(self.values[1:], np.int64)
-        hits: NDArray[np.int64] = (shown == kinds).astype(np.int64)
-        return hits
+        others = reports.reshape(trials, rest.shape[1], *reports.shape[1:])
+        published = self.mechanism.published(cards, rng)
+        return self.mechanism.observed_together(target, others, known, published, self.values)
 
 
 class RoundsView(_DeckView):

@@ -1,0 +1,295 @@
+"""Masked Laplace noise: a number in whole steps, own noise, and a secret card that is added.
+
+As masked randomized response, with noise in place of the own coin. Noise and card protect each by
+itself: whoever knows the card sees the number behind the noise, everybody else behind the weaker
+of the two (docs/theory.md, section on numbers).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize
+
+from jrr._base import checks, randomness
+from jrr.errors import ArgumentError
+from jrr.estimation.masks import ClosedMasks
+from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.own_noise import OwnNoise
+from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.families import Family
+from jrr.mechanisms.laplace import (
+    LEAST_RATE,
+    MOST_STEPS,
+    STEPS,
+    Laplace,
+    noise_sums,
+    noisy_moments,
+    rate_for,
+    steps_told,
+    weighted_steps,
+)
+from jrr.mechanisms.marked_arrays import MarkedReports, spend
+from jrr.mechanisms.masked import LEAST_CARD_RATE, MRR
+from jrr.mechanisms.report_formats import MaskedFormat
+from jrr.mechanisms.whole_noise import discrete_laplace
+from jrr.privacy.masked import masked_steps
+from jrr.privacy.views import View
+
+_CLAMPED = 40.0  # reports are clamped where own noise is that many times 1/rate: e^-40
+WIDEST_STEP = _CLAMPED / 700  # the least rate of own noise: it is counted 700 steps far at most
+_ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class MaskedLaplace(MRR):
+    """Numbers in whole steps with own noise and masks, for decks of n contributors.
+
+    Args:
+        n: contributors per deck, at least 2.
+        own: the privacy loss of the own noise: what somebody who knows the card can learn.
+        card_rate: as for MRR, in steps.
+        total_rate: as for MRR: a closed deck.
+        announced_rate: as for MRR: the dealer announces sums.
+        steps: from the smallest number to the largest.
+        rate: of the own noise, instead of own.
+        alone_rate: of the noise of somebody without a card; by default the largest that keeps ε.
+
+    Example:
+        >>> m = MaskedLaplace(1_000, own=3.0, card_rate=0.03, total_rate=0.03, steps=16)
+        >>> m.epsilon("everything", colluders=500), m.epsilon("dealer")
+        (0.96, 3.0)
+    """
+
+    steps: int
+    rate: float
+    alone_rate: float
+    name: ClassVar[str] = "MaskedLaplace"
+    title: ClassVar[str] = "masked Laplace noise"
+    parameters: ClassVar[tuple[str, ...]] = (
+        "n",
+        "steps",
+        "rate",
+        "card_rate",
+        "total_rate",
+        "announced_rate",
+        "alone_rate",
+    )
+    colour: ClassVar[str] = "#e7298a"
+
+    def __init__(
+        self,
+        n: int,
+        own: float | None = None,
+        card_rate: float = 0.0,
+        total_rate: float = 0.0,
+        announced_rate: float = 0.0,
+        steps: int = STEPS,
+        *,
+        rate: float | None = None,
+        alone_rate: float | None = None,
+    ) -> None:
+        steps = checks.integer("steps", steps, 1, MOST_STEPS)
+        if (own is None) == (rate is None):
+            raise ArgumentError(
+                f"exactly one of own and rate must be given, got {own!r} and {rate!r}"
+            )
+        if rate is None:
+            rate = rate_for("own", own, steps)
+        allowed = f"at least {WIDEST_STEP:.3g} (own: for each of the {steps} steps)"
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "rate", checks.real("rate", rate, allowed, WIDEST_STEP, 700.0))
+        # There is no coin that lies: noise does all.
+        super().__init__(n, None, card_rate, total_rate, announced_rate, p=1.0)
+        most = float(min(Fraction(self.rate), self.step))
+        if Fraction(most) > self.step:
+            most = math.nextafter(most, 0.0)
+        given = most if alone_rate is None else alone_rate
+        allowed = f"in {LEAST_RATE}..{most!r}, so that ε is kept"
+        alone_rate = checks.real("alone_rate", given, allowed, LEAST_RATE, most)
+        object.__setattr__(self, "alone_rate", alone_rate)
+
+    @classmethod
+    def for_epsilon(  # type: ignore[override]  # numbers have steps where answers have values
+        cls,
+        n: int,
+        epsilon: float,
+        own: float | None = None,
+        *,
+        lost: float = 0.01,
+        announced: bool = False,
+        steps: int = STEPS,
+    ) -> "MaskedLaplace":
+        """The most accurate one whose loss is ε and whose own noise's is `own`.
+
+        Args:
+            n: contributors per deck.
+            epsilon: the loss against everybody who does not know the card.
+            own: the loss against those who do; None: ε + 2.
+            lost: the share of cards that are dealt and never reported with, for a closed deck.
+            announced: whether the dealer announces the sum of the cards that were used.
+            steps: from the smallest number to the largest.
+
+        Raises:
+            ArgumentError: where own is below epsilon, or epsilon too small for so many steps.
+
+        Example:
+            >>> m = MaskedLaplace.for_epsilon(10_000, 1.0, announced=True)
+            >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
+            True
+        """
+        epsilon = checks.epsilon("epsilon", epsilon)
+        cap = epsilon + 2 if own is None else checks.epsilon("own", own)
+        if cap < epsilon:
+            raise checks.refusal("own", own, f"at least epsilon={epsilon!r}")
+        lost = checks.real("lost", lost, "in [0, 1)", 0.0, 1.0, open_high=True)
+        n = checks.integer("n", n, 2)
+        steps = checks.integer("steps", steps, 1, MOST_STEPS)
+        together = epsilon / steps
+        if together < 2 * LEAST_CARD_RATE:
+            allowed = f"at least {2 * LEAST_CARD_RATE * steps:g} with steps={steps}"
+            raise checks.refusal("epsilon", epsilon, allowed)
+        card = _best_card_rate(n, together, lost, announced)
+        # A hair's breadth on the private side of rounding.
+        closing = (together - card) * (1 - 1e-15)
+        rates = {"announced_rate" if announced else "total_rate": closing}
+        return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
+        return f"{self.name}({shown})"
+
+    # -- what it says of itself -------------------------------------------------------------
+
+    @classmethod
+    def families(cls) -> tuple[Family, ...]:
+        """None: plans of shares are for yes and no (jrr.plan_number plans for numbers)."""
+        return ()
+
+    @property
+    def own(self) -> float:
+        """The privacy loss of the own noise."""
+        return masked_steps(self.steps, Fraction(self.rate))
+
+    @cached_property
+    def moments(self) -> Moments:
+        """First and second moments of the reports, which count in steps."""
+        return noisy_moments(
+            self.steps, OwnNoise(self.rate, self.masks), self.n, self._without_card.moments
+        )
+
+    @cached_property
+    def _without_card(self) -> Laplace:
+        return Laplace(steps=self.steps, rate=self.alone_rate)
+
+    @property
+    def _inner(self) -> tuple[int, int]:
+        """What number and card together are brought into: closer than cards are cut."""
+        return self.steps - self.limit - 1, self.limit + 1
+
+    @property
+    def report_format(self) -> MaskedFormat:
+        """A whole number of 16 bits."""
+        low, high = self._inner
+        noise = math.ceil(_CLAMPED / self.rate)
+        return MaskedFormat(1, low - noise, high + noise, 2)
+
+    def instructions(self) -> str:
+        """What a contributor's device does, in one sentence."""
+        return (
+            "The device adds a random number and a secret number that it was dealt to yours, and "
+            "sends only the sum."
+        )
+
+    def _left_out_of_brief(self) -> tuple[str, ...]:
+        return ("alone_rate", "total_rate" if self.announced else "announced_rate")
+
+    # -- privacy ----------------------------------------------------------------------------
+
+    def _epsilon(self, view: View, colluders: int) -> float:
+        return self.own if view == "dealer" else self._behind(self.step)
+
+    def _behind(self, step: Fraction) -> float:
+        return masked_steps(self.steps, Fraction(self.rate), step)
+
+    # -- contributor ------------------------------------------------------------------------
+
+    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> int:
+        """One report: a whole number."""
+        value = checks.integer("value", value, 0, 1)
+        cards = None if card is None else np.array([self.card_format.check_card(card)])
+        return int(self.respond_steps([value * self.steps], cards, rng)[0])
+
+    def respond(
+        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Perturbed reports of the two ends; without cards at the whole ε."""
+        ends = checks.symbols("values", values, 2).astype(np.int64) * self.steps
+        return self.respond_steps(ends, cards, rng)
+
+    def respond_steps(
+        self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
+    ) -> Reports:
+        """Perturbed reports of whole numbers of steps."""
+        if cards is None:
+            return self._without_card.respond_steps(steps, None, rng)
+        whole = checks.symbols("steps", steps, self.steps + 1)
+        dealt = self._check_cards(cards, len(whole))
+        spend(cards)
+        source = randomness.source(rng)
+        out = np.empty(len(whole), np.int16)
+        form, (low, high) = self.report_format, self._inner
+        for start in range(0, len(whole), randomness.BLOCK):
+            block = slice(start, start + randomness.BLOCK)
+            told = np.add(whole[block], dealt[block], dtype=np.int64)
+            # First what the card hides is clamped, so that a card that was cut makes no odds;
+            # own noise comes after that, so that it hides all of it.
+            np.clip(told, low, high, out=told)
+            told += discrete_laplace(self.rate, len(told), source)
+            np.clip(told, form.low, form.high, out=out[block], casting="unsafe")
+        return MarkedReports.of(out, carded=True)
+
+    # -- collector --------------------------------------------------------------------------
+
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        return steps_told(reports, self.steps)
+
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        return weighted_steps(reports, weights, self.steps)
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """Steps towards each end once masks are taken off, one row per run."""
+        total = int(counts.sum())
+        if not with_cards or not total:
+            return self._without_card.simulated_support(counts, runs, rng, with_cards=False)
+        law = self.masks.law(total, 1)
+        told = self.steps * counts[1] + noise_sums(self.rate, total, runs, rng)
+        told = told + law.first + rng.choice(len(law.chances), runs, p=law.chances)
+        return np.stack((self.steps * total - told, told), axis=1)
+
+
+def _best_card_rate(n: int, together: float, lost: float, announced: bool) -> float:
+    """The card's share of the rates that card and closing have together."""
+    if announced:  # the closing's noise is all that is left
+        return min(max(_ANNOUNCED_SHARE * together, LEAST_CARD_RATE * (1 + 1e-12)), together / 2)
+
+    def left(share: float) -> float:
+        masks = ClosedMasks(n, share * together, (1 - share) * together)
+        return masks.variance_of(n * (1 - lost))
+
+    least = LEAST_CARD_RATE * (1 + 1e-12) / together
+    grid = np.geomspace(max(least, 0.02), 0.97, 12)
+    worths = [left(float(share)) for share in grid]
+    at = int(np.argmin(worths))
+    low, high = float(grid[max(0, at - 1)]), float(grid[min(len(grid) - 1, at + 1)])
+    result = optimize.minimize_scalar(
+        left, bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+    )
+    share = float(result.x) if result.fun < worths[at] else float(grid[at])
+    return share * together

@@ -1,0 +1,193 @@
+"""What a dealer publishes of its decks, stage by stage, and what a witness notes of it in time."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jrr._base import checks
+from jrr._base.documents import read_version
+from jrr.errors import ArgumentError
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.registry import from_dict as mechanism_from_dict
+from jrr.survey.cut_and_choose.leaves import BYTES
+from jrr.survey.deck import card_format
+from jrr.survey.documents import canonical_json
+
+FEWEST_DECKS = 2
+_PROMISED = ("campaign", "deck", "mechanism", "beacon_source", "coin_source", "seeds")
+_LATER = ("beacon", "roots", "coin", "opened", "marks", "undealt")
+
+
+@dataclass(frozen=True)
+class Published:
+    """All that is public of one deck's cut and choose; None: that stage was not reached.
+
+    The stages come in the order of the fields: the promise, the beacon, the roots, the coin, the
+    opened seeds, and at the end who was dealt which place and the cards that nobody fetched.
+    """
+
+    campaign: str
+    deck: int  # its number in the campaign
+    mechanism: Mechanism
+    beacon_source: str  # where the beacon will be found, for instance a round of a public service
+    coin_source: str  # the same of the coin
+    seeds: tuple[bytes, ...]  # commitments to the seeds
+    beacon: bytes | None = None
+    roots: tuple[bytes, ...] | None = None
+    coin: bytes | None = None
+    opened: Mapping[int, bytes] | None = None  # seeds by number
+    marks: tuple[bytes, ...] | None = None  # of contributors, in order of their places
+    undealt: Mapping[str, Any] | None = None  # {"sum", "cards"}: cards with their proofs
+
+    @property
+    def promise(self) -> bytes:
+        """The hash of what was published before the beacon."""
+        document = self.to_dict()
+        return _hash({name: document[name] for name in _PROMISED})
+
+    @property
+    def commitment(self) -> bytes:
+        """The hash of what was published before the coin."""
+        return _hash({"promise": self.promise.hex(), **_some(self.to_dict(), "beacon", "roots")})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "cut_and_choose": 1,
+            "campaign": self.campaign,
+            "deck": self.deck,
+            "mechanism": self.mechanism.to_dict(),
+            "beacon_source": self.beacon_source,
+            "coin_source": self.coin_source,
+            "seeds": [seed.hex() for seed in self.seeds],
+            "beacon": _hex(self.beacon),
+            "roots": None if self.roots is None else [root.hex() for root in self.roots],
+            "coin": _hex(self.coin),
+            "opened": None
+            if self.opened is None
+            else {str(number): seed.hex() for number, seed in sorted(self.opened.items())},
+            "marks": None if self.marks is None else [mark.hex() for mark in self.marks],
+            "undealt": None if self.undealt is None else dict(self.undealt),
+        }
+
+    @classmethod
+    def from_dict(cls, document: object) -> "Published":
+        """What `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else.
+        """
+        fields = read_version(
+            document, kind="cut_and_choose", version=1, names={*_PROMISED, *_LATER}
+        )
+        for name in ("campaign", "beacon_source", "coin_source"):
+            if not isinstance(fields[name], str):
+                raise checks.refusal(name, fields[name], "a text")
+        mechanism = mechanism_from_dict(fields["mechanism"])
+        check_closed(mechanism)
+        seeds = _many("seeds", fields["seeds"])
+        if len(seeds) < FEWEST_DECKS:
+            raise ArgumentError(f"seeds must be at least {FEWEST_DECKS}, got {len(seeds)}")
+        undealt = fields["undealt"]
+        if undealt is not None and (
+            not isinstance(undealt, dict)
+            or set(undealt) != {"sum", "cards"}
+            or not isinstance(undealt["cards"], list)
+        ):
+            raise checks.refusal("undealt", undealt, "null or an object of sum and cards")
+        return cls(
+            fields["campaign"],
+            checks.integer("deck", fields["deck"], 0),
+            mechanism,
+            fields["beacon_source"],
+            fields["coin_source"],
+            seeds,
+            _one("beacon", fields["beacon"]),
+            None if fields["roots"] is None else _many("roots", fields["roots"]),
+            _one("coin", fields["coin"]),
+            _numbered("opened", fields["opened"], len(seeds)),
+            None if fields["marks"] is None else _many("marks", fields["marks"]),
+            undealt,
+        )
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What somebody wrote down when it was published, or looked up at the named sources.
+
+    Without them a document shows nothing: a dealer could write all of it in the end.
+    """
+
+    promises: tuple[bytes, ...]  # every promise that was ever published for this deck
+    beacon: bytes  # as its source gave it
+    commitment: bytes  # the hash of the roots, before the coin
+    coin: bytes  # as its source gave it
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "notes": 1,
+            "promises": [promise.hex() for promise in self.promises],
+            "beacon": self.beacon.hex(),
+            "commitment": self.commitment.hex(),
+            "coin": self.coin.hex(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: object) -> "Notes":
+        """What `to_dict` wrote.
+
+        Raises:
+            ArgumentError: for anything else.
+        """
+        names = {"promises", "beacon", "commitment", "coin"}
+        fields = read_version(document, kind="notes", version=1, names=names)
+        return cls(
+            _many("promises", fields["promises"]),
+            checks.from_hex("beacon", fields["beacon"], BYTES),
+            checks.from_hex("commitment", fields["commitment"], BYTES),
+            checks.from_hex("coin", fields["coin"], BYTES),
+        )
+
+
+def check_closed(mechanism: Mechanism) -> None:
+    """Refuse mechanisms without cards, and those whose dealer could lie in the end anyway."""
+    card_format(mechanism)
+    if getattr(mechanism, "announced", False):
+        raise checks.refusal(
+            "mechanism",
+            mechanism,
+            "one with a closed deck: of an announced sum nobody can see whether it is true",
+        )
+
+
+def _hash(document: dict[str, Any]) -> bytes:
+    return hashlib.sha256(canonical_json(document)).digest()
+
+
+def _some(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: document[name] for name in names}
+
+
+def _hex(value: bytes | None) -> str | None:
+    return None if value is None else value.hex()
+
+
+def _one(name: str, value: object) -> bytes | None:
+    return None if value is None else checks.from_hex(name, value, BYTES)
+
+
+def _many(name: str, values: object) -> tuple[bytes, ...]:
+    if not isinstance(values, list):
+        raise checks.refusal(name, values, "a list of hexadecimal digits")
+    return tuple(checks.from_hex(name, value, BYTES) for value in values)
+
+
+def _numbered(name: str, values: object, decks: int) -> dict[int, bytes] | None:
+    if values is None:
+        return None
+    places = {str(number): number for number in range(decks)}
+    if not isinstance(values, dict) or not set(values) <= set(places):
+        raise checks.refusal(name, values, f"an object of numbers below {decks}")
+    return {places[key]: checks.from_hex(name, value, BYTES) for key, value in values.items()}

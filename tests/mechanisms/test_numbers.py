@@ -1,0 +1,431 @@
+"""Numbers: unbiased, of the stated variance, in range, and through every verb."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import jrr
+from jrr.errors import ArgumentError
+from jrr.estimation.masks import laplace_variance
+from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
+
+Floats = NDArray[np.float64]
+
+MECHANISMS: dict[str, Callable[[int], jrr.Mechanism]] = {
+    "RR": lambda n: jrr.RR(epsilon=1.0),
+    "JRR": lambda n: jrr.plan(n, 1.0, mechanism="jrr").mechanism,
+    "DRR": lambda n: jrr.DRR(n, truth=0.3, own=0.2),
+    "MRR": lambda n: jrr.MRR.for_epsilon(n, 1.0),
+    "MRR announced": lambda n: jrr.MRR.for_epsilon(n, 1.0, announced=True),
+    "Laplace": lambda n: jrr.Laplace(1.0),
+    "MaskedLaplace": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0),
+    "MaskedLaplace announced": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, announced=True),
+    "MaskedLaplace, 3 steps": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, steps=3),
+}
+
+
+def made(name: str, n: int) -> jrr.Mechanism:
+    return MECHANISMS[name](n)
+
+
+def survey(
+    question: jrr.Numbers, numbers: Floats, rng: jrr.SeededRandom, **options: Any
+) -> jrr.MeanEstimate:
+    """One survey; fewer numbers than cards are drop-outs."""
+    m = question.mechanism
+    deck = question.deal(rng)
+    if deck is None:
+        return question.estimate(question.respond(numbers, None, rng), **options)
+    reports = question.respond(numbers, deck[: len(numbers)], rng)
+    if isinstance(m, jrr.MRR) and m.announced:
+        options["announced"] = m.announce(deck, range(len(numbers)), rng)
+    return question.estimate(reports, **options)
+
+
+# Variance ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["RR", "JRR", "DRR", "MRR", "MRR announced"])
+@pytest.mark.parametrize("shares", [(0.5,), (0.2, 0.9, 0.5), (0.0, 1.0, 0.3, 0.3)])
+def test_variance_of_a_bit_is_that_of_all_ways_to_round(
+    name: str, shares: tuple[float, ...]
+) -> None:
+    """Law of total variance over every outcome of the rounding coins."""
+    m = made(name, max(4, len(shares)))
+    first = second = 0.0
+    for bits in itertools.product((0, 1), repeat=len(shares)):
+        chance = math.prod(t if bit else 1 - t for t, bit in zip(shares, bits, strict=True))
+        total = sum(bits)
+        first += chance * total
+        second += chance * (m.variance([len(bits) - total, total])[1] + total**2)
+    question = jrr.Numbers(-2, 8, m)
+    numbers = [-2 + 10 * t for t in shares]
+    assert question.variance(numbers) == pytest.approx(100 * (second - first**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("reporters", [1, 2, 3])
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_variance_in_steps_is_what_enumeration_finds(reporters: int, steps: int) -> None:
+    """Three cards of a closed deck, some of which are lost; weights by the book."""
+    a, b, rate = 0.9, 0.7, 1.4
+    m = jrr.MaskedLaplace(3, rate=rate, card_rate=a, total_rate=b, steps=steps)
+    z = np.arange(-30, 31, dtype=np.float64)
+    cards = np.meshgrid(z, z, z, indexing="ij")
+    deck = np.exp(-a * sum(np.abs(c) for c in cards) - b * np.abs(sum(cards)))
+    masks = sum(cards[:reporters])
+    of_masks = float((deck * masks**2).sum() / deck.sum())
+    noise = np.exp(-rate * np.abs(z))
+    of_noise = reporters * float(noise @ z**2 / noise.sum())
+    shares = (0.13, 0.5, 0.9)[:reporters]
+    of_rounding = 0.0
+    for t in shares:
+        below = math.floor(t * steps)
+        up = t * steps - below
+        of_rounding += (1 - up) * (below - t * steps) ** 2 + up * (below + 1 - t * steps) ** 2
+    by_hand = (of_masks + of_noise + of_rounding) / steps**2 * 10**2
+    numbers = [5 + 10 * t for t in shares]
+    assert jrr.Numbers(5, 15, m).variance(numbers) == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_unbiased_and_of_the_stated_variance(name: str) -> None:
+    """Whole surveys, a fifth of the cards lost, numbers that are skewed."""
+    question = jrr.Numbers(10, 60, made(name, 50))
+    numbers = 10 + 50 * np.linspace(0, 1, 40) ** 3
+    rng = jrr.SeededRandom(5)
+    sums = [survey(question, numbers, rng).sum for _ in range(1_000)]
+    sd = math.sqrt(question.variance(numbers))
+    accepts_only(lambda off: mean_test(sums, numbers.sum() + off, sd), 0.0, OFF * sd)
+    accepts_only(lambda wrong: spread_test(sums, wrong), sd, sd * (1 + OFF))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_stated_error_is_never_less_than_the_true_one(name: str) -> None:
+    """At the true mean the most that rounding can add is counted, whatever the numbers are."""
+    for n, shape in itertools.product((10, 300), (0.0, 0.3, 1.0, "ends", "even")):
+        m = made(name, n)
+        shares = _shares(shape, n)
+        estimate = _at_truth(jrr.Numbers(0, 1, m), shares)
+        true = math.sqrt(jrr.Numbers(0, 1, m).variance(shares)) / n
+        assert estimate.stderr >= true * (1 - 1e-9), (n, shape)
+
+
+def _shares(shape: object, n: int) -> Floats:
+    if shape == "ends":
+        return np.asarray(np.arange(n) % 2, np.float64)
+    return np.linspace(0, 1, n) if shape == "even" else np.full(n, float(str(shape)))
+
+
+def _at_truth(question: jrr.Numbers, shares: Floats) -> jrr.MeanEstimate:
+    """What an estimate states that happens to be right."""
+    from dataclasses import replace
+
+    from jrr.estimation.estimates import Estimate
+    from jrr.estimation.means import MeanEstimate
+
+    m, n = question.mechanism, len(shares)
+    cards = question.deal(jrr.SeededRandom(1))
+    reports = question.respond(shares, cards, jrr.SeededRandom(2))
+    told: Any = {"announced": 0} if isinstance(m, jrr.MRR) and m.announced else {}
+    share = m.estimate(reports, **told)
+    total = float(shares.sum())
+    strata = [replace(one, counts=np.array([n - total, total])) for one in share.strata]
+    return MeanEstimate.of(0, 1, Estimate(strata), m.steps)
+
+
+# Which way is better -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "threshold"), [(0.1, 0.29), (0.5, 0.223), (1.0, 0.167), (2.0, 0.106)]
+)
+def test_a_bit_is_better_below_a_threshold(epsilon: float, threshold: float) -> None:
+    """Per report at own = ε + 2: t(1-t) + 1/(4 sinh²(own/2)) against 2/own²."""
+    own = epsilon + 2
+    bit, steps = 1 / (4 * math.sinh(own / 2) ** 2), laplace_variance(own / 16) / 16**2
+    assert steps - bit == pytest.approx(threshold, abs=0.005)
+    mean = 0.5
+    for rounding, word in ((threshold - 0.03, "MRR"), (threshold + 0.03, "MaskedLaplace")):
+        if rounding > 0.25:
+            continue
+        sd = math.sqrt(mean * (1 - mean) - rounding)
+        plan = jrr.plan_number(100_000, epsilon, 0, 1, mean=mean, sd=sd, announced=True)
+        assert plan.mechanism.name == word
+        assert plan.stderr() == min(row.stderr for row in plan.compare())
+
+
+@pytest.mark.parametrize("name", ["MRR", "MaskedLaplace announced", "RR", "Laplace"])
+def test_a_plan_states_the_error_that_there_is(name: str) -> None:
+    numbers = np.linspace(0, 1, 1000) ** 2 * 40 + 10
+    word = {"MRR": "mrr", "RR": "rr", "Laplace": "laplace"}.get(name, "masked-laplace")
+    options: Any = {"mean": float(numbers.mean()), "sd": float(numbers.std())}
+    plan = jrr.plan_number(
+        1000, 1.0, 10, 50, mechanism=word, lost=0.0, announced="announced" in name, **options
+    )
+    true = math.sqrt(plan.question.variance(numbers)) / 1000
+    assert plan.stderr() == pytest.approx(true, rel=2e-3)
+    of_people = math.hypot(true, numbers.std() / math.sqrt(1000))
+    assert plan.stderr(population="sample") == pytest.approx(of_people, rel=2e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_the_table_of_the_page_is_what_plans_say(epsilon: int) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "numbers.md").read_text("utf-8")
+    (line,) = (row for row in page.splitlines() if row.startswith(f"| {epsilon} |"))
+    shown = [float(cell.strip(" *")) for cell in line.strip("|").split("|")[1:]]
+    closed, announced = (
+        {
+            row.name: row.stderr
+            for row in jrr.plan_number(10_000, epsilon, 0, 100, announced=told).compare()
+        }
+        for told in (False, True)
+    )
+    names = ("laplace", "rr", "jrr", "drr", "mrr", "masked-laplace")
+    expected = [closed[name] for name in names]
+    expected += [announced[name] for name in ("mrr", "masked-laplace")]
+    assert shown == pytest.approx(expected, rel=5e-3)
+
+
+def test_plans_keep_what_was_asked_in_every_view() -> None:
+    for epsilon, word in itertools.product((0.05, 1.0, 3.0), ("auto", "mrr", "masked-laplace")):
+        plan = jrr.plan_number(500, epsilon, 0, 100, mechanism=word)
+        m = plan.mechanism
+        assert m.epsilon("cards", min(5, 499) if m.deals else 0) <= epsilon
+        assert m.epsilon("dealer") <= epsilon + 2
+        everything = jrr.plan_number(
+            500, epsilon, 0, 100, mechanism=word, view="everything", delta=0.0
+        ).mechanism
+        assert everything.epsilon("everything", 499 if everything.deals else 0) <= epsilon
+
+
+# Intervals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_intervals_hold_the_mean_of_respondents(name: str) -> None:
+    """A few surveys of each kind; the whole grid is a slow test."""
+    held, runs = _held(name, ns=(12, 40), shapes=(0.3, "ends", "even"), runs=15)
+    assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_intervals_hold_over_a_grid(name: str) -> None:
+    shapes = (0.0, 0.05, 0.5, "ends", "even")
+    for n in (5, 20, 300):
+        held, runs = _held(name, ns=(n,), shapes=shapes, runs=300)
+        assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("kind", ["alone", "closed", "announced"])
+def test_intervals_in_steps_have_the_stated_coverage(kind: str, epsilon: float) -> None:
+    """The law of the error does not depend on the numbers: its chance of staying inside."""
+    for n, level in itertools.product((2, 5, 20, 300, 10_000), (0.8, 0.95, 0.99)):
+        m: jrr.Mechanism = jrr.Laplace(epsilon)
+        if kind != "alone":
+            m = jrr.MaskedLaplace.for_epsilon(n, epsilon, announced=kind == "announced")
+        question = jrr.Numbers(0, 1, m)
+        reporters = n - n // 5
+        deck = question.deal(jrr.SeededRandom(1))
+        cards = None if deck is None else deck[:reporters]
+        reports = question.respond(np.zeros(reporters), cards, jrr.SeededRandom(2))
+        told: Any = {"announced": 0} if kind == "announced" else {}
+        low, high = question.estimate(reports, **told).interval(level)
+        reach = (high - low) / 2 * reporters * m.steps
+        masks = m.moments.masks
+        assert masks is not None
+        law = masks.law(reporters, 1)
+        inside = float(law.chances[np.abs(law.numbers) <= reach + 1e-9].sum())
+        assert level - 0.0015 < inside < level + 0.02 + 0.3 / n, (n, level, inside)
+
+
+def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> tuple[int, int]:
+    rng, held, total = jrr.SeededRandom(11), 0, 0
+    for n, shape in itertools.product(ns, shapes):
+        question = jrr.Numbers(0, 1, made(name, n))
+        numbers = _shares(shape, n - n // 5)
+        for _ in range(runs):
+            low, high = survey(question, numbers, rng).interval()
+            held += low - 1e-12 <= numbers.mean() <= high + 1e-12
+            total += 1
+    return held, total
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "MaskedLaplace", "Laplace"])
+def test_intervals_hold_the_mean_of_a_population(name: str) -> None:
+    """People drawn at random from numbers that differ as much as they can, and hardly."""
+    rng, people = jrr.SeededRandom(3), np.random.default_rng(3)
+    question, held, runs = jrr.Numbers(0, 1, made(name, 80)), 0, 0
+    for numbers in (np.array([0.0, 1.0, 1.0]), np.array([0.4, 0.5]), np.linspace(0, 1, 9)):
+        for _ in range(40):
+            drawn = people.choice(numbers, 80)
+            low, high = survey(question, drawn, rng, population="sample").interval()
+            held += low <= numbers.mean() <= high
+            runs += 1
+    assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs)
+
+
+def test_intervals_of_a_finite_population_lie_between() -> None:
+    for name in ("RR", "MaskedLaplace"):
+        question = jrr.Numbers(0, 1, made(name, 200))
+        reports = question.respond([0.5] * 200, question.deal(), jrr.SeededRandom(4))
+        respondents, some, all_people = (
+            question.estimate(reports, **options).stderr
+            for options in (
+                {},
+                {"population": "sample", "population_size": 300},
+                {"population": "sample"},
+            )
+        )
+        assert respondents <= some * (1 + 1e-9) <= all_people * (1 + 1e-3)
+        assert math.isnan(question.estimate(reports, population="sample").sum)
+        of_all = question.estimate(reports, population="sample", population_size=300)
+        assert of_all.sum == pytest.approx(300 * of_all.mean)
+
+
+# Verbs, documents, refusals ----------------------------------------------------------------
+
+
+def test_rounding_is_fair_and_stays_between_the_ends() -> None:
+    question = jrr.Numbers(-5, 5, jrr.Laplace(1.0, steps=4))
+    steps = question.steps([-5, 5, 0, -2.5, 1.0] * 20_000, jrr.SeededRandom(9)).reshape(-1, 5)
+    assert set(steps[:, 0]) == {0}
+    assert set(steps[:, 1]) == {4}
+    assert set(steps[:, 2]) == {2}
+    assert set(steps[:, 3]) == {1}
+    assert set(steps[:, 4]) == {2, 3}
+    assert mean_test(steps[:, 4], 2.4, math.sqrt(0.24)) > 1e-6
+    assert mean_test(steps[:, 4], 2.4 + OFF * 0.24, math.sqrt(0.24)) < 1e-6
+
+
+def test_the_same_words_make_the_same_reports() -> None:
+    numbers = [0.0, 3.0, 25.0, 61.5, 99.9, 100.0]
+    bits = jrr.Numbers(0, 100, jrr.RR(epsilon=1.0)).respond(numbers, rng=jrr.SeededRandom(1))
+    noisy = jrr.Numbers(0, 100, jrr.Laplace(1.0)).respond(numbers, rng=jrr.SeededRandom(1))
+    m = jrr.MaskedLaplace(6, own=3.0, card_rate=0.05, total_rate=0.02)
+    question = jrr.Numbers(0, 100, m)
+    cards = question.deal(jrr.SeededRandom(2))
+    masked = question.respond(numbers, cards, jrr.SeededRandom(1))
+    assert (bits.tolist(), noisy.tolist(), masked.tolist()) == GOLDEN
+    one = question.respond_one(25.0, int(np.asarray(cards)[2]), jrr.SeededRandom(7))
+    assert one == question.respond([25.0], np.asarray(cards)[2:3], jrr.SeededRandom(7))[0]
+
+
+GOLDEN = ([1, 1, 0, 1, 1, 1], [19, 10, 4, 39, -3, -8], [67, 12, 8, -31, 4, 23])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_people_with_and_without_a_card_add_up(name: str) -> None:
+    question = jrr.Numbers(0, 10, made(name, 30))
+    rng, deck = jrr.SeededRandom(6), question.deal(jrr.SeededRandom(8))
+    late = question.tally(question.respond([5.0] * 10, None, rng))
+    if deck is None:
+        assert question.estimate(late + late).n == 20
+        return
+    tally = question.tally(question.respond([5.0] * 30, deck, rng))
+    m = question.mechanism
+    told: dict[str, Any] = {}
+    if isinstance(m, jrr.MRR) and m.announced:
+        told = {"announced": m.announce(deck, rng=rng)}
+    both = question.estimate(jrr.Tally.from_json((tally + late).to_json()), **told)
+    alone = question.estimate(tally, **told)
+    assert both.n == 40
+    assert both.sum == pytest.approx(alone.sum + question.estimate(late).sum)
+
+
+def test_documents() -> None:
+    for name in MECHANISMS:
+        question = jrr.Numbers(0.5, 10, made(name, 30), clip=True)
+        assert jrr.Numbers.from_dict(question.to_dict()) == question
+        assert jrr.from_json(question.mechanism.to_json()) == question.mechanism
+        report = question.respond_one(3.0)
+        m = question.mechanism
+        assert m.report_from_json(m.report_to_json(report)) == report
+    with pytest.raises(ArgumentError, match="exactly"):
+        jrr.Numbers.from_dict({"low": 0})
+    estimate = jrr.Numbers(0, 9, jrr.RR(epsilon=1.0)).estimate([0, 1, 1, 1] * 10)
+    document = estimate.to_dict(0.9)
+    assert document["mean"] == estimate.mean
+    assert document["level"] == 0.9
+    assert document["interval"][0] < estimate.mean < document["interval"][1]
+    assert "MeanEstimate(n=40" in repr(estimate)
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda: jrr.Numbers(3, 3, jrr.RR(p=0.75)), "high must be .* above low=3"),
+        (lambda: jrr.Numbers(math.nan, 3, jrr.RR(p=0.75)), "low must be a finite number"),
+        (lambda: jrr.Numbers(-1e308, 1e308, jrr.RR(p=0.75)), "less far"),
+        (lambda: jrr.Numbers(0, 3, jrr.RR(3, p=0.75)), "k=2"),
+        (lambda: jrr.Numbers(0, 3, cast(Any, "rr")), "mechanism must be"),
+        (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond([1, 3.5]), r"0\.\.3, got 1 beyond.*3.5"),
+        (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond([1, math.nan]), "got nan"),
+        (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75)).respond(["1"]), "dtype"),
+        (lambda: jrr.Numbers(0, 3, jrr.RR(p=0.75), clip=True).respond([math.inf]), "got inf"),
+        (lambda: jrr.Laplace(1.0, rate=0.1), "exactly one"),
+        (lambda: jrr.Laplace(0.001), "at least 0.02 with steps=16"),
+        (lambda: jrr.Laplace(1.0, steps=0), "steps must be"),
+        (lambda: jrr.Laplace(1.0).respond([0], [1]), "cards must be None"),
+        (lambda: jrr.MaskedLaplace(5, card_rate=0.1, total_rate=0.1), "exactly one"),
+        (lambda: jrr.MaskedLaplace(5, own=0.1, card_rate=0.1, total_rate=0.1), "rate must be"),
+        (lambda: jrr.MaskedLaplace(1, own=3, card_rate=0.1, total_rate=0.1), "n must be"),
+        (lambda: jrr.MaskedLaplace.for_epsilon(9, 1.0, 0.5), "own must be at least"),
+        (lambda: jrr.MaskedLaplace.for_epsilon(9, 0.01), "at least 0.04"),
+        (
+            lambda: jrr.MaskedLaplace(
+                5, own=3, card_rate=0.1, total_rate=0.1, steps=3, alone_rate=0.9
+            ),
+            "alone_rate",
+        ),
+        (lambda: jrr.plan_number(100, 1.0, 0, 10, mean=11), r"mean must be in 0\.\.10"),
+        (lambda: jrr.plan_number(100, 1.0, 0, 10, mean=1, sd=4), r"sd must be in 0\.\.3"),
+        (lambda: jrr.plan_number(100, 1.0, 0, 10, mechanism="oue"), "mechanism must be one of"),
+        (lambda: jrr.plan_number(100, 1.0, 0, 10, delta=0.1), "delta must be given with"),
+        (lambda: jrr.Bins((0, 1)), "three rising"),
+        (lambda: jrr.Bins((0, 2, 1)), "three rising"),
+        (lambda: jrr.Bins((0, 1, 2)).values([2.5]), "such as 2.5"),
+    ],
+)
+def test_refusals(act: object, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        act()  # type: ignore[operator]
+
+
+def test_numbers_beyond_an_end_count_as_the_end_where_asked() -> None:
+    question = jrr.Numbers(0, 3, jrr.RR(p=1.0), clip=True)
+    assert question.respond([-7, 3, 99]).tolist() == [0, 1, 1]
+    assert jrr.Bins((0, 1, 2), clip=True).values([-1, 5]).tolist() == [0, 1]
+
+
+@pytest.mark.statistical
+def test_a_histogram_by_bins() -> None:
+    bins = jrr.Bins((0, 18, 30, 65, 120))
+    m = jrr.RR(len(bins), epsilon=2.0)
+    numbers = [10] * 4000 + [18, 29] * 1000 + [50] * 3000 + [120] * 1000
+    estimate = m.estimate(m.respond(bins.values(numbers), rng=jrr.SeededRandom(5)))
+    low, high = estimate.interval(0.999)
+    assert (low < [0.4, 0.2, 0.3, 0.1]).all()
+    assert (high > [0.4, 0.2, 0.3, 0.1]).all()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["Laplace", "MaskedLaplace", "MaskedLaplace announced"])
+def test_simulated_surveys_have_the_stated_law(name: str) -> None:
+    m = made(name, 300)
+    counts = np.array([120, 90])
+    sums = jrr.simulate(m, counts, runs=4_000, rng=jrr.SeededRandom(8))[:, 1]
+    sd = math.sqrt(m.variance(counts)[1])
+    accepts_only(lambda off: mean_test(sums, 90 + off, sd), 0.0, OFF * sd)
+    accepts_only(lambda wrong: spread_test(sums, wrong), sd, sd * (1 + OFF))
