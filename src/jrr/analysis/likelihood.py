@@ -1,7 +1,7 @@
 """Logistic regression through a perturbation: the likelihood, its maximum, its errors.
 
 Who has the linear predictor η answers yes with probability π = 1/(1 + e^-η), and a report says
-yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory.md, Theorem 33).
+yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory.md, Theorem A2).
 """
 
 from dataclasses import dataclass
