@@ -130,3 +130,16 @@ def test_refusals() -> None:
     never = SensitiveItem(mechanism, [0] * 50 + [0, 1] * 25)
     with pytest.raises(ArgumentError, match="finite coefficients"):
         regress_groups(by_group(never, ["a"] * 50 + ["b"] * 50), {"a": {"x": 0}, "b": {"x": 1}})
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_intervals_hold_for_masked_reports_with_a_sum_for_each_group() -> None:
+    rng = np.random.default_rng(6)
+    inside = []
+    for _ in range(2_000):
+        low, high = a_sum_for_each(MASKED, rng).interval()
+        inside.append((low <= TRUE) & (high >= TRUE))
+    share = np.mean(inside, axis=0)
+    assert (share >= 0.935).all(), share
+    assert (share <= 0.97).all(), share

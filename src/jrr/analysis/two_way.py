@@ -357,8 +357,8 @@ def by_group(
         >>> import jrr
         >>> m = jrr.RR(p=0.75)
         >>> item = SensitiveItem(m, m.respond([0, 1] * 100, rng=jrr.SeededRandom(7)))
-        >>> [group.name for group in by_group(item, ["north", "south"] * 100)]
-        ['north', 'south']
+        >>> " ".join(group.name for group in by_group(item, ["north", "south"] * 100))
+        'north south'
     """
     names = np.asarray(groups).astype(str)
     checks.same_length("groups", names, "reports", len(item))
