@@ -113,7 +113,7 @@ def test_cli_page_is_what_the_commands_say() -> None:
 
 def test_cli_page_begins_with_every_command_and_exit_code() -> None:
     overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
-    listed = set(re.findall(r"^\| `jrr (\w+)` ", overview, flags=re.MULTILINE))
+    listed = set(re.findall(r"^\| `jrr ([\w-]+)` ", overview, flags=re.MULTILINE))
     assert listed == set(cli.commands)
     codes = dict(re.findall(r"^\| (\d+) \| `(\w+)` ", overview, flags=re.MULTILINE))
     kinds: list[type[JrrError]] = [JrrError, *JrrError.__subclasses__()]

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jrr
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.plans import epsilon_of_everything, stderr
+from jrr.research.attacks.bias import liar_bias, shift_bias, swap_bias
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
 from tests import bare_plans
@@ -78,3 +80,33 @@ def test_tables_of_attacks(
             exact = epsilon(mechanism, place)
             assert exact <= float(cell.replace("∞", "inf")) * (1 + 1e-9)  # rounded up
             assert float(cell.replace("∞", "inf")) <= exact + 1e-3
+
+
+def test_the_table_of_liars() -> None:
+    lines = PAGE[PAGE.index("| mechanism | one lying contributor") :].split("\n\n")[0].splitlines()
+    rows = {line.split("|")[1].strip(): line for line in lines[2:]}
+    settings = [Setting(), Setting(epsilon=1.0, cap=3.0)]
+    names = {"MRR, closed deck": "MRR closed", "MRR, announced sum": "MRR announced"}
+    for row in ("RR", "JRR", "DRR", *names):
+        shown = re.findall(r"-?[\d,.]+\d", "".join(rows[row].split("|")[2:5]))
+        mechanisms = [setting.mechanisms[names.get(row, row)] for setting in settings]
+        exact = [liar_bias(mechanism, 0.1) for mechanism in mechanisms]
+        if row in names:
+            exact += [shift_bias(mechanism) for mechanism in mechanisms]
+        elif row != "RR":
+            given, instead = (1, -1) if row == "JRR" else (1, 0)
+            exact += [swap_bias(mechanism, 0.1, given, instead) for mechanism in mechanisms]
+        for text, number in zip(shown, exact, strict=False):
+            digits = len(text.partition(".")[2])
+            assert float(text.replace(",", "")) == pytest.approx(number, abs=0.51 * 10**-digits)
+        assert len(shown) >= len(exact)
+
+
+def test_what_seeds_could_be_ground_to() -> None:
+    """The sum that one deck in 2**20 reaches."""
+    mechanism = jrr.MRR.for_epsilon(10_000, 1.0)
+    law = mechanism.masks.law(mechanism.n, 1)
+    beyond = np.cumsum(law.chances[::-1])[::-1]
+    shown = re.search(r"with 2²⁰ tries \+(\d+) at n = 10,000, ε = 1", PAGE)
+    assert shown is not None
+    assert law.first + int(np.searchsorted(-beyond, -(2.0**-20))) - 1 == int(shown[1])

@@ -81,9 +81,10 @@ function respondDRR({ n, truth, own, k, deck }, value, card, u) {
 }
 
 // A coin as in RR, other where there is no card; then the card is added and the sum clamped.
-function respondMRR({ card_rate, p, alone }, value, card, u) {
+function respondMRR({ n, card_rate, p, alone }, value, card, u) {
   if (card === null) return shifted(2n, value, exact(alone), u);
-  const limit = least(BigInt(Math.ceil(40 / card_rate)), 32000n);
+  const digits = n.toString(2).length;
+  const limit = least(BigInt(Math.ceil((14 + 0.7 * digits) / card_rate)), 32000n);
   const sum = shifted(2n, value, exact(p), u) + card;
   return sum < -limit ? -limit : least(sum, limit + 1n);
 }

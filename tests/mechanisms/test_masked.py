@@ -489,7 +489,7 @@ def test_clamping_reports_is_harmless_and_rare() -> None:
     most = m.limit + 1
     assert m.respond_one(1, most, Given(1 << 63)) == most  # most + 1, clamped
     assert m.respond_one(0, -most, Given((1 << 64) - 1)) == -m.limit
-    assert math.exp(-0.5 * most) < 1e-17
+    assert 10 * math.exp(-0.5 * most) < 1e-6  # any card of the deck
 
 
 # Reports and estimates ---------------------------------------------------------------------------

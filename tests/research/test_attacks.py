@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from jrr import DRR, JRR, OLH, OUE, RR, JrrError, Mechanism, SeededRandom
+from jrr import DRR, JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, SeededRandom
 from jrr.research.attacks import (
     Setting,
     all_attacks,
@@ -21,6 +21,7 @@ from jrr.research.attacks import (
     exposed_share,
     liar_bias,
     refusal_estimate,
+    shift_bias,
     swap_bias,
     sybil_epsilon,
 )
@@ -281,12 +282,67 @@ def test_swapped_cards_as_surveys_show_them(name: str, given: int, instead: int)
     accepts_only(lambda mean: mean_test(estimates, mean, _sd(mechanism)), right, wrong)
 
 
+# -- masks: a liar's number and a dealer's shift ------------------------------------------------
+
+MASKED = [MRR.for_epsilon(200, 1.0, announced=announced) for announced in (False, True)]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mechanism", MASKED, ids=["closed", "announced"])
+@pytest.mark.parametrize("attack", ["liar", "dealer"])
+def test_attacks_on_masks_as_surveys_show_them(mechanism: MRR, attack: str) -> None:
+    n, rng, estimates = mechanism.n, SeededRandom(17), []
+    truths = (np.arange(n) < F * n).astype(np.uint8)
+    shift = 10 * n  # in all: cards at most some larger
+    for _ in range(100):
+        cards = np.asarray(mechanism.deal(rng))
+        announced = mechanism.announce(cards, rng=rng) if mechanism.announced else None
+        reports = np.asarray(mechanism.respond(truths, cards, rng)).astype(np.int64)
+        if attack == "liar":
+            reports[rng.word() % n] = mechanism.most_support
+        elif announced is not None:
+            announced = int(np.sum(announced)) - shift  # the same lie in the end
+        else:
+            reports += 10  # as cards that are 10 larger make them: clamping is far away
+        total = int(reports.sum()) - int(np.sum(announced or 0))
+        estimates.append((total - n * float(mechanism.moments.q[0])) / _gain(mechanism))
+    bias = liar_bias(mechanism, F) if attack == "liar" else shift_bias(mechanism, shift)
+    sd = _sd(mechanism)
+    wrong = F * n + (1 - OFF) * bias
+    accepts_only(lambda mean: mean_test(estimates, mean, sd), F * n + bias, wrong)
+
+
+def _gain(mechanism: Mechanism) -> float:
+    return float(mechanism.moments.gain[0])
+
+
+def test_masks_are_planned_so_that_a_liar_moves_little() -> None:
+    """Small cards cost little accuracy where sums are announced, and bound what a liar can say."""
+    for n, epsilon, most in ((10_000, 1.0, 50), (1_000, 1.0, 100), (10_000, 0.1, 2_400)):
+        small = MRR.for_epsilon(n, epsilon, announced=True)
+        assert liar_bias(small, F) < most
+        share = 0.03  # of the rates for cards, by accuracy alone
+        rate = small.card_rate + small.announced_rate
+        large = MRR(n, small.own, share * rate, announced_rate=(1 - share) * rate)
+        counts = [n - n // 10, n // 10]
+        assert float(small.variance(counts)[1]) < 1.021 * float(large.variance(counts)[1])
+        assert liar_bias(small, F) < 0.7 * liar_bias(large, F)
+        # An honest deck hardly ever meets the clamp.
+        assert 2 * n * math.exp(-small.card_rate * (small.limit + 1)) < 2e-6
+
+
+def test_only_masks_can_be_shifted() -> None:
+    assert shift_bias(M["MRR closed"]) == pytest.approx(1.279, abs=1e-3)
+    with pytest.raises(JrrError, match="numbers to add"):
+        shift_bias(M["DRR"])
+
+
 # -- the catalogue ----------------------------------------------------------------------------
 
 
 def test_all_attacks_have_numbers_and_sentences() -> None:
     found = {attack.name: attack for attack in all_attacks()}
-    assert len(found) == 8
+    assert len(found) == 9
     for attack in found.values():
         assert attack.who
         assert attack.numbers
@@ -300,5 +356,5 @@ def test_all_attacks_have_numbers_and_sentences() -> None:
 
 def test_every_attack_has_a_picture(tmp_path: Path) -> None:
     paths = draw_attacks(tmp_path)
-    assert len(paths) == 8
+    assert len(paths) == 9
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)

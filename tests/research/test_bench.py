@@ -15,6 +15,7 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
         "RR",
         "JRR",
         "DRR",
+        "MRR",
         "GRR",
         "OUE",
         "OLH",
@@ -23,12 +24,12 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
     assert found[0].ratio == 1.0
     for cost in found:
         assert cost.ratio == pytest.approx(cost.nanoseconds / found[0].nanoseconds)
-    assert seen == [(done, 14) for done in range(1, 15)]
+    assert seen == [(done, 16) for done in range(1, 17)]
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "--reports", "100", "--rounds", "1", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["costs"]) == 7
+    assert len(json.loads(capsys.readouterr().out)["costs"]) == 8
     assert run(["bench", "--reports", "100", "--rounds", "1"]) == 0
     assert "ns per report" in capsys.readouterr().out
     assert run(["bench", "--reports", "3"]) == 2

@@ -240,6 +240,11 @@ class Mechanism(ABC):
         arguments: dict[str, Any] = {name: getattr(self, name) for name in self.parameters}
         return type(self)(**arguments | {"n": n})
 
+    @property
+    def most_support(self) -> int:
+        """How much a single report can add to the support of one value: a liar's reach."""
+        return 1
+
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
         raise checks.refusal("mechanism", self, "RR, JRR or DRR")

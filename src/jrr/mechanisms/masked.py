@@ -50,7 +50,7 @@ Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
 LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
 FEWEST_ANNOUNCED = 2  # cards in an announced sum
-_CLAMPED = 40.0  # reports are clamped where a card is that many times 1/card_rate: e^-40
+_UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6
 _HALF = SCALE >> 1
 
 
@@ -214,8 +214,19 @@ class MRR(Mechanism):
 
     @property
     def limit(self) -> int:
-        """B: reports are brought into -B..B+1."""
-        return min(math.ceil(_CLAMPED / self.card_rate), 32_000)
+        """B: reports are brought into -B..B+1.
+
+        As narrow as honest reports allow: a liar can send any number in it.
+        """
+        # 0.7 for each binary digit is a little more than the logarithm, and the same on every
+        # machine and in every language.
+        far = _UNCLAMPED + 0.7 * (self.n * self._width).bit_length()
+        return min(math.ceil(far / self.card_rate), 32_000)
+
+    @property
+    def most_support(self) -> int:
+        """The largest number that the collector accepts."""
+        return self.limit + 1
 
     @property
     def _width(self) -> int:

@@ -15,7 +15,8 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.request import Request
 
 _LEAST_RATE = 0.00125  # of cards: so that they fit into 16 bits
-_ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced: costs 6% of the noise's variance
+_ANNOUNCED_SHARES = (0.03, 0.5)  # of c for cards whose sum is announced: at least and at most
+_DEARER = 1.02  # variance that small cards may cost: the smaller, the less a liar moves the result
 _COINS_TRIED = (1.0, 0.6, 0.35, 0.2, 0.1)  # of the way from ε to the cap
 _SHARES_TRIED = (0.02, 0.1, 0.25, 0.5, 0.75, 0.97)  # of c for the card of a closed deck
 _MOST_OWN = 40.0  # a coin that hardly ever lies
@@ -66,8 +67,7 @@ def design_for(request: Request, coin: str, own: float) -> Design | None:
     if not math.isfinite(step) or step <= _LEAST_RATE:
         return None
     if request.announced:
-        card = max(_ANNOUNCED_SHARE * step, _LEAST_RATE)
-        return Design(own, card, step - card) if card < step else None
+        return _announced_design(request, coin, own, step)
     least = _LEAST_RATE / step
     if least > 0.9:
         return None
@@ -82,6 +82,34 @@ def design_for(request: Request, coin: str, own: float) -> Design | None:
     found = _lowest(worth, low, high, 1e-3)
     share = found if worth(found) < worths[at] else float(grid[at])
     return Design(own, share * step, (1 - share) * step)
+
+
+def _announced_design(request: Request, coin: str, own: float, step: float) -> Design | None:
+    """The smallest cards that cost little: the largest share of c for them, by halving.
+
+    The variance hardly depends on the cards, which the announced sum takes away. But a liar may
+    send any number that a card could explain: large cards would let one person move everything.
+    """
+    if not step > _LEAST_RATE:
+        return None
+    low, high = (max(share, _LEAST_RATE / step) for share in _ANNOUNCED_SHARES)
+    high = min(high, 0.97)
+    if low >= high:
+        return Design(own, _LEAST_RATE, step - _LEAST_RATE)
+
+    def design(share: float) -> Design:
+        return Design(own, share * step, (1 - share) * step)
+
+    allowed = _DEARER * _worth(request, coin, design(low))
+    if _worth(request, coin, design(high)) <= allowed:
+        return design(high)
+    for _ in range(12):
+        middle = (low + high) / 2
+        if _worth(request, coin, design(middle)) <= allowed:
+            low = middle
+        else:
+            high = middle
+    return design(low)
 
 
 def step_for(epsilon: float, own: float, k: int, coin: str) -> float:

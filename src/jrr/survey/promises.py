@@ -49,5 +49,5 @@ def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
     ]
     if math.isinf(epsilon):
         return not named or any(math.isinf(shown) for shown, _ in named)
-    at_delta = [shown for shown, at in named if at <= delta * (1 + 1e-4)]  # or a stronger promise
+    at_delta = [shown for shown, at in named if math.isclose(at, delta, rel_tol=1e-4)]
     return not named or any(epsilon <= shown <= _ROUNDING * epsilon for shown in at_delta)

@@ -29,13 +29,14 @@ def refusal_estimate(
 
 
 def liar_bias(mechanism: Mechanism, frequency: float, value: int = 1) -> float:
-    """By how many counts one contributor who always supports a value moves its estimate.
+    """By how many counts one contributor who supports a value all it can moves its estimate.
 
-    On average over contributors of whom `frequency` hold the value anyway.
+    On average over contributors of whom `frequency` hold the value anyway. Masked reports may be
+    any number in the clamp's range, which is (B+1-q)/λ - f counts.
     """
     frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
     q, gain = _moments(mechanism, value)
-    return (1 - q) / gain - frequency
+    return (mechanism.most_support - q) / gain - frequency
 
 
 def swap_bias(
@@ -51,6 +52,16 @@ def swap_bias(
         for card in (given, instead_of)
     ]
     return (shift[0] - shift[1]) / _moments(mechanism, value)[1]
+
+
+def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
+    """By how many counts a dealer of masks moves an estimate that makes cards larger in all by so.
+
+    The same for a lie about an undealt or announced sum: whatever people answer, shift/λ.
+    """
+    if mechanism.moments.masks is None:
+        raise checks.refusal("mechanism", mechanism, "one whose cards are numbers to add")
+    return checks.integer("shift", shift, -(10**9)) / _moments(mechanism, value)[1]
 
 
 def _support(chances: list[float], frequency: float, value: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jrr._base.wording import show_epsilon
 from jrr.reporting.explain import belief
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
+from jrr.research.attacks.bias import liar_bias, refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import card_reuse, exposed_share
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
@@ -14,6 +14,8 @@ from jrr.research.attacks.setting import Setting
 REFUSING = 0.01
 FAKES = (0.01, 0.1, 0.2)
 BLOCKS = (20, 50, 100, 1_000)
+MASKS = ("MRR closed", "MRR announced")
+DECKS = (2, 5, 20, 100)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def _collusion(setting: Setting) -> Attack:
 def _sybils(setting: Setting) -> Attack:
     numbers = {
         f"{name}, {share:.0%} fake": sybil_epsilon(setting.mechanisms[name], share)
-        for name in ("JRR", "DRR capped")
+        for name in ("JRR", "DRR capped", *MASKS)
         for share in FAKES
     }
     return Attack(
@@ -80,7 +82,8 @@ def _sybils(setting: Setting) -> Attack:
         f"With 10% fake accounts the loss in the view cards is "
         f"{_show(numbers['JRR, 10% fake'])} under JRR and {_show(numbers['DRR capped, 10% fake'])} "
         f"under DRR, where {setting.epsilon:g} was planned for {setting.colluders} colluders; it "
-        "is that of the view dealer once half of the accounts are fake.",
+        "is that of the view dealer once half of the accounts are fake. Under MRR it stays "
+        f"{_show(numbers['MRR closed, 20% fake'])}, however many are.",
     )
 
 
@@ -121,7 +124,7 @@ def _refusal(setting: Setting) -> Attack:
 def _poisoning(setting: Setting) -> Attack:
     numbers = {
         name: liar_bias(setting.mechanisms[name], setting.frequency)
-        for name in ("RR", "JRR", "DRR", "DRR capped", "OUE", "OLH")
+        for name in ("RR", "JRR", "DRR", "DRR capped", "OUE", "OLH", *MASKS)
     }
     return Attack(
         "poisoning",
@@ -129,7 +132,10 @@ def _poisoning(setting: Setting) -> Attack:
         numbers,
         f"Each liar adds {numbers['RR']:.1f} (RR), {numbers['JRR']:.1f} (JRR) or "
         f"{numbers['DRR']:.1f} (DRR) counts to the answer of its choice, {numbers['OUE']:.1f} "
-        f"with OUE and {numbers['OLH']:.1f} with OLH: cards neither help nor hinder liars.",
+        f"with OUE and {numbers['OLH']:.1f} with OLH: these cards neither help nor hinder liars. "
+        "Under MRR a liar can send any number that a card could explain: "
+        f"{numbers['MRR closed']:,.0f} counts (closed deck), "
+        f"{numbers['MRR announced']:,.0f} (announced sum).",
     )
 
 
@@ -139,20 +145,34 @@ def _swapped_cards(setting: Setting) -> Attack:
         "DRR": swap_bias(m["DRR"], f, 1, 0),
         "DRR capped": swap_bias(m["DRR capped"], f, 1, 0),
         "JRR": swap_bias(m["JRR"], f, 1, -1),
+        **{name: shift_bias(m[name]) for name in MASKS},
     }
     return Attack(
         "a dealer that swaps cards",
-        "the dealer alone, unseen: it exchanges cards before they are dealt",
+        "the dealer alone, unseen unless it commits to its decks: it exchanges cards",
         numbers,
         f"Each card 0 that is exchanged for a card 1 adds {numbers['DRR']:.1f} counts under DRR; "
         f"each minus card that becomes a plus card adds {numbers['JRR']:+.1f} counts under JRR, "
-        "which is proportional to 2f-1.",
+        "which is proportional to 2f-1; each card that is made larger by one adds "
+        f"{numbers['MRR closed']:.2f} under MRR, and so does each one in an announced sum.",
+    )
+
+
+def _committed_decks(setting: Setting) -> Attack:
+    numbers = {f"{decks} decks": 1 / decks for decks in DECKS}
+    return Attack(
+        "cheating in a deck that was committed to",
+        "a dealer that takes part in cut and choose (closed decks of MRR, DRR and JRR)",
+        numbers,
+        "A dealer that commits to 20 decks, of which a public coin picks the one that is dealt, "
+        f"cheats in that one unseen with chance {numbers['20 decks']:.0%}; one that cheats in two "
+        "decks is always found out.",
     )
 
 
 def _coercion(setting: Setting) -> Attack:
     numbers = {}
-    for name in ("RR", "JRR", "DRR", "DRR capped"):
+    for name in ("RR", "JRR", "DRR", "DRR capped", *MASKS):
         mechanism = setting.mechanisms[name]
         numbers[f"{name}, card named"] = mechanism.epsilon("report")
         numbers[f"{name}, card proven"] = mechanism.epsilon("dealer")
@@ -175,6 +195,7 @@ _MEASURES: tuple[Callable[[Setting], Attack], ...] = (
     _refusal,
     _poisoning,
     _swapped_cards,
+    _committed_decks,
     _coercion,
 )
 

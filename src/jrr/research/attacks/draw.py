@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,30 @@ def _liars(setting: Setting, path: Path) -> Path:
     return _curves(path, numbers, curves, "liars", "bias (percentage points)", title)
 
 
+def _one_liar(setting: Setting, path: Path) -> Path:
+    """Masks let one person say more: on a logarithmic scale, against ε."""
+    epsilons = [0.1, 0.2, 0.5, 1.0, 2.0, 4.0]
+    surveys = [
+        replace(setting, epsilon=epsilon, cap=epsilon + setting.cap - setting.epsilon)
+        for epsilon in epsilons
+    ]
+    figure = new_figure(7.2, 4.0)
+    axes = figure.subplots()
+    for name, style in (("RR", "-"), ("DRR", ":"), ("MRR closed", "-"), ("MRR announced", "--")):
+        moved = [liar_bias(survey.mechanisms[name], survey.frequency) for survey in surveys]
+        colour = COLOURS[name.split(" ")[0].lower()]
+        axes.plot(epsilons, moved, style, color=colour, label=name, linewidth=2)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    axes.set_xlabel("ε")
+    axes.set_ylabel("people that one liar adds")
+    axes.legend(frameon=False, fontsize=8)
+    axes.set_title(f"One liar among {setting.n:,} contributors", fontsize=10)
+    return save(figure, path)
+
+
 def _swaps(setting: Setting, path: Path) -> Path:
     numbers = list(range(0, setting.n // 50 + 1, setting.n // 500))
     each = {
@@ -141,6 +166,7 @@ _DRAWN: Mapping[str, Callable[[Setting, Path], Path]] = {
     "small-decks": _blocks,
     "refusal": _refusals,
     "poisoning": _liars,
+    "one-liar": _one_liar,
     "swapped-cards": _swaps,
     "coercion": _coercion,
 }

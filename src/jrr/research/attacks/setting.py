@@ -5,6 +5,7 @@ from functools import cached_property
 
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 
@@ -31,7 +32,11 @@ class Setting:
             "OUE": ("oue", None),
             "OLH": ("olh", None),
         }
-        return {name: self._planned(kind, cap) for name, (kind, cap) in wishes.items()}
+        planned = {name: self._planned(kind, cap) for name, (kind, cap) in wishes.items()}
+        return planned | {
+            name: MRR.for_epsilon(self.n, self.epsilon, self.cap, announced=announced)
+            for name, announced in (("MRR closed", False), ("MRR announced", True))
+        }
 
     def _planned(self, kind: str, cap: float | None) -> Mechanism:
         known = self.frequency if kind == "jrr" else None  # the only one that must know it
