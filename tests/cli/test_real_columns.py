@@ -204,7 +204,7 @@ def test_a_real_column(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert document["guarantees"]["cards"] <= 1
     dealt = question.mechanism is None
     assert document["carded"] == (len(values) if dealt else 0)
-    assert document["mechanism"]["mechanism"] == ("DRR" if dealt else type(m).__name__)
+    assert document["mechanism"]["mechanism"] == ("MRR" if dealt else type(m).__name__)
     direct = in_the_library(m, values, (1, 2))
     assert document["estimate"] == direct.to_dict(LEVEL)
 
@@ -222,11 +222,11 @@ def test_a_real_column(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.statistical
 def test_all_columns_together() -> None:
-    """One value of each run of each column: 600 independent intervals.
+    """One value of each run of each column but the slow one: 500 independent intervals.
 
     The negative controls: intervals shorter, and standard errors larger, by 30%.
     """
-    outcomes = [repeated(name) for name in QUESTIONS]
+    outcomes = [repeated(name) for name in QUESTIONS if name != "clicks"]
     accepts_only(
         lambda level: short_of(
             [hit for outcome in outcomes for hit in outcome.one_each(outcome.covered[level])]

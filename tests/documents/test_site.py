@@ -16,6 +16,7 @@ REFERENCE = ROOT / "docs" / "reference"
 PACKAGES = (
     "jrr",
     "jrr.tables",
+    "jrr.analysis",
     "jrr.privacy.informed",
     "jrr.research.audit",
     "jrr.research.attacks",

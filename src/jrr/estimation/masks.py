@@ -67,6 +67,10 @@ class Masks(ABC):
         """The variance of one mask."""
 
     @abstractmethod
+    def card_law(self) -> "WholeLaw":
+        """The law of one mask."""
+
+    @abstractmethod
     def tie(self, decks: int) -> float:
         """Minus the covariance of the masks of two random contributors, with `decks` decks."""
 
@@ -114,6 +118,12 @@ class ClosedMasks(Masks):
         """The variance of the sum of a whole deck."""
         return self._variances[1]
 
+    def card_law(self) -> WholeLaw:
+        """A card of its deck; of a very large one, which hardly ties single cards, on its own."""
+        if _reach(self.n, self.card_rate, self.total_rate) > _LARGEST // 2:
+            return laplace_law(self.card_rate)
+        return _deck_law(self.n, 1, self.card_rate, self.total_rate)
+
     def tie(self, decks: int) -> float:
         """Minus the covariance of the masks of two random contributors."""
         return (self.single - self.total / self.n) / max(1, self.n * decks - 1)
@@ -149,6 +159,10 @@ class AnnouncedMasks(Masks):
         """The variance of one mask."""
         return laplace_variance(self.card_rate)
 
+    def card_law(self) -> WholeLaw:
+        """Discrete Laplace."""
+        return laplace_law(self.card_rate)
+
     def tie(self, decks: int) -> float:
         """Cards are independent."""
         return 0.0
@@ -163,16 +177,20 @@ class AnnouncedMasks(Masks):
 
     def law(self, reports: int, decks: int, known: Known = NOTHING_KNOWN) -> WholeLaw:
         """The sum of the announcements' noise."""
-        reach = math.ceil(45 / self.announced_rate)
-        numbers = np.arange(-reach, reach + 1)
-        chances = np.exp(-self.announced_rate * np.abs(numbers))
-        one = WholeLaw(-reach, chances / chances.sum())
+        one = laplace_law(self.announced_rate)
         return _sum_of(one, known.announcements or decks, one, 0)
 
 
 def laplace_variance(rate: float) -> float:
     """The variance of discrete Laplace noise, Pr[z] proportional to e^(-rate |z|)."""
     return 1 / (2 * math.sinh(rate / 2) ** 2)
+
+
+def laplace_law(rate: float) -> WholeLaw:
+    """Discrete Laplace noise: Pr[z] proportional to e^(-rate |z|)."""
+    reach = math.ceil(45 / rate)
+    chances = np.exp(-rate * np.abs(np.arange(-reach, reach + 1)))
+    return WholeLaw(-reach, chances / chances.sum())
 
 
 @lru_cache(maxsize=4096)
@@ -209,8 +227,7 @@ def _deck_law(n: int, used: int, a: float, b: float) -> WholeLaw:
     """
     if used == 0:
         return WholeLaw(0, np.ones(1))
-    spread = laplace_variance(a)
-    reach = math.ceil(_REACH * math.sqrt(n * spread) + 45 / a + 45 / b)
+    reach = _reach(n, a, b)
     if 2 * reach > _LARGEST:
         return _wide_law(n, used, a, b)
     size = fft.next_fast_len(2 * reach + 1, real=True)
@@ -224,6 +241,11 @@ def _deck_law(n: int, used: int, a: float, b: float) -> WholeLaw:
     rest = np.maximum(fft.irfft(np.exp(-(n - used) * card) * fft.rfft(closing).real, size), 0.0)
     chances = fft.fftshift(own * rest)
     return _trimmed(WholeLaw(-(size // 2), chances / chances.sum()))
+
+
+def _reach(n: int, a: float, b: float) -> int:
+    """How far the sum of a deck can be from 0, but for chances that are left out."""
+    return math.ceil(_REACH * math.sqrt(n * laplace_variance(a)) + 45 / a + 45 / b)
 
 
 def _wide_law(n: int, used: int, a: float, b: float) -> WholeLaw:

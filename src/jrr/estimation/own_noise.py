@@ -18,6 +18,7 @@ from jrr.estimation.masks import (
     MaskedSum,
     Masks,
     WholeLaw,
+    laplace_law,
     laplace_variance,
 )
 
@@ -53,6 +54,15 @@ class OwnNoise(Masks):
     def single(self) -> float:
         """The variance of one report."""
         return self.own + (0.0 if self.masks is None else self.masks.single)
+
+    def card_law(self) -> WholeLaw:
+        """The noise of one report, its mask included."""
+        own = laplace_law(self.rate)
+        if self.masks is None:
+            return own
+        mask = self.masks.card_law()
+        both = np.maximum(signal.fftconvolve(own.chances, mask.chances), 0.0)
+        return WholeLaw(own.first + mask.first, both / both.sum())
 
     def tie(self, decks: int) -> float:
         """Own noise is independent: only masks are tied."""

@@ -24,6 +24,7 @@ from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.cards import CardLaw, MaskCards, SortedDeck
 from jrr.mechanisms.marked_arrays import MIXED, MarkedReports
+from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import ReportFormat
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import LossDistribution, Losses
@@ -247,6 +248,17 @@ class Mechanism(ABC):
     def card_laws(self) -> list[CardLaw]:
         """Every kind of card, how often it is dealt and what its holders report."""
         raise checks.refusal("mechanism", self, "RR, JRR or DRR")
+
+    @property
+    def reading(self) -> Reading:
+        """What single reports say of an answer; refused where they are not one of few symbols."""
+        return Reading.of_cards(self.card_laws(), self.moments.deck)
+
+    def read(self, reports: ArrayLike) -> Ints:
+        """Reports as the symbols of `reading`."""
+        if isinstance(reports, list | tuple):
+            reports = self.report_format.from_list(reports)
+        return np.asarray(self._check_reports(reports)).astype(np.int64)
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
@@ -522,26 +534,8 @@ class Mechanism(ABC):
         checked = self._check_reports(reports)
         if len(checked) == 0:
             raise ArgumentError("reports must hold at least one report, got none")
-        deals = self.deals
-        if carded is None:
-            if deals and marked == MIXED:
-                raise ArgumentError(
-                    "carded must be one flag per report where some were made with a card and some "
-                    "without, got none"
-                )
-            carded = deals if marked is None or not deals else bool(marked)
-        if isinstance(carded, bool | np.bool_):
-            flags = np.broadcast_to(np.bool_(carded), len(checked))
-        else:
-            flags = checks.flags("carded", carded, len(checked))
+        flags = self.carded_flags(len(checked), marked, carded)
         held = int(np.count_nonzero(flags))
-        if deals and ((marked is False and held) or (marked is True and held < len(checked))):
-            raise ArgumentError(
-                f"carded must be {marked} for these reports, which `respond` made "
-                f"{'with' if marked else 'without'} cards, got another"
-            )
-        if held and not deals:
-            raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
         if weights is not None:
             w = check_weights(weights, len(checked))
             carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
@@ -562,6 +556,41 @@ class Mechanism(ABC):
             decks=(deck,),
             masked=self.moments.masks is not None,
         )
+
+    def carded_flags(
+        self, n: int, marked: bool | str | None, carded: ArrayLike | bool | None
+    ) -> NDArray[np.bool_]:
+        """Whose reports were made with a card, one flag for each of n reports.
+
+        Args:
+            n: reports.
+            marked: what the array of reports remembers (`MarkedReports.carded`).
+            carded: what the caller says, as for `tally`.
+
+        Raises:
+            ArgumentError: where the two contradict each other, or more must be said.
+        """
+        deals = self.deals
+        if carded is None:
+            if deals and marked == MIXED:
+                raise ArgumentError(
+                    "carded must be one flag per report where some were made with a card and some "
+                    "without, got none"
+                )
+            carded = deals if marked is None or not deals else bool(marked)
+        if isinstance(carded, bool | np.bool_):
+            flags: NDArray[np.bool_] = np.broadcast_to(np.bool_(carded), n)
+        else:
+            flags = checks.flags("carded", carded, n)
+        held = int(np.count_nonzero(flags))
+        if deals and ((marked is False and held) or (marked is True and held < n)):
+            raise ArgumentError(
+                f"carded must be {marked} for these reports, which `respond` made "
+                f"{'with' if marked else 'without'} cards, got another"
+            )
+        if held and not deals:
+            raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
+        return flags
 
     def _supports(
         self, reports: Reports, flags: NDArray[np.bool_], held: int

@@ -32,6 +32,7 @@ from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, note_announced, spend
 from jrr.mechanisms.masked_deck import closed_deck
 from jrr.mechanisms.masked_optimum import Design, best_design, design_for
+from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.rr import RR
@@ -646,6 +647,38 @@ class MRR(Mechanism):
         return super().estimate(
             tally, decks, population=population, population_size=population_size
         )
+
+    # -- what one report says -----------------------------------------------------------------
+
+    @cached_property
+    def reading(self) -> Reading:
+        """A report as one of two symbols: above 0, or not.
+
+        Of an announced sum's cards that is all that a report says of the answer; of a closed
+        deck's all but a trace (docs/theory.md, Theorem A1).
+        """
+        if self.k > 2:
+            raise checks.refusal("k", self.k, "2: single masked reports of more are not read")
+        law = self.masks.card_law()
+        above = float(law.chances[law.numbers >= 0].sum())  # that a yes stays above 0
+        truth = float(self.moments.p[0])
+        chance = truth * above + (1 - truth) * (1 - above)
+        pull = float(law.chances @ np.abs(law.numbers)) / 2  # E[z; z above 0]
+        decks_tie = self.masks.tie(1) * (self.n - 1)
+        lean = pull / self.masks.single * math.sqrt(max(0.0, decks_tie))
+        alone = float(self.moments.without_cards().p[0])
+        return Reading(
+            law=np.array([[chance, 1 - chance], [1 - chance, chance]]),
+            alone=np.array([[alone, 1 - alone], [1 - alone, alone]]),
+            leans=np.array([[[-lean, lean]] * 2]),
+            deck=self.n,
+        )
+
+    def read(self, reports: ArrayLike) -> Ints:
+        """Whether each report is above 0."""
+        if isinstance(reports, list | tuple):
+            reports = self.report_format.from_list(reports)
+        return (np.asarray(self._check_reports(reports)) > 0).astype(np.int64)
 
     # -- simulation and audit ----------------------------------------------------------------
 

@@ -1,0 +1,83 @@
+"""The reports of one sensitive question, person by person."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.mechanisms.base import Ints, checked_mechanism
+from jrr.mechanisms.base import Mechanism as AnyMechanism
+from jrr.mechanisms.marked_arrays import MarkedReports
+from jrr.mechanisms.readings import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveItem:
+    """The reports of one sensitive question, in the order of the people.
+
+    Attributes:
+        mechanism: the one that made the reports: RR, JRR, DRR, or MRR with k=2.
+        reports: as `respond` makes them, one per person.
+        carded: whose reports were made with a card, as for `Mechanism.tally`.
+        decks: how many decks those with a card were dealt from; None: as few as can be.
+
+    Raises:
+        ArgumentError: for reports that the mechanism cannot have made, none at all, or a
+            mechanism whose single reports are not one of few symbols.
+
+    Example:
+        >>> import jrr
+        >>> SensitiveItem(jrr.RR(p=0.75), [0, 1, 1]).symbols.tolist()
+        [0, 1, 1]
+    """
+
+    mechanism: AnyMechanism
+    reports: ArrayLike
+    carded: ArrayLike | bool | None = None
+    decks: int | None = None
+
+    def __post_init__(self) -> None:
+        checked_mechanism(self.mechanism)
+        if not len(self.symbols):
+            raise ArgumentError("reports must hold at least one report, got none")
+        fewest = self.mechanism.fewest_decks(int(self.with_card.sum()))
+        decks = fewest if self.decks is None else checks.integer("decks", self.decks, fewest)
+        object.__setattr__(self, "decks", decks)
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    @property
+    def k(self) -> int:
+        """Possible answers."""
+        return self.mechanism.k
+
+    @cached_property
+    def symbols(self) -> Ints:
+        """What each report is read as, 0..k-1."""
+        self.reading  # noqa: B018 - refuses what cannot be read, before reports are looked at
+        return self.mechanism.read(self.reports)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The chances of these symbols."""
+        return self.mechanism.reading
+
+    @cached_property
+    def with_card(self) -> NDArray[np.bool_]:
+        """Whose reports were made with a card."""
+        marked = self.reports.carded if isinstance(self.reports, MarkedReports) else None
+        return self.mechanism.carded_flags(len(self.symbols), marked, self.carded)
+
+    @property
+    def tie(self) -> float:
+        """By what products of leans enter the covariance of two people, negatively."""
+        return self.reading.tie(self.decks or 1)
+
+    @property
+    def independent(self) -> bool:
+        """Whether the reports of different people are independent."""
+        return self.reading.independent or int(self.with_card.sum()) < 2

@@ -1,0 +1,304 @@
+"""Regression: what open covariates say of a sensitive yes or no (docs/analysis.md)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import expit, logit
+
+from jrr._base import checks
+from jrr.analysis.items import SensitiveItem
+from jrr.analysis.likelihood import (
+    PerturbedAnswers,
+    chances,
+    information,
+    log_likelihood,
+    maximise,
+    score_variance,
+)
+from jrr.analysis.model_columns import INTERCEPT, Covariates, ModelColumns
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import quantile
+from jrr.estimation.moments import Floats
+from jrr.estimation.weights import check_weights
+
+Method = Literal["exact likelihood", "working likelihood", "shares of groups"]
+WORKING: Method = "working likelihood"
+
+
+class Prediction(NamedTuple):
+    """Predicted shares of yes among people with given covariates, and intervals of them."""
+
+    shares: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Regression:
+    """Logistic regression of a sensitive answer on open covariates; made by `regress`.
+
+    Attributes:
+        names: of the coefficients.
+        coefficients: changes of the logarithm of the odds of yes.
+        covariance: of the coefficients.
+        n: people.
+        effective_n: people of equal weight that would be as many (Kish).
+        log_likelihood: at the maximum, weighted where there are weights; None where `method` is
+            "shares of groups".
+        method: "exact likelihood"; "working likelihood", as if reports of one deck did not depend
+            on each other, or with weights (standard errors count both); or "shares of groups".
+        weighted: whether there were survey weights.
+        columns: how covariates become columns.
+    """
+
+    names: tuple[str, ...]
+    coefficients: Floats
+    covariance: Floats
+    n: int
+    effective_n: float
+    log_likelihood: float | None
+    method: Method
+    weighted: bool
+    columns: ModelColumns
+
+    @property
+    def stderr(self) -> Floats:
+        """Standard errors of the coefficients."""
+        errors: Floats = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        return errors
+
+    @property
+    def odds_ratios(self) -> Floats:
+        """By what one more of a covariate multiplies the odds of yes."""
+        ratios: Floats = np.exp(self.coefficients)
+        return ratios
+
+    @property
+    def p_values(self) -> Floats:
+        """Of the test that a coefficient is 0, two-sided."""
+        with np.errstate(divide="ignore"):
+            tails: Floats = 2 * stats.norm.sf(np.abs(self.coefficients) / self.stderr)
+        return tails
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:
+        """Confidence intervals of the coefficients.
+
+        Args:
+            level: how often such an interval holds the true coefficient, in (0, 1).
+            simultaneous: whether all of them are to hold at once with that chance (Bonferroni).
+
+        Returns:
+            Lower and upper ends, one per coefficient.
+
+        Raises:
+            ArgumentError: where level is not in (0, 1).
+        """
+        level = checks.level(level)
+        each = 1 - (1 - level) / (len(self.names) if simultaneous else 1)
+        reach = quantile(each) * self.stderr
+        return self.coefficients - reach, self.coefficients + reach
+
+    def odds_ratio_interval(
+        self, level: float = 0.95, *, simultaneous: bool = False
+    ) -> tuple[Floats, Floats]:
+        """The same of the odds ratios."""
+        low, high = self.interval(level, simultaneous=simultaneous)
+        return np.exp(low), np.exp(high)
+
+    def predict(self, covariates: Covariates, level: float = 0.95) -> Prediction:
+        """The share of yes among people with these covariates, with intervals.
+
+        An interval speaks of the share among all such people, not of one person's answer.
+
+        Args:
+            covariates: as for `regress`.
+            level: of the intervals.
+
+        Returns:
+            shares, low and high, one per row of covariates.
+
+        Raises:
+            ArgumentError: for covariates or levels other than those of the regression.
+        """
+        x = self.columns.matrix(covariates)
+        eta = x @ self.coefficients
+        variance = np.einsum("ij,jk,ik->i", x, self.covariance, x)
+        reach = quantile(level) * np.sqrt(np.maximum(variance, 0.0))
+        return Prediction(expit(eta), expit(eta - reach), expit(eta + reach))
+
+    def to_dict(self, level: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
+        """A result document of plain numbers, with the intervals of one level."""
+        low, high = self.interval(level, simultaneous=simultaneous)
+        columns = zip(
+            self.names,
+            self.coefficients.tolist(),
+            self.stderr.tolist(),
+            low.tolist(),
+            high.tolist(),
+            self.odds_ratios.tolist(),
+            np.exp(low).tolist(),
+            np.exp(high).tolist(),
+            self.p_values.tolist(),
+            strict=True,
+        )
+        return {
+            "n": self.n,
+            "effective_n": self.effective_n,
+            "level": level,
+            "simultaneous": simultaneous,
+            "method": self.method,
+            "log_likelihood": self.log_likelihood,
+            "weighted": self.weighted,
+            "coefficients": [
+                {
+                    "name": name,
+                    "coefficient": coefficient,
+                    "stderr": error,
+                    "interval": [from_, to],
+                    "odds_ratio": ratio,
+                    "odds_ratio_interval": [ratio_from, ratio_to],
+                    "p_value": p,
+                }
+                for name, coefficient, error, from_, to, ratio, ratio_from, ratio_to, p in columns
+            ],
+            "covariance": self.covariance.tolist(),
+        }
+
+    def to_json(self, level: float = 0.95) -> str:
+        """The result document of `to_dict` as one line of JSON."""
+        return json.dumps(self.to_dict(level), sort_keys=True)
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        rows = ", ".join(
+            f"{name}: {b:.3f} [{from_:.3f}, {to:.3f}]"
+            for name, b, from_, to in zip(self.names, self.coefficients, low, high, strict=True)
+        )
+        return f"Regression(n={self.n}, 95%: {rows})"
+
+
+def regress(
+    item: SensitiveItem,
+    covariates: Covariates,
+    *,
+    value: int = 1,
+    weights: ArrayLike | None = None,
+    intercept: bool = True,
+) -> Regression:
+    """Explain a sensitive answer by open covariates: logistic regression through the perturbation.
+
+    The likelihood is exact where reports are independent (RR, people without a card, MRR with
+    announced sums). Reports of one deck (JRR, DRR, MRR with a closed deck) depend on each other a
+    little; then it is a working likelihood, and standard errors count what the deck ties together.
+    Of a masked report only its sign is used, which is all, or all but a trace, of what it says of
+    one person. That is little: see docs/analysis.md before you plan a regression with MRR.
+
+    Args:
+        item: the reports, one per person.
+        covariates: name -> column, one number or word per person; or an array with one row per
+            person. Words become one column for each level but the first.
+        value: the answer whose odds are explained; all others together are the opposite.
+        weights: survey weights, one per person. Standard errors then come from residuals
+            (sandwich), and speak of the population that the weights stand for.
+        intercept: whether there is a constant.
+
+    Returns:
+        Coefficients with errors and intervals, odds ratios, and `predict`.
+
+    Raises:
+        ArgumentError: for covariates of another length, columns that depend on each other, or
+            reports that no finite coefficients fit best.
+
+    Example:
+        >>> import jrr, numpy as np
+        >>> rng = np.random.default_rng(7)
+        >>> age = rng.uniform(-1, 1, 20_000)
+        >>> truth = (rng.random(20_000) < 1 / (1 + np.exp(1 - age))).astype(int)
+        >>> m = jrr.RR(epsilon=1.0)
+        >>> reports = m.respond(truth, rng=jrr.SeededRandom(7))
+        >>> fit = regress(SensitiveItem(m, reports), {"age": age})
+        >>> low, high = fit.interval()
+        >>> fit.names, bool((low < [-1, 1]).all() and (high > [-1, 1]).all())
+        (('(intercept)', 'age'), True)
+    """
+    value = checks.integer("value", value, 0, item.k - 1)
+    model = ModelColumns.of(covariates, intercept=intercept)
+    x = model.matrix(covariates) if model.terms else np.ones((len(item), int(intercept)))
+    if len(x) != len(item):
+        raise ArgumentError(
+            f"covariates must have one row for each of the {len(item)} reports, got {len(x)}"
+        )
+    w = np.ones(len(item)) if weights is None else check_weights(weights, len(item))
+    if not w.any():
+        raise ArgumentError("weights must not all be 0")
+    scale = check_rank(x, model.names)
+    data = _perturbed(item, value, x / scale, w)
+    fitted = maximise(data, _start(data, model))
+    at = chances(data, fitted)
+    bread = np.linalg.inv(information(data, at))
+    middle = score_variance(
+        data, at, leans=_leans(item, value), tie=item.tie, empirical=weights is not None
+    )
+    return Regression(
+        names=model.names,
+        coefficients=fitted / scale,
+        covariance=(bread @ middle @ bread) / np.outer(scale, scale),
+        n=len(item),
+        effective_n=float(w.sum() ** 2 / (w**2).sum()),
+        log_likelihood=log_likelihood(data, fitted),
+        method="exact likelihood" if item.independent and weights is None else WORKING,
+        weighted=weights is not None,
+        columns=model,
+    )
+
+
+def _perturbed(item: SensitiveItem, value: int, x: Floats, w: Floats) -> PerturbedAnswers:
+    other = 0 if value else 1
+    p, q = (
+        np.where(item.with_card, item.reading.law[held, value], item.reading.alone[held, value])
+        for held in (value, other)
+    )
+    return PerturbedAnswers(
+        said=(item.symbols == value).astype(np.float64), x=x, p=p, q=q, weights=w
+    )
+
+
+def _leans(item: SensitiveItem, value: int) -> Floats:
+    """For every kind of card and person the leans of somebody without and with the value."""
+    other = 0 if value else 1
+    each = item.reading.leans[:, [other, value], value]
+    return each[:, None, :] * item.with_card[None, :, None]
+
+
+def _start(data: PerturbedAnswers, model: ModelColumns) -> Floats:
+    """Nobody differs: the constant that explains the share of yes."""
+    start = np.zeros(data.x.shape[1])
+    if model.intercept:
+        reported = data.weights @ (data.said - data.q)
+        share = reported / (data.weights @ (data.p - data.q))
+        start[model.names.index(INTERCEPT)] = logit(np.clip(share, 0.02, 0.98))
+    return start
+
+
+def check_rank(x: Floats, names: tuple[str, ...]) -> Floats:
+    """The sizes of the columns of a regression.
+
+    Raises:
+        ArgumentError: where there are none, one is 0 throughout, or some follow from others.
+    """
+    if not names:
+        raise ArgumentError("covariates must hold at least one column, or an intercept")
+    scale: Floats = np.sqrt((x**2).mean(axis=0))
+    empty = [name for name, size in zip(names, scale, strict=True) if not size > 0]
+    if empty:
+        raise ArgumentError(f"covariates must not be 0 for everybody, got {empty[0]!r}")
+    if np.linalg.matrix_rank(x / scale) < len(names):
+        raise ArgumentError(
+            f"covariates must not follow from each other, got columns that do among {list(names)} "
+            f"in {len(x)} rows"
+        )
+    return scale
