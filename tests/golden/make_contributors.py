@@ -143,8 +143,27 @@ def document() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The document, readable where it changes."""
-    return json.dumps(document(), ensure_ascii=False, indent=1) + "\n"
+    """The document with one line per entry, so that a change can be read."""
+    parts = []
+    for name, part in document().items():
+        if isinstance(part, str):
+            written = json.dumps(part)
+        elif name == "masked":
+            written = "[\n" + ",\n".join(map(_masked_lines, part)) + "\n]"
+        elif isinstance(part, list):
+            written = "[\n" + ",\n".join(map(json.dumps, part)) + "\n]"
+        else:
+            lines = (
+                f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in part.items()
+            )
+            written = "{\n" + ",\n".join(lines) + "\n}"
+        parts.append(f"{json.dumps(name)}: {written}")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _masked_lines(case: dict[str, Any]) -> str:
+    vectors = ",\n".join(map(json.dumps, case["vectors"]))
+    return f'{{"mechanism": {json.dumps(case["mechanism"])}, "vectors": [\n{vectors}\n]}}'
 
 
 if __name__ == "__main__":
