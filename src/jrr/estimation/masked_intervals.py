@@ -6,6 +6,7 @@ smaller than half the error. Mixtures (people without a card, waves, weights, sa
 masks leave exactly and the rest as normal.
 """
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
@@ -72,13 +73,11 @@ class _Sum:
         is possible the law moves on as it is at the end of it.
         """
         first, last = (0, self.n) if up > 0 else (self.n, 0)
-        farthest = self._farthest(first, up)
-        if (farthest - self.observed) * up >= 0:
-            return first - (farthest - self.observed) / self.gain
-        farthest = self._farthest(last, up)
-        if (farthest - self.observed) * up < 0:
-            return last - (farthest - self.observed) / self.gain
-        low, high = 0, self.n  # steps from `first`: not kept, kept
+        if self._tail(first, self.observed, up) > self.error:
+            return first - (self._farthest(first, up) - self.observed) / self.gain
+        if self._tail(last, self.observed, up) <= self.error:
+            return last - (self._farthest(last, up) - self.observed) / self.gain
+        low, high = self._bracket(first, up)  # steps from `first`: not kept, kept
         while high - low > 1:
             middle = (low + high) // 2
             if self._tail(first + up * middle, self.observed, up) > self.error:
@@ -86,6 +85,35 @@ class _Sum:
             else:
                 low = middle
         return float(first + up * high)
+
+    def _bracket(self, first: int, up: int) -> tuple[int, int]:
+        """Counts about the end, from a guess and the noise; between them it is searched."""
+        sd = math.sqrt(self.n * max(self.p * (1 - self.p), self.q * (1 - self.q)))
+        sd = math.hypot(sd, math.sqrt(self.masks.variance)) / self.gain
+        estimate = (self.observed - self.n * self.q) / self.gain
+        z = NormalDist().inv_cdf(1 - self.error)
+        guess = min(max(round((estimate - up * z * sd - first) * up), 0), self.n)
+        reach = max(1, round(0.15 * sd))
+        low, high = 0, self.n
+        while low < guess - reach or guess + reach < high:
+            below, above = max(low, guess - reach), min(high, guess + reach)
+            if below > low:
+                if self._tail(first + up * below, self.observed, up) > self.error:
+                    high = below
+                    guess = below
+                    reach *= 3
+                    continue
+                low = below
+            if above < high:
+                if self._tail(first + up * above, self.observed, up) > self.error:
+                    high = above
+                else:
+                    low = above
+                    guess = above
+                    reach *= 3
+                    continue
+            break
+        return low, high
 
     def _farthest(self, holders: int, up: int) -> int:
         """The farthest sum that is not too unlikely."""
