@@ -302,7 +302,7 @@ def test_a_report_with_a_made_up_serial_can_be_left_out(sqlite_pair: Pair) -> No
     campaign = pair.campaign(ANNOUNCED)
     operator, people = pair.begin(campaign, 20)
     answer_all(campaign, people[1:], [1] * 19)
-    liar = report_body(campaign, people[0], 900, carded=True, serials=["ab" * 16])
+    liar = report_body(campaign, people[0], ANNOUNCED.limit, carded=True, serials=["ab" * 16])
     assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), liar).status == 201
     with pytest.raises(ProtocolError, match="1 that nobody was given; --discard-unknown"):
         operator.close()

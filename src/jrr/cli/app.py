@@ -65,7 +65,9 @@ COMMANDS = {
         "Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports.",
     ),
     "serve": LazyCommand(
-        "jrr.cli.serve", "serve", "Run a dealer, a collector or a party of a committee."
+        "jrr.cli.serve",
+        "serve",
+        "Run a dealer, a collector, a party of a committee, or the answer page.",
     ),
     "campaign": LazyCommand(
         "jrr.cli.campaign", "campaign", "Create, open, close, show and export campaigns."
