@@ -100,7 +100,7 @@ def test_three_dealers_each_announce_their_own_sum(
     all_cards = sum(hand["cards"][0] for mine in hands for hand in mine)
     assert 0 <= reports - all_cards <= 25  # the marks of 25 coins
     tally = ANNOUNCED.settle(tally_of(ANNOUNCED, sent), announced=sums)
-    assert tally.known == Known(0, 3)  # variances add up
+    assert tally.known == Known(0, 3, 25)  # variances add up
     found = operator.estimate()
     assert found["estimate"] == ANNOUNCED.estimate(tally).to_dict()
     masks, coin = ANNOUNCED.masks, ANNOUNCED.moments

@@ -397,7 +397,7 @@ def test_whoever_comes_before_the_deal_is_told_what_to_do(
     ("arguments", "words"),
     [
         (
-            ["audit", "--view", "dealer", "--no-dealer-cap"],
+            ["audit", "--view", "dealer", "--no-dealer-cap", "--mechanism", "drr"],
             "view dealer must have a bound to refute",
         ),
         (["simulate", "--question", "HIV", "-n", "50"], "-n must be left out with --question"),

@@ -201,3 +201,58 @@ def test_mixtures_hold_their_level() -> None:
     assert np.mean((low <= 0.3) & (high >= 0.3)) >= 0.935
     low, high = first.interval()  # as if they were all there are
     assert np.mean((low <= 100 / 380) & (high >= 100 / 380)) >= LEAST
+
+
+def _part(moments: Any, counts: Any, n: int) -> Stratum:
+    return Stratum(moments=moments.some(slice(1, 2)), n=n, counts=counts, decks=1)
+
+
+def _held(one: Any, truth: float, level: float) -> float:
+    low, high = one.interval(level)
+    return float(np.mean((low <= truth + 1e-12) & (high >= truth - 1e-12)))
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "own"), [(10, 4.0, 6.0), (100, 4.0, 8.0), (100, 2.0, 8.0), (1_000, 4.0, 6.0)]
+)
+def test_differences_hold_every_level(n: int, epsilon: float, own: float) -> None:
+    """Coins that hardly lie leave few, coarse steps: where a normal law fails."""
+    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    rng = np.random.default_rng(4)
+    first = jrr.simulate(m, [n - n // 5, n // 5], 1_500, rng)[:, 1]
+    second = jrr.simulate(m, [n - n // 2, n // 2], 1_500, rng)[:, 1]
+    one, other = (Estimate([_part(m.moments, counts, n)]) for counts in (first, second))
+    gap = jrr.difference(one, other, same_deck=False)
+    for level in (0.8, 0.95, 0.99):
+        assert _held(gap, n // 5 / n - n // 2 / n, level) >= 1 - 1.3 * (1 - level)
+
+
+@pytest.mark.parametrize(
+    ("n", "late", "epsilon", "own"),
+    [(15, 5, 4.0, 6.0), (95, 5, 4.0, 8.0), (15, 5, 2.0, 4.0), (3, 20, 4.0, 8.0)],
+)
+def test_people_without_a_card_beside_masks(n: int, late: int, epsilon: float, own: float) -> None:
+    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    rng = np.random.default_rng(4)
+    carded = jrr.simulate(m, [n - n // 3, n // 3], 1_500, rng)[:, 1]
+    others = jrr.simulate(m, [0, 0], 1_500, rng, cardless=[late - late // 2, late // 2])[:, 1]
+    alone = m.moments.without_cards()
+    both = Estimate([_part(m.moments, carded, n), _part(alone, others, late)])
+    for level in (0.8, 0.95, 0.99):
+        assert _held(both, (n // 3 + late // 2) / (n + late), level) >= 1 - 1.3 * (1 - level)
+
+
+@pytest.mark.parametrize(("n", "epsilon", "own"), [(10, 4.0, 8.0), (50, 4.0, 6.0), (50, 2.0, 4.0)])
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.3])
+def test_samples_hold_their_level(n: int, epsilon: float, own: float, share: float) -> None:
+    """Few people, of whom perhaps nobody holds the value: drawing them is most of the noise."""
+    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    rng = np.random.default_rng(6)
+    drawn = rng.binomial(n, share, 1_500)
+    law = m.moments
+    told = rng.binomial(drawn, float(law.p[0])) + rng.binomial(n - drawn, float(law.q[0]))
+    masks = m.masks.law(n, 1)
+    left = masks.first + rng.choice(len(masks.chances), 1_500, p=masks.chances)
+    counts = law.estimate((told + left).astype(np.float64), n)
+    sample = Estimate([_part(law, counts, n)]).for_population("sample")
+    assert _held(sample, share, 0.95) >= 0.935

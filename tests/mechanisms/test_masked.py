@@ -679,6 +679,37 @@ def test_announcements_are_refused_where_they_would_harm() -> None:
         closed_one.estimate(closed_one.respond([1] * 10, closed_one.deal()), announced=3)
 
 
+def test_tallies_that_are_settled_in_part_are_refused() -> None:
+    m = jrr.MRR.for_epsilon(20, 1.0, announced=True)
+    tallies = []
+    for name in ("a", "b"):
+        deck = m.deal()
+        tally = m.tally(m.respond([1] * 20, deck), deck=name)
+        tallies.append((tally, m.announce(deck)))
+    (first, told), (second, later) = tallies
+    settled = m.settle(first, announced=told, cards=20)
+    with pytest.raises(ArgumentError, match="got it for 20 of 40 reports"):
+        m.estimate(settled + second)
+    with pytest.raises(ArgumentError, match="the masks are off these reports"):
+        m.settle(settled, announced=told)
+    with pytest.raises(ArgumentError, match="cards must be 20"):
+        m.settle(second, announced=later, cards=10)
+    assert m.estimate(settled + m.settle(second, announced=later)).n == 40
+
+
+def test_an_end_card_stays_hidden_behind_another_dealer_s_card() -> None:
+    """Cards of several dealers are added before the clamp: no cut of one may come into view."""
+    m = jrr.MRR(10, own=3.0, card_rate=0.5, announced_rate=0.9)
+    form = m.card_format
+    assert form.most == 32_767 > 100 * m.limit
+    far = m.limit + 5  # such a card is dealt as it is
+    assert form.check_card(far) == far
+    assert form.added([far, -m.limit]) == 5
+    assert m.respond_one(0, far, Given((1 << 64) - 1)) == m.limit + 1
+    together = m.respond([0, 1], [far, -far], jrr.SeededRandom(1))
+    assert together.tolist() == [m.limit + 1, -m.limit]
+
+
 def test_mixed_decks_are_refused() -> None:
     first, second = jrr.MRR.for_epsilon(10, 1.0), jrr.MRR.for_epsilon(10, 2.0)
     tallies = [m.tally(m.respond([1] * 10, m.deal())) for m in (first, second)]

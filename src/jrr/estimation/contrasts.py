@@ -146,14 +146,17 @@ class Held(NamedTuple):
     squares: Floats
 
 
-def cumulants(pools: Sequence[Sequence[Component]], held: Sequence[Sequence[Held]]) -> Cumulants:
+def cumulants(
+    pools: Sequence[Sequence[Component]], held: Sequence[Sequence[Held]], *, masks: bool = True
+) -> Cumulants:
     """Cumulants of a contrast where the holders of v are given.
 
     Args:
         pools: parts by the cards they draw: those of one pool share their decks.
         held: the holders of v in each part.
+        masks: whether the noise that masks leave counts.
     """
-    laws = [_pool(parts, amounts) for parts, amounts in zip(pools, held, strict=True)]
+    laws = [_pool(parts, amounts, masks) for parts, amounts in zip(pools, held, strict=True)]
     if len(laws) == 1:
         return laws[0]
     variance = sum((law.variance for law in laws), np.zeros(1))
@@ -175,7 +178,7 @@ def _root_mean_square(sizes: Sequence[Floats], weights: Sequence[Floats], total:
     return mean
 
 
-def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
+def _pool(parts: Sequence[Component], held: Sequence[Held], masks: bool) -> Cumulants:
     """The same of parts that share their decks."""
     sums = [_sums(part, amount) for part, amount in zip(parts, held, strict=True)]
     total = _Sums(*(sum(column, np.zeros(1)) for column in zip(*sums, strict=True)))
@@ -183,7 +186,9 @@ def _pool(parts: Sequence[Component], held: Sequence[Held]) -> Cumulants:
     tied, tied3 = moments.pair_weight(decks), moments.triple_weight(decks)
     leans, leans2, leans3 = total.leans, total.leans2, total.leans3
     by_cards = tied * (leans**2 - leans2)
-    variance = np.maximum(total.variance - by_cards, 0.0) + masked_variance(parts)
+    variance = np.maximum(total.variance - by_cards, 0.0)
+    if masks:
+        variance = variance + masked_variance(parts)
     third = (
         total.third
         - 3 * tied * (total.mixed * leans - total.mixed3)

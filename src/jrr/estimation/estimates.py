@@ -20,7 +20,7 @@ from jrr._base.short_repr import MOST
 from jrr.errors import ArgumentError
 from jrr.estimation.contrasts import Component, Held, Sampling, cumulants
 from jrr.estimation.intervals import interval
-from jrr.estimation.masked_intervals import masked_interval
+from jrr.estimation.masked_intervals import exact_interval, invertible
 from jrr.estimation.masks import NOTHING_KNOWN, Known
 from jrr.estimation.moments import Floats, Moments
 
@@ -280,8 +280,7 @@ class Estimate:
 
 def contrast_interval(pools: Sequence[Sequence[Component]], level: float) -> tuple[Floats, Floats]:
     """Lower and upper ends of an interval of a contrast, one per value."""
-    masked = any(part.moments.masks is not None for parts in pools for part in parts)
-    return masked_interval(pools, level) if masked else interval(pools, level)
+    return exact_interval(pools, level) if invertible(pools) else interval(pools, level)
 
 
 def sampling_of(population: Population | str, n: int, size: float | None) -> Sampling | None:

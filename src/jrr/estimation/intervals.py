@@ -9,11 +9,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from jrr.estimation.contrasts import Component, Cumulants, Floats, Held, cumulants
+from jrr.estimation.contrasts import (
+    Component,
+    Cumulants,
+    Floats,
+    Held,
+    cumulants,
+    masked_variance,
+)
 from jrr.estimation.tails import standard_excess
 
 _SPENT = 0.02  # the share of the error that is spent on what each part may hold
@@ -22,6 +31,8 @@ _POINTS, _ROUNDS = 17, 2  # of the search, and how often it is refined
 _FEW = 5  # points where nothing but the distance changes, so that what is kept has one end
 _AT_ONCE = 1 << 11  # values searched at a time, with one way each
 _MANY = 1 << 8  # values beyond which equal counts are searched only once
+_MASK_POINTS = 61  # of the law of what masks leave
+_MASK_REACH = 12.0  # standard deviations of it, within which points are set
 _UP_AND_DOWN = np.array([[1.0], [-1.0]])  # towards the upper end and towards the lower
 
 Pools = Sequence[Sequence[Component]]
@@ -100,6 +111,7 @@ class _Test:
 
     def __init__(self, pools: Pools, level: float) -> None:
         self.pools, self.parts = pools, _parts(pools)
+        self.masks = _masks_of(pools)
         self.weighted = any(part.weighted for part in self.parts)
         nuisance = self.weighted or len(self.parts) > 1
         spent = _SPENT * (1 - level) if nuisance else 0.0
@@ -129,9 +141,18 @@ class _Test:
         away = _UP_AND_DOWN * (values - self.observed)
         law = self._law(split)
         third = -_UP_AND_DOWN * law.third
-        z = standard_excess(away, law.variance, third, law.step, law.grain)
-        least: Floats = z.min(axis=(0, 1))
-        return least
+        if self.masks is None:
+            z = standard_excess(away, law.variance, third, law.step, law.grain)
+            least: Floats = z.min(axis=(0, 1))
+            return least
+        # What masks leave is added to the noise of the answers: a mixture over what it is.
+        tail = np.zeros(np.broadcast_shapes(away.shape, np.shape(law.variance)))
+        for mask, chance in zip(self.masks.numbers, self.masks.chances, strict=True):
+            z = standard_excess(away + mask, law.variance, third, law.step, law.grain)
+            tail += chance * special.ndtr(-z)
+        likeliest = np.clip(tail.max(axis=(0, 1)), 1e-300, 1.0)
+        mixed: Floats = -special.ndtri(likeliest)
+        return mixed
 
     def _law(self, split: Sequence[Floats]) -> Cumulants:
         """The laws of ways to hold v, with one more axis in front for who the holders may be."""
@@ -148,7 +169,11 @@ class _Test:
             for ends, heavy in zip(ranges, by_part, strict=True)
         ]
         holders = iter([Held(w[None], s) for w, s in zip(weights, squares, strict=True)])
-        return cumulants(self.pools, [[next(holders) for _ in parts] for parts in self.pools])
+        by_pool = [[next(holders) for _ in parts] for parts in self.pools]
+        if self.masks is None:
+            return cumulants(self.pools, by_pool)
+        law = cumulants(self.pools, by_pool, masks=False)
+        return law._replace(variance=law.variance + self.masks.apart)
 
     @cached_property
     def _extremes(self) -> list[tuple[int, ...]]:
@@ -190,6 +215,8 @@ class _Test:
         """Farther from the observation than anything that is kept beyond what is possible."""
         law = self._law([np.where(_UP_AND_DOWN > 0, high, low) for low, high in self.ranges])
         far = 2 * (self.z + 1) * np.sqrt(law.variance) + (self.z**2 + 3) * law.step
+        if self.masks is not None:
+            far = far + np.abs(self.masks.numbers).max()
         reach: Floats = far.max(axis=0)
         return reach
 
@@ -203,6 +230,59 @@ class _Test:
         near, near_z = (np.take_along_axis(a, last[None], 0)[0] for a in (away, z))
         far, far_z = (np.take_along_axis(a, after[None], 0)[0] for a in (away, z))
         return near, far, near_z, far_z
+
+
+class _MaskLaw(NamedTuple):
+    """What masks may leave in a contrast, at a few points, and its variance about them."""
+
+    numbers: Floats
+    chances: Floats
+    apart: float
+
+
+def _masks_of(pools: Pools) -> _MaskLaw | None:
+    """What masks leave in all parts together; None where there are none."""
+    whole = None
+    for parts in pools:
+        masks = parts[0].moments.masks
+        if masks is None:
+            continue
+        # Without a common deck each part has noise of its own; of one deck it is that of the
+        # whole, in the shape of the largest part.
+        units = [parts] if masks.tie(1) > 0 else [[part] for part in parts]
+        for unit in units:
+            law = _masks_left(unit)
+            whole = law if whole is None else _added(whole, law)
+    return whole
+
+
+def _masks_left(parts: Sequence[Component]) -> _MaskLaw:
+    part = max(parts, key=lambda one: one.n)
+    masks = part.moments.masks
+    assert masks is not None  # who calls has looked
+    law = masks.law(part.n, part.decks, *([] if part.known is None else [part.known]))
+    scale = float(np.sqrt(masked_variance(parts).max() / law.variance)) if law.variance else 0.0
+    return _thinned(law.numbers * scale, law.chances, 0.0)
+
+
+def _added(first: _MaskLaw, second: _MaskLaw) -> _MaskLaw:
+    numbers = (first.numbers[:, None] + second.numbers).ravel()
+    chances = (first.chances[:, None] * second.chances).ravel()
+    return _thinned(numbers, chances, first.apart + second.apart)
+
+
+def _thinned(numbers: Floats, chances: Floats, apart: float) -> _MaskLaw:
+    """The same law at a few points, each the mean of those that it stands for."""
+    sd = float(np.sqrt(chances @ numbers**2))
+    if len(numbers) <= _MASK_POINTS or sd == 0:
+        return _MaskLaw(numbers, chances, apart)
+    low, high = max(numbers.min(), -_MASK_REACH * sd), min(numbers.max(), _MASK_REACH * sd)
+    bins = np.searchsorted(np.linspace(low, high, _MASK_POINTS + 1)[1:-1], numbers)
+    weights = np.bincount(bins, chances, _MASK_POINTS).astype(np.float64, copy=False)
+    kept = weights > 0
+    centres = np.bincount(bins, chances * numbers, _MASK_POINTS)[kept] / weights[kept]
+    within = max(0.0, sd**2 - float(weights[kept] @ centres**2))
+    return _MaskLaw(centres, weights[kept], apart + within)
 
 
 def _ways(ranges: Sequence[_Range], values: Floats) -> list[Floats]:

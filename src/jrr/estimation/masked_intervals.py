@@ -2,8 +2,8 @@
 
 Of one deck or announcement, with nobody else in the estimate, the sum of reports is two binomial
 numbers and what masks leave over: a count of holders is kept where neither tail of that law is
-smaller than half the error. Mixtures (people without a card, waves, weights, samples) take what
-masks leave exactly and the rest as normal.
+smaller than half the error. Other contrasts (people without a card, waves, weights, samples) are
+tested as those without masks, whose noise is then added (jrr.estimation.intervals).
 """
 
 import math
@@ -11,30 +11,36 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
-from jrr.estimation.contrasts import Component, Floats, Held, cumulants, masked_variance
+from jrr.estimation.contrasts import Component, Floats
 from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
 
 _DEVIATIONS = 12  # of binomial numbers, beyond which chances are left out
-_POINTS = 600  # of a law of masks in a mixture
-_FAR = 8.0  # standard deviations of it, within which points are set
-_STEPS = 60  # of bisections
 
 Pools = Sequence[Sequence[Component]]
 _Range = tuple[Floats, Floats]
 
 
-def masked_interval(pools: Pools, level: float) -> _Range:
-    """Lower and upper ends, one per value; arguments as for `jrr.estimation.intervals.interval`."""
+def invertible(pools: Pools) -> bool:
+    """Whether there is one part, of people who weigh the same and are all that is asked about."""
     parts = [part for some in pools for part in some]
-    alone = parts[0] if len(parts) == 1 else None
-    # Where a report tells more than yes or no, what is estimated is no count of holders.
-    counted = alone is not None and bool((alone.moments.gain <= 1).all())
-    if alone is not None and counted and not alone.weighted and alone.sampling is None:
-        low, high = _exact_ends(alone, (1 - level) / 2)
-        return alone.factor * low, alone.factor * high
-    return _mixed_ends(pools, level)
+    alone = parts[0]
+    return (
+        len(parts) == 1
+        and alone.moments.masks is not None
+        and not alone.weighted
+        and alone.sampling is None
+        # Where a report tells more than yes or no, what is estimated is no count of holders.
+        and bool((alone.moments.gain <= 1).all())
+    )
+
+
+def exact_interval(pools: Pools, level: float) -> _Range:
+    """Lower and upper ends, one per value, where `invertible`; arguments as for `interval`."""
+    alone = pools[0][0]
+    low, high = _exact_ends(alone, (1 - level) / 2)
+    return alone.factor * low, alone.factor * high
 
 
 # One deck, everybody weighs the same -------------------------------------------------------
@@ -153,69 +159,3 @@ def _binomial(n: int, p: float) -> WholeLaw:
     low, high = max(0, int(n * p - reach)), min(n, int(n * p + reach) + 1)
     numbers = np.arange(low, high + 1)
     return WholeLaw(low, np.asarray(stats.binom.pmf(numbers, n, p), np.float64))
-
-
-# Mixtures ----------------------------------------------------------------------------------
-
-
-def _mixed_ends(pools: Pools, level: float) -> _Range:
-    """Ends from the law of the error: what masks leave, and the rest as if it were normal."""
-    held = [[Held(part.plausible, part.plausible_squares) for part in parts] for parts in pools]
-    variance = np.broadcast_to(cumulants(pools, held).variance, pools[0][0].counts.shape)
-    masked = sum((masked_variance(parts) for parts in pools), np.zeros(1))
-    noise, back = np.unique(np.maximum(variance - masked, 1e-300), return_inverse=True)
-    normal = np.sqrt(noise)
-    errors, chances = np.zeros(1), np.ones(1)
-    for parts in pools:
-        more, weights, apart = _masks_of(parts)
-        errors = (errors[:, None] + more).ravel()
-        chances = (chances[:, None] * weights).ravel()
-        errors, chances, more_apart = _thinned(errors, chances)
-        normal = np.sqrt(normal**2 + apart + more_apart)
-    estimate = sum((part.factor * part.counts for parts in pools for part in parts), np.zeros(1))
-    reach = np.abs(errors).max() + NormalDist().inv_cdf(1 - (1 - level) / 4) * normal
-    low, high = np.zeros_like(normal), reach.copy()
-    for _ in range(_STEPS):  # the law is symmetric: one distance for both ends
-        middle = (low + high) / 2
-        tail = chances @ special.ndtr((errors[:, None] - middle) / normal)
-        above = tail > (1 - level) / 2
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return estimate - high[back], estimate + high[back]
-
-
-def _masks_of(parts: Sequence[Component]) -> tuple[Floats, Floats, float]:
-    """What masks add to the error of parts that share decks, in the shape of the largest part.
-
-    As `_thinned`.
-    """
-    part = max(parts, key=lambda one: one.n)
-    masks = part.moments.masks
-    if masks is None:
-        return np.zeros(1), np.ones(1), 0.0
-    law = masks.law(part.n, part.decks, part.known or NOTHING_KNOWN)
-    numbers, chances, apart = _thinned(law.numbers, law.chances)
-    size = float(np.sqrt(masked_variance(parts).max()))
-    own = float(np.sqrt(chances @ numbers**2 + apart))
-    scale = size / own if own else 0.0
-    return numbers * scale, chances, apart * scale**2
-
-
-def _thinned(numbers: Floats, chances: Floats) -> tuple[Floats, Floats, float]:
-    """The same law at no more than so many points, each the mean of those that it stands for.
-
-    Returns:
-        Numbers, chances, and the variance of numbers about the points that stand for them.
-    """
-    order = np.argsort(numbers)
-    numbers, chances = numbers[order], chances[order]
-    if len(numbers) <= _POINTS:
-        return numbers, chances, 0.0
-    far = _FAR * np.sqrt(chances @ numbers**2)  # what lies beyond is as good as one point
-    low, high = max(numbers[0], -far), min(numbers[-1], far)
-    edges = np.linspace(low, high, _POINTS + 1)[1:-1]
-    bins = np.searchsorted(edges, numbers)
-    weights = np.bincount(bins, chances, _POINTS).astype(np.float64, copy=False)
-    kept = weights > 0
-    centres = np.bincount(bins, chances * numbers, _POINTS)[kept] / weights[kept]
-    apart = float(chances @ numbers**2 - weights[kept] @ centres**2)
-    return centres, weights[kept], max(0.0, apart)

@@ -27,6 +27,7 @@ class Known(NamedTuple):
 
     undealt: int = 0  # cards that nobody fetched, whose sum is known exactly
     announcements: int = 0  # noisy sums that have been taken off
+    covered: int = 0  # reports that those sums are of
 
 
 NOTHING_KNOWN = Known()

@@ -155,5 +155,5 @@ def _check_counts(argument: str, counts: object, low: int, high: int) -> tuple[i
 
 def _check_known(known: object) -> Known:
     if not isinstance(known, tuple | list) or len(known) != len(Known._fields):
-        raise checks.refusal("known", known, "the numbers of undealt cards and of announcements")
+        raise checks.refusal("known", known, "the numbers of undealt cards, announcements, reports")
     return Known(*(checks.integer("known", number, 0, _MOST) for number in known))

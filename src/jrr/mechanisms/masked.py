@@ -21,7 +21,7 @@ from jrr._base.exact import SCALE
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import Estimate, Population
-from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Known, Masks
+from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
@@ -49,6 +49,7 @@ from jrr.privacy.views import View
 Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
 LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
+LARGEST_CARD = 32_767  # cards are cut there, far beyond the clamp of reports
 FEWEST_ANNOUNCED = 2  # cards in an announced sum
 _UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6
 _HALF = SCALE >> 1
@@ -294,7 +295,7 @@ class MRR(Mechanism):
     @property
     def card_format(self) -> MaskCards:
         """Whole numbers of 16 bits, in a range symmetric about 0."""
-        return MaskCards(self.n, self._width, self.limit + 1)
+        return MaskCards(self.n, self._width, LARGEST_CARD)
 
     def _left_out_of_brief(self) -> tuple[str, ...]:
         unused = "total_rate" if self.announced else "announced_rate"
@@ -386,9 +387,8 @@ class MRR(Mechanism):
             else (lambda: closed_deck(self.n, self.card_rate, self.total_rate, source))
         )
         cards = np.empty((self.n, self._width), np.int16)
-        most = self.limit + 1  # reports are clamped closer than this, so that nothing is lost
-        for value in range(self._width):
-            np.clip(draw(), -most, most, out=cards[:, value], casting="unsafe")
+        for value in range(self._width):  # reports are clamped closer than cards are cut
+            np.clip(draw(), -LARGEST_CARD, LARGEST_CARD, out=cards[:, value], casting="unsafe")
         return DealtCards.of(cards[:, 0] if self.k == 2 else cards)
 
     def announce(
@@ -502,6 +502,8 @@ class MRR(Mechanism):
         out = np.empty(shape, np.int16)
         rows = max(1, randomness.BLOCK // self.report_format.words)
         lie = self._alone_words if dealt is None else self.lie_words
+        if dealt is not None:  # so that sums fit into 16 bits; a clamped report does not change
+            dealt = _cut(dealt, self.limit + 1)
         for start in range(0, len(checked), rows):
             block = slice(start, start + rows)
             self._coin_block(checked[block], lie, source, out[block])
@@ -566,6 +568,7 @@ class MRR(Mechanism):
         *,
         announced: ArrayLike | None = None,
         undealt: tuple[ArrayLike, int] | None = None,
+        cards: int | None = None,
     ) -> Tally:
         """Take off a tally what the dealer told of the masks in it.
 
@@ -573,6 +576,8 @@ class MRR(Mechanism):
             tally: of all reports that were named to the dealer.
             announced: what `announce` returned, or a list of that for several decks or groups.
             undealt: for a closed deck: what `undealt_sum` returned, and of how many cards.
+            cards: of how many cards the announced sums are; refused where the reports are not as
+                many. None: of all of them.
 
         Returns:
             The tally of reports whose masks are gone but for noise; `estimate` takes it.
@@ -583,19 +588,26 @@ class MRR(Mechanism):
         if not tally.masked:
             raise checks.refusal("tally", tally, "one of masked reports")
         masks, known = np.zeros(self._width, np.int64), tally.known
+        uncovered = tally.n_carded - known.covered
+        if cards is not None and checks.integer("cards", cards, 0) != uncovered:
+            raise checks.refusal("cards", cards, f"{uncovered}, as many reports as have masks left")
+        if announced is not None and uncovered <= 0:
+            raise checks.refusal("announced", announced, "None: the masks are off these reports")
         if announced is not None:
             if not self.announced:
                 raise checks.refusal("announced", announced, "None for a closed deck")
             rows = self._sums("announced", announced)
             masks = masks + rows.sum(axis=0)
-            known = Known(known.undealt, known.announcements + len(rows))
+            known = known._replace(
+                announcements=known.announcements + len(rows), covered=tally.n_carded
+            )
         if undealt is not None:
             if self.announced:
                 raise checks.refusal("undealt", undealt, "None where sums are announced")
             total, count = undealt
             count = checks.integer("undealt count", count, 0, self.n * max(1, len(tally.decks)))
             masks = masks - self._sums("undealt", total).sum(axis=0)
-            known = Known(known.undealt + count, known.announcements)
+            known = known._replace(undealt=known.undealt + count)
         off = (-int(masks[0]), int(masks[0])) if self.k == 2 else tuple(masks.tolist())
         return Tally(
             tally.mechanism,
@@ -631,10 +643,11 @@ class MRR(Mechanism):
         if isinstance(tally, Tally):
             if announced is not None or undealt is not None:
                 tally = self.settle(tally, announced=announced, undealt=undealt)
-            if self.announced and tally.n_carded and not tally.known.announcements:
+            if self.announced and tally.n_carded > tally.known.covered:
                 raise ArgumentError(
                     "announced must be the sum that the dealer announced for these reports (or "
-                    "settle the tally with it): without it their masks hide everything; got None"
+                    "settle the tally with it): without it their masks hide everything; got it for "
+                    f"{tally.known.covered} of {tally.n_carded} reports"
                 )
             fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
             if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
@@ -742,6 +755,13 @@ class MRR(Mechanism):
         if self.k > 2:
             total = np.clip(total[:, list(values)], -1, 2)
         return np.hstack((self.observed(target, values), total))
+
+
+def _cut(cards: Cards, most: int) -> Cards:
+    """Cards brought into -most..most; the same array where they are."""
+    if len(cards) and (cards.max() > most or cards.min() < -most):
+        return np.clip(cards, -most, most)
+    return cards
 
 
 def _designed(request: Request, own: float | None = None) -> list[MRR | None]:
