@@ -311,12 +311,25 @@ def test_a_report_with_a_made_up_serial_can_be_left_out(sqlite_pair: Pair) -> No
     assert operator.estimate()["carded"] == 19
 
 
+def test_a_small_round_does_not_keep_back_the_others(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(ANNOUNCED, min_cell=5, rounds=2)
+    operator, people = sqlite_pair.begin(campaign, 20)
+    answer_all(campaign, people)
+    answer_all(campaign, people[:1], round_number=1)
+    with pytest.raises(ProtocolError, match="--discard-small"):
+        operator.close()
+    operator.close(ending=Ending(discard_small=True))
+    assert operator.estimate()["carded"] == 20
+    with pytest.raises(ProtocolError):
+        operator.estimate(round_number=1)
+
+
 def test_too_few_can_be_given_up(sqlite_pair: Pair) -> None:
     pair = sqlite_pair
     campaign = pair.campaign(ANNOUNCED, min_cell=10)
     operator, people = pair.begin(campaign, 20)
     answer_all(campaign, people[:9])
-    with pytest.raises(ProtocolError, match=r"at least 10 .* got 9; --without-sum"):
+    with pytest.raises(ProtocolError, match=r"at least 10 .* got 9; --discard-small"):
         operator.close()
     operator.close(ending=Ending(without_sum=True))
     assert not key_files(pair, campaign)

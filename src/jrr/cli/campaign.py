@@ -240,6 +240,11 @@ def deal(as_json: bool, **options: Any) -> None:
     "alone, once for each dealer in their order.",
 )
 @click.option(
+    "--discard-small",
+    is_flag=True,
+    help="Delete reports of rounds or groups with fewer cards than a sum is told of.",
+)
+@click.option(
     "--discard-unknown",
     is_flag=True,
     help="Announced sums: delete reports whose serials no dealer gave to anybody.",
@@ -259,6 +264,7 @@ def close(
     by: str | None,
     names: Path | None,
     sums: tuple[Path, ...],
+    discard_small: bool,
     discard_unknown: bool,
     without_sum: bool,
     yes: bool,
@@ -283,6 +289,7 @@ def close(
     alone = operator.collector is None
     ending = Ending(
         by=by,
+        discard_small=discard_small,
         discard_unknown=discard_unknown,
         without_sum=without_sum,
         names=_document(names) if alone and names is not None else None,

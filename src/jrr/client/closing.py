@@ -28,6 +28,7 @@ class Ending:
 
     by: str | None = None  # a covariate: sums, and so results, for each of its values
     discard_unknown: bool = False  # delete reports whose serial numbers no dealer knows
+    discard_small: bool = False  # delete reports of rounds or groups too small for a sum
     without_sum: bool = False  # burn the cards and give up the reports that were made with one
     names: Mapping[str, Any] | None = None  # dealer alone: what the collector's operator gave
     sums: Sequence[Mapping[str, Any]] | None = None  # collector alone: what dealers told
@@ -91,12 +92,27 @@ class Closing:
             if unknown:
                 collector.post(f"{self.path}/discard", {"serials": unknown})
                 names = self._names(collector, ending)
-        elif len(self.dealers) > 1:
+        while ending.discard_small and (few := self._too_few(names)):
+            collector.post(f"{self.path}/discard", {"serials": few})
+            names = self._names(collector, ending)
+        if len(self.dealers) > 1 and self._too_few(names):
+            raise ProtocolError(
+                f"serials must be at least {self.campaign.min_cell} (the campaign's min_cell) in "
+                "each round and group of each dealer, or none: nothing was announced; "
+                "--discard-small deletes the reports that are in a smaller one"
+            )
+        if not ending.discard_unknown and len(self.dealers) > 1:
             # Before any of them announces: afterwards nobody's report can be left out.
             for number, dealer in self.dealers.items():
                 if _is_anybody(names[number]):
                     self._check_known(number, len(self._unknown(dealer, names[number])))
         return [self._told(number, names[number]) for number in sorted(names)]
+
+    def _too_few(self, names: Mapping[int, Any]) -> list[str]:
+        """The serial numbers in sets of which no dealer would tell a sum."""
+        fewest = self.campaign.min_cell
+        sets = (found for one in names.values() for by in one["rounds"] for found in by.values())
+        return sorted({serial for found in sets if len(found) < fewest for serial in found})
 
     def _told(self, number: int, names: Any) -> Any:
         """What a dealer announces; nothing of one whose cards nobody has, and who is not here."""

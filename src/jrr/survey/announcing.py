@@ -71,7 +71,8 @@ def announce(
                 where = f" in the group {group!r:.80}" if naming.by is not None else ""
                 raise ArgumentError(
                     f"serials must be at least {fewest} (the campaign's min_cell){where}, or "
-                    f"none, got {len(names)}; --without-sum gives them up"
+                    f"none, got {len(names)}; --discard-small deletes such reports, "
+                    "--without-sum gives all up"
                 )
     told = tuple(
         {

@@ -46,7 +46,8 @@ class DeckAudit:
         return (
             f"No cheating found: {self.decks - 1} of {self.decks} decks were opened and drawn "
             f"again. A dealer that cheated in the deck that is dealt passes with chance "
-            f"1/{self.decks} at most. Contributors must check their own cards (--card)."
+            f"1/{self.decks} at most. Contributors must check their own cards (--card). That "
+            "places were given out in order of arrival is not shown: a dealer can leave some out."
         )
 
     def to_dict(self) -> dict[str, Any]:
