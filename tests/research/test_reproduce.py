@@ -98,6 +98,7 @@ def test_simulated_points_lie_on_the_theory() -> None:
     assert np.std(z) == pytest.approx(1, abs=0.35)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     chosen = pick(["4", "dropout"])
     for name, seed, order in (("a", 1, chosen), ("b", 1, chosen[::-1]), ("c", 2, chosen)):

@@ -80,6 +80,7 @@ def alike(first: Sequence[int], second: Sequence[int]) -> float:
     return float(stats.chi2_contingency(np.array([first, second])).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_both_engines_deal_by_one_law() -> None:
     theirs = Counter(tuple(cards) for cards in ask(deals=DEALS, deck=DECK))
