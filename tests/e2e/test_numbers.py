@@ -1,6 +1,7 @@
 """A campaign whose answer is a number: rounded on the device, its mean at the end."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import read_answer
 from jrr.survey.creation import CampaignRequest
+from jrr.survey.dealer_kinds import NoDealer
 from tests.e2e import Pair, answer_all
 
 HOURS = MRR.for_epsilon(300, 4.0, announced=True)
@@ -87,6 +89,8 @@ def test_documents() -> None:
         .campaign()
         .to_bytes()
     )
+    with pytest.raises(ArgumentError, match="noise in steps is for files"):
+        replace(campaign, mechanism=jrr.Laplace(steps=10, rate=0.1), dealer=NoDealer())
     document["number"] = [24.0, 0.0]
     with pytest.raises(DamagedError, match="high"):
         Campaign.from_bytes(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())

@@ -107,6 +107,9 @@ class Campaign:
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
+        if self.mechanism.steps != 1:
+            allowed = "one of yes and no or of labels: noise in steps is for files"
+            raise checks.refusal("mechanism", self.mechanism, allowed)
         if self.number is not None:
             object.__setattr__(self, "number", self._checked_number())
         self._check_dealer()
