@@ -9,6 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# Whole surveys in processes of their own, of which another variant stays in `make test`.
+SLOW = (
+    "tests/e2e/test_commands.py::test_a_survey_from_the_command_line[enrol]",
+    "tests/e2e/test_commands.py::test_the_demonstration_over_http[postgres]",
+    "tests/e2e/test_processes.py::test_a_dealer_that_comes_back_deals_on_where_it_was[postgresql-killed]",
+    "tests/survey/committee/test_command_line.py::test_a_group_deals_among_itself[7]",
+    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[arrow]",
+    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[csv.gz]",
+)
 HEAVY = (
     "tests/cli/test_cli.py",
     "tests/cli/test_compare.py",
@@ -86,7 +95,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks heavy tests, and those that decide on random samples."""
+    """Marks slow and heavy tests, and those that decide on random samples."""
     for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker("slow")
         if is_heavy(item.nodeid) or item.get_closest_marker("statistical"):
             item.add_marker("heavy")
