@@ -182,7 +182,7 @@ def test_mixtures_hold_their_level() -> None:
     One estimate holds those of many surveys, as if each were a value.
     """
     rng = np.random.default_rng(5)
-    runs = 4_000
+    runs = 1_200
     m = jrr.MRR.for_epsilon(400, 1.0)
     carded = jrr.simulate(m, [280, 100], runs, rng)[:, 1]
     late = jrr.simulate(m, [0, 0], runs, rng, cardless=[40, 20])[:, 1]

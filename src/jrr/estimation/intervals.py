@@ -31,8 +31,8 @@ _POINTS, _ROUNDS = 17, 2  # of the search, and how often it is refined
 _FEW = 5  # points where nothing but the distance changes, so that what is kept has one end
 _AT_ONCE = 1 << 11  # values searched at a time, with one way each
 _MANY = 1 << 8  # values beyond which equal counts are searched only once
-_MASK_POINTS = 61  # of the law of what masks leave
-_MASK_REACH = 12.0  # standard deviations of it, within which points are set
+_MASK_POINTS = 201  # of the law of what masks leave
+_MASK_REACH = 10.0  # standard deviations of it, within which points are set
 _UP_AND_DOWN = np.array([[1.0], [-1.0]])  # towards the upper end and towards the lower
 
 Pools = Sequence[Sequence[Component]]
