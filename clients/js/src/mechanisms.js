@@ -83,6 +83,8 @@ const DRR = {
   },
 };
 
+const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
+
 /** B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14. */
 export function maskLimit({ n, k, card_rate }) {
   const digits = (n * (k === 2 ? 1 : k)).toString(2).length;
@@ -93,7 +95,7 @@ export function maskLimit({ n, k, card_rate }) {
 export const coinFaces = ({ k, coin }) => (coin === "rr" ? k : 2);
 
 const isMask = (mechanism, number) =>
-  Number.isInteger(number) && Math.abs(number) <= maskLimit(mechanism) + 1;
+  Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
 
 const MRR = {
   fields: {
@@ -222,8 +224,7 @@ export function checkCard(mechanism, card) {
 
 /** One card from those of several dealers: whole numbers add up, clamped to one card's range. */
 export function addedCards(mechanism, cards) {
-  const reach = maskLimit(mechanism) + 1;
-  const clamp = (number) => Math.max(-reach, Math.min(reach, number));
+  const clamp = (number) => Math.max(-LARGEST_CARD, Math.min(LARGEST_CARD, number));
   if (mechanism.k === 2) return clamp(cards.reduce((a, b) => a + b, 0));
   return Array.from({ length: mechanism.k }, (_, v) => clamp(cards.reduce((a, c) => a + c[v], 0)));
 }
