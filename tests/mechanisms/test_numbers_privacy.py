@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import jrr
 from jrr._base.randomness import source
-from jrr.mechanisms.masked import LEAST_CARD_RATE
+from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.research.audit import audit
 

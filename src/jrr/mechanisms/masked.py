@@ -31,7 +31,7 @@ from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, note_announced, spend
 from jrr.mechanisms.masked_deck import closed_deck
-from jrr.mechanisms.masked_optimum import Design, best_design, design_for
+from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE, Design, best_design, design_for
 from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.request import Request, least
@@ -48,7 +48,6 @@ from jrr.privacy.views import View
 
 Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
-LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
 LARGEST_CARD = 32_767  # cards are cut there, far beyond the clamp of reports
 FEWEST_ANNOUNCED = 2  # cards in an announced sum
 _UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6

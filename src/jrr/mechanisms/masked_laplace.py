@@ -34,7 +34,8 @@ from jrr.mechanisms.laplace import (
     weighted_steps,
 )
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
-from jrr.mechanisms.masked import LEAST_CARD_RATE, MRR
+from jrr.mechanisms.masked import MRR
+from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.masked import masked_steps

@@ -14,7 +14,7 @@ from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.request import Request
 
-_LEAST_RATE = 0.00125  # of cards: so that they fit into 16 bits
+LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
 _ANNOUNCED_SHARES = (0.03, 0.5)  # of c for cards whose sum is announced: at least and at most
 _DEARER = 1.02  # variance that small cards may cost: the smaller, the less a liar moves the result
 _COINS_TRIED = (1.0, 0.6, 0.35, 0.2, 0.1)  # of the way from ε to the cap
@@ -64,11 +64,11 @@ def best_design(request: Request, coin: str) -> Design | None:
 def design_for(request: Request, coin: str, own: float) -> Design | None:
     """The best share for the card, the own coin being given."""
     step = step_for(request.budget, own, request.k, coin)
-    if not math.isfinite(step) or step <= _LEAST_RATE:
+    if not math.isfinite(step) or step <= LEAST_CARD_RATE:
         return None
     if request.announced:
         return _announced_design(request, coin, own, step)
-    least = _LEAST_RATE / step
+    least = LEAST_CARD_RATE / step
     if least > 0.9:
         return None
 
@@ -90,12 +90,12 @@ def _announced_design(request: Request, coin: str, own: float, step: float) -> D
     The variance hardly depends on the cards, which the announced sum takes away. But a liar may
     send any number that a card could explain: large cards would let one person move everything.
     """
-    if not step > _LEAST_RATE:
+    if not step > LEAST_CARD_RATE:
         return None
-    low, high = (max(share, _LEAST_RATE / step) for share in _ANNOUNCED_SHARES)
+    low, high = (max(share, LEAST_CARD_RATE / step) for share in _ANNOUNCED_SHARES)
     high = min(high, 0.97)
     if low >= high:
-        return Design(own, _LEAST_RATE, step - _LEAST_RATE)
+        return Design(own, LEAST_CARD_RATE, step - LEAST_CARD_RATE)
 
     def design(share: float) -> Design:
         return Design(own, share * step, (1 - share) * step)

@@ -19,6 +19,9 @@ from jrr.planning.defaults import (
 )
 
 AUTO = "auto"
+# In the view "everything" a mechanism is about as accurate as it is in the view "cards"; one that
+# has so many times the variance there of what was found is not searched for.
+_HOPELESS = 2.0
 BASELINE = "rr"  # exists for every request; no automatic choice is worse
 
 
@@ -131,10 +134,14 @@ def choose_informed(request: Request, delta: float, word: str = AUTO) -> Mechani
     if delta == 0:  # without a δ only these keep their word
         informed = {key: best for key, best in informed.items() if families()[key].pure}
     checks.one_of("mechanism", word, (AUTO, *informed))
-    words = {*informed} if word == AUTO else {BASELINE, word}
-    best = [informed[key](request, delta) for key in informed if key in words]
     if word != AUTO:
-        return least(best, request)
+        return least([informed[key](request, delta) for key in {BASELINE: 0, word: 0}], request)
+    pure = [key for key in informed if families()[key].pure]
+    best = [informed[key](request, delta) for key in pure]
+    enough = _HOPELESS * request.expected_variance(least(best, request))
+    for key in informed:  # their searches take seconds
+        if key not in pure and request.expected_variance(families()[key].best(request)) < enough:
+            best.append(informed[key](request, delta))
     without = min(request.expected_variance(m) for m in best if not m.deals)
     enough = (1 - LEAST_GAIN) * without
     return least(

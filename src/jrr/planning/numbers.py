@@ -17,8 +17,8 @@ from jrr.estimation.estimates import Population, sampling_of
 from jrr.estimation.own_noise import ROUNDING
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.laplace import LEAST_RATE, STEPS, Laplace
-from jrr.mechanisms.masked import LEAST_CARD_RATE
 from jrr.mechanisms.masked_laplace import WIDEST_STEP, MaskedLaplace
+from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.numbers import NumberRange, Numbers
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
