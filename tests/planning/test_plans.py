@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -783,6 +784,18 @@ def test_a_plan_in_the_view_everything_keeps_it() -> None:
     assert made.everything(1e-6) <= 0.1
     assert (made.stderr() / rr.stderr()) ** 2 == pytest.approx(0.75, abs=0.01)
     assert bare_plans.plan(100, 0.1, mechanism="drr").everything(1e-6) > 0.1
+
+
+@pytest.mark.parametrize(("n", "epsilon", "lost"), [(300, 1.0, 0.01), (1_000, 0.1, 0.5)])
+def test_no_search_that_is_skipped_would_have_won(n: int, epsilon: float, lost: float) -> None:
+    options: dict[str, Any] = {"view": "everything", "delta": 1e-6, "lost": lost}
+    chosen = jrr.plan(n, epsilon, **options)
+    others = [
+        jrr.plan(n, epsilon, mechanism=word, **options) for word in ("rr", "jrr", "drr", "mrr")
+    ]
+    assert chosen.stderr() == pytest.approx(min(one.stderr() for one in others), rel=1e-9)
+    names = {True: "MRR", False: "DRR"}
+    assert chosen.mechanism.name == names[lost < 0.1]
 
 
 @pytest.mark.parametrize("k", [2, 5])
