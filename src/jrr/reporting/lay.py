@@ -50,7 +50,9 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
             )
         )
     if len(facts.items) > 1:
-        costs = ", ".join(f"{name} {show_guarantee(loss, 0.0)}" for name, loss in facts.items.items())
+        costs = ", ".join(
+            f"{name} {show_guarantee(loss, 0.0)}" for name, loss in facts.items.items()
+        )
         details.append(say("each", costs=costs))
     if facts.open_items:
         details.append(say("open", items="; ".join(facts.open_items)))

@@ -78,7 +78,9 @@ def _checked(item: Item, answer: Any) -> Any:
         raise ArgumentError(f"the answer to {item.name!r} must be given: it has no other way out")
     argument = f"the answer to {item.name!r}"
     if item.kind == "number":
-        return checks.real(argument, answer, f"from {item.low:g} to {item.high:g}", item.low, item.high)
+        return checks.real(
+            argument, answer, f"from {item.low:g} to {item.high:g}", item.low, item.high
+        )
     if item.kind == "scale":
         return checks.integer(argument, answer, math.ceil(item.low), math.floor(item.high))
     words = tuple(next(iter(label.values())) for label in item.labels) or NO_YES

@@ -74,7 +74,9 @@ def read_answers(
         ArgumentError: An item that is asked has no answer, one that is not asked has one, or an
             answer is none of its item's. What was answered is not repeated.
     """
-    first = {one.name: answers[one.name] for one in survey.questionnaire.open if one.name in answers}
+    first = {
+        one.name: answers[one.name] for one in survey.questionnaire.open if one.name in answers
+    }
     given = check_open_answers(survey.questionnaire, first)
     asked = survey.asked(given)
     names = {part.item.name for part in asked}

@@ -152,10 +152,14 @@ class SurveyRequest:
         facts = facts_of(survey)
         found = {}
         for language in self.questionnaire.languages:
-            written = consent_text(replace(facts, open_items=_open_texts(survey, language)), language)
+            written = consent_text(
+                replace(facts, open_items=_open_texts(survey, language)), language
+            )
             if self.consent is not None:  # who writes their own cannot leave out what it costs
                 if language not in self.consent:
-                    raise checks.refusal("consent", sorted(self.consent), f"with one for {language}")
+                    raise checks.refusal(
+                        "consent", sorted(self.consent), f"with one for {language}"
+                    )
                 written = f"{self.consent[language].rstrip()}\n\n{written}"
             found[language] = written
         return found

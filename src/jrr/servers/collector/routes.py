@@ -8,11 +8,14 @@ from sqlalchemy import Engine
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
+from jrr.servers.collector.survey_export import export_answers
+from jrr.servers.collector.surveys import CollectorSurveyJobs
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
+from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.web import HEX, Name, body_schema
 from jrr.survey.documents import read_body
 
@@ -24,6 +27,8 @@ REPORT = body_schema(
     covariates={"type": "object", "additionalProperties": {"type": "string"}},
     optional={"serials": {"type": "array", "items": {"type": ["string", "null"]}}},
 )
+
+UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 
 
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -39,6 +44,23 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         new = await writer.run(jobs.receive, name, await request.body())
         response.status_code = 201 if new else 200
         return {"received": True}
+
+    surveys = CollectorSurveyJobs(jobs)
+    add_survey_routes(app, writer, surveys, admin)
+
+    @app.post("/v1/surveys/{name}/reports", openapi_extra=UPLOAD)
+    async def receive_answers(name: Name, request: Request, response: Response) -> dict[str, Any]:
+        """Take somebody's answers to a survey once, all together."""
+        new = await writer.run(surveys.receive, name, await request.body())
+        response.status_code = 201 if new else 200
+        return {"received": True}
+
+    @app.get("/v1/admin/surveys/{name}/export", dependencies=admin)
+    async def export_survey(name: Name, format: str = "parquet") -> Response:
+        """One row per person: open answers, and a report and a flag of each part."""
+        kind = checks.one_of("format", format, ("parquet", "csv"))
+        data = await read_aside(engine, export_answers, surveys, name, kind)
+        return Response(data, media_type="application/octet-stream")
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from jrr.servers.common.store import (
     HeldCampaign,
     campaigns_table,
     invited_table,
+    survey_column,
+    surveys_table,
 )
 from jrr.survey.messages import StoredReport
 from jrr.survey.states import Role
@@ -85,6 +87,16 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
+        survey_column(),
+    )
+    surveys = surveys_table(metadata)
+    people = Table(
+        "people",
+        metadata,
+        Column("survey", String(64), primary_key=True),
+        Column("pseudonym", LargeBinary(32), primary_key=True),
+        Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
+        sqlite_with_rowid=False,
     )
     invited = invited_table(metadata, Column("round", Integer, nullable=False))
     reports = Table(

@@ -1,0 +1,93 @@
+"""The collector's part of surveys: everybody's answers to all items, taken together."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from jrr.servers.collector.jobs import CollectorJobs
+from jrr.servers.collector.store import CollectorStore
+from jrr.servers.common.jobs import check_state
+from jrr.servers.common.problems import Problem
+from jrr.servers.common.surveys import SurveyJobs
+from jrr.survey.states import Act
+from jrr.survey.survey_messages import StoredAnswers, read_upload
+
+ROWS = 2_000  # people read at a time
+
+
+class CollectorSurveyJobs(SurveyJobs[CollectorJobs]):
+    """Jobs of surveys at the collector."""
+
+    def open_part(self, connection: Connection, name: str) -> None:
+        """Begin to take reports."""
+        self.campaigns.open(connection, name, None)
+
+    def receive(self, connection: Connection, name: str, body: bytes) -> bool:
+        """Take somebody's answers, all or none; False where the same ones are here already."""
+        survey = self.find(connection, name)
+        store = CollectorStore(connection)
+        held = self.held_parts(connection, survey, lock=True)
+        for one in held.values():
+            check_state(Act.REPORT_AGAIN, one)
+        answers = read_upload(survey, body)
+        self.check_invited(connection, survey, answers.name)
+        if self._is_here(connection, name, answers):
+            here = [
+                self.campaigns.is_here(store, store.find(held[part].name), report)
+                for part, report in answers.reports.items()
+            ]
+            if not all(here):
+                raise Problem(409, "conflict", "other answers were received under this pseudonym")
+            return False
+        for part, report in answers.reports.items():
+            self.campaigns.check_new(store, store.find(held[part].name), report)
+        with connection.begin_nested():  # other jobs share this transaction
+            row = {"survey": name, "pseudonym": answers.name, "open": answers.open}
+            connection.execute(insert(CollectorStore.people).values(**row))
+            for part, report in answers.reports.items():
+                store.add_report(held[part].name, report)
+                store.count_arrival(store.find(held[part].name))
+        return True
+
+    def show(self, connection: Connection, name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        table = CollectorStore.people
+        query = select(func.count()).select_from(table).where(table.c.survey == name)
+        people = int(connection.execute(query).scalar_one())
+        return super().show(connection, name) | {"reports": people}
+
+    def rows(self, connection: Connection, name: str) -> Iterator[dict[str, Any]]:
+        """One row per person, in the order of hashes, without them, for an export.
+
+        Open answers under "open", and for each part that was asked the bytes of the report and
+        whether it was made with a card.
+        """
+        survey = self.find(connection, name)
+        people, reports = CollectorStore.people, CollectorStore.reports
+        parts = {part.campaign.hash: part.name for part in survey.parts}
+        query = select(people).where(people.c.survey == name).order_by(people.c.pseudonym)
+        for block in connection.execute(query).partitions(ROWS):
+            first, last = block[0].pseudonym, block[-1].pseudonym
+            found: dict[bytes, dict[str, Any]] = {
+                bytes(row.pseudonym): {"open": json.loads(row.open)} for row in block
+            }
+            sent = select(
+                reports.c.campaign, reports.c.pseudonym, reports.c.report, reports.c.carded
+            ).where(reports.c.campaign.in_(parts), reports.c.pseudonym.between(first, last))
+            for row in connection.execute(sent):
+                part = parts[row.campaign]
+                found[bytes(row.pseudonym)][part] = (bytes(row.report), bool(row.carded))
+            yield from found.values()
+
+    def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
+        """Whether somebody has answered; refuses other open answers by the same person."""
+        table = CollectorStore.people
+        query = select(table.c.open).where(
+            table.c.survey == name, table.c.pseudonym == answers.name
+        )
+        kept = connection.execute(query).scalar_one_or_none()
+        if kept is not None and kept != answers.open:
+            raise Problem(409, "conflict", "other answers were received under this pseudonym")
+        return kept is not None
