@@ -25,6 +25,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
+from jrr.cli.report import report
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
@@ -490,3 +491,6 @@ def _text(file: Path) -> str:
         raise ArgumentError(f"consent_file must be a text in UTF-8, got {file}") from None
     except OSError as error:
         raise checks.refusal("consent_file", str(file), f"readable ({error.strerror})") from None
+
+
+campaign.add_command(report)
