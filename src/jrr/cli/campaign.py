@@ -19,6 +19,7 @@ from jrr.cli.operators import (
     operator_options,
     read_campaign,
     say_servers,
+    survey_operator_of,
 )
 from jrr.cli.options import (
     RangeType,
@@ -235,7 +236,10 @@ def _create_survey(
     after: Path | None,
 ) -> None:
     """Make a survey of the options that were given, and refuse those of single questions."""
-    from jrr.cli.surveys import SURVEY_OPTIONS, create_survey
+    from jrr.cli.surveys import SURVEY_OPTIONS, survey_options_of, write_survey
+    from jrr.survey.questionnaire import Questionnaire
+    from jrr.survey.survey_creation import SurveyRequest
+    from jrr.survey.surveys import read_survey
 
     given = {
         name: value
@@ -250,13 +254,19 @@ def _create_survey(
         )
     if people is None:
         raise ArgumentError("--people must be given with a questionnaire, got none")
-    create_survey(
-        questionnaire, people=people, response=response, after=after, given=given, **_out(context)
+    if not questionnaire.is_file():
+        raise checks.refusal("questionnaire", str(questionnaire), "a TOML file that exists")
+    asked = Questionnaire.read(questionnaire)
+    request = SurveyRequest(
+        questionnaire=asked,
+        people=people,
+        response=response,
+        after=None if after is None else read_survey(after.read_bytes()),
+        **survey_options_of(given, asked.languages),
     )
-
-
-def _out(context: click.Context) -> dict[str, Any]:
-    return {"out": context.params["out"], "as_json": context.params["as_json"]}
+    with waiting("planning every item"):
+        survey = request.survey(datetime.now(UTC))
+    write_survey(survey, context.params["out"], context.params["as_json"])
 
 
 @campaign.command("open")
@@ -268,7 +278,7 @@ def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
     if is_survey_file(options["file"]):
         from jrr.cli.surveys import open_survey
 
-        open_survey(n, as_json, **options)
+        open_survey(survey_operator_of(**options), n, as_json)
         return
     operator = operator_of(**options)
     operator.install()
@@ -364,7 +374,7 @@ def close(
     if is_survey_file(options["file"]):
         from jrr.cli.surveys import close_survey
 
-        close_survey(decks, names, sums, wished, as_json, **options)
+        close_survey(survey_operator_of(**options), decks, names, sums, wished, as_json)
         return
     operator = operator_of(**options)
     alone = operator.collector is None
@@ -449,7 +459,13 @@ def show(
         wish = {"simultaneous": simultaneous, "population": population}
         from jrr.cli.surveys import show_survey
 
-        show_survey(level, by, wish | {"population_size": population_size}, as_json, **options)
+        show_survey(
+            survey_operator_of(**options),
+            level,
+            by,
+            wish | {"population_size": population_size},
+            as_json,
+        )
         return
     operator = operator_of(**options)
     asked = operator.campaign
@@ -501,7 +517,7 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     if is_survey_file(options["file"]):
         from jrr.cli.surveys import export_survey
 
-        export_survey(out, as_json, **options)
+        export_survey(survey_operator_of(**options), out, as_json)
         return
     operator = operator_of(**options)
     with waiting("fetching the reports"):

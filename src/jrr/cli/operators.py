@@ -80,6 +80,15 @@ def operator_of(
     return operator
 
 
+def survey_operator_of(**options: Any) -> "SurveyOperator":
+    """The operator of a survey in a file that was found to hold one."""
+    from jrr.client.survey_operator import SurveyOperator
+
+    operator = any_operator_of(**options)
+    assert isinstance(operator, SurveyOperator)
+    return operator
+
+
 def any_operator_of(
     *,
     file: Path,

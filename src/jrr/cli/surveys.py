@@ -1,7 +1,6 @@
 """What `jrr campaign` and `jrr contribute` do where the document is a survey of several items."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,6 @@ from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_epsilon, show_guarantee
 from jrr.cli.estimates import print_estimate
-from jrr.cli.operators import any_operator_of
 from jrr.cli.options import console, dealer_cap, print_json
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, DamagedError
@@ -48,45 +46,25 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
 )
 
 
-def create_survey(
-    questionnaire: Path,
-    *,
-    people: int,
-    response: float,
-    after: Path | None,
-    given: dict[str, Any],
-    out: Path,
-    as_json: bool,
-) -> None:
-    """Write the document of a survey from a questionnaire; `given`: options by their names."""
-    from jrr.survey.questionnaire import Questionnaire
-    from jrr.survey.survey_creation import SurveyRequest
-    from jrr.survey.surveys import read_survey
-
-    if not questionnaire.is_file():
-        raise checks.refusal("questionnaire", str(questionnaire), "a TOML file that exists")
-    asked = Questionnaire.read(questionnaire)
+def survey_options_of(given: dict[str, Any], languages: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a `SurveyRequest` among options that were given, by their names."""
     names = ("epsilon", "mechanism", "lost", "may_leave_out", "closed_deck", "opens", "closes")
-    options = {name: given[name] for name in names if name in given}
-    for name in ("min_cell", "results_every", "consent_version"):
-        if name in given:
-            options[name] = given[name]
+    more = ("min_cell", "results_every", "consent_version")
+    options = {name: given[name] for name in (*names, *more) if name in given}
     if "consent_file" in given:
-        text = given["consent_file"].read_text("utf-8")
-        options["consent"] = dict.fromkeys(asked.languages, text)
-    request = SurveyRequest(
-        questionnaire=asked,
-        people=people,
-        response=response,
-        collector=given["collector"],
-        dealers=given.get("dealer", ()),
-        dealer_epsilon=dealer_cap(given.get("dealer_epsilon"), given.get("no_dealer_cap", False)),
-        invitations=not given.get("public", False),
-        after=None if after is None else read_survey(after.read_bytes()),
-        **options,
-    )
-    with waiting("planning every item"):
-        survey = request.survey(datetime.now(UTC))
+        options["consent"] = dict.fromkeys(languages, given["consent_file"].read_text("utf-8"))
+    return options | {
+        "collector": given["collector"],
+        "dealers": given.get("dealer", ()),
+        "dealer_epsilon": dealer_cap(
+            given.get("dealer_epsilon"), given.get("no_dealer_cap", False)
+        ),
+        "invitations": not given.get("public", False),
+    }
+
+
+def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
+    """Write the document of a survey, and say what is in it."""
     write_whole_bytes(out, survey.to_bytes())
     facts = {
         "survey": survey.hash,
@@ -123,29 +101,27 @@ def title_of(file: Path) -> str:
     return next(iter(read_survey(file.read_bytes()).questionnaire.title.values()))
 
 
-def open_survey(n: int | None, as_json: bool, **options: Any) -> None:
+def open_survey(operator: "SurveyOperator", n: int | None, as_json: bool) -> None:
     """Install the survey at the servers and open it."""
     if n is not None:
         raise checks.refusal("n", n, "left out: a survey deals on arrival")
-    operator = _operator(**options)
     operator.install()
     say_survey(as_json, operator.survey, operator.open())
 
 
 def close_survey(
+    operator: "SurveyOperator",
     decks: int | None,
     names: Path | None,
     sums: tuple[Path, ...],
     wished: dict[str, Any],
     as_json: bool,
-    **options: Any,
 ) -> None:
     """Close every part; where servers are in different hands, files carry names and sums."""
     from jrr.client.closing import Ending
 
     if decks is not None:
         raise checks.refusal("decks", decks, "left out: a survey has several decks")
-    operator = _operator(**options)
     alone = operator.collector is None
     with waiting("closing every part"):
         closed = operator.close(
@@ -164,10 +140,9 @@ def close_survey(
 
 
 def show_survey(
-    level: float, by: str | None, wish: dict[str, Any], as_json: bool, **options: Any
+    operator: "SurveyOperator", level: float, by: str | None, wish: dict[str, Any], as_json: bool
 ) -> None:
     """Counts at the servers and, from the collector, the estimate of every item."""
-    operator = _operator(**options)
     with waiting("asking the servers"):
         servers = operator.show()
         found = {} if operator.collector is None else operator.estimates(level, by, **wish)
@@ -190,11 +165,10 @@ def show_survey(
             print_estimate(screen, facts, level)
 
 
-def export_survey(out: Path, as_json: bool, **options: Any) -> None:
+def export_survey(operator: "SurveyOperator", out: Path, as_json: bool) -> None:
     """Write all answers, a row per person."""
     kind = out.suffix.removeprefix(".")
     checks.one_of("out", kind, ("parquet", "csv"))
-    operator = _operator(**options)
     with waiting("fetching the answers"):
         write_whole_bytes(out, operator.export(kind))
     if as_json:
@@ -220,14 +194,6 @@ def say_survey(as_json: bool, survey: "Survey", facts: dict[str, Any]) -> None:
             else ""
         )
         screen.print(f"{server}: {reply['state']}, {reply['invited']:,} invited{people}")
-
-
-def _operator(**options: Any) -> "SurveyOperator":
-    from jrr.client.survey_operator import SurveyOperator
-
-    operator = any_operator_of(**options)
-    assert isinstance(operator, SurveyOperator)  # who calls has looked at the file
-    return operator
 
 
 def _read(file: Path) -> dict[str, Any]:

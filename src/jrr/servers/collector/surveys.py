@@ -15,13 +15,15 @@ from jrr.survey.states import Act
 from jrr.survey.survey_messages import StoredAnswers, read_upload
 
 if TYPE_CHECKING:
-    pass
+    from jrr.servers.collector.jobs import CollectorJobs
 
 ROWS = 2_000  # people read at a time
 
 
-class CollectorSurveyJobs(SurveyJobs["CollectorJobs"]):
+class CollectorSurveyJobs(SurveyJobs[Any]):
     """Jobs of surveys at the collector."""
+
+    campaigns: "CollectorJobs"
 
     def open_part(self, connection: Connection, name: str) -> None:
         """Begin to take reports."""
