@@ -10,8 +10,8 @@ from jrr.client.ledger import Entry
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey import contributor as protocol
+from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Receipt
 from jrr.survey.deck import card_from_json, card_to_json
 from jrr.survey.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
@@ -194,7 +194,7 @@ class Contributor(Device):
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            protocol.read_answer(campaign, answer, self._rng),
+            read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
             round_number=round_number,

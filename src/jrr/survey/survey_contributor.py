@@ -12,8 +12,8 @@ from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
 from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
+from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import hash_of
-from jrr.survey.contributor import Receipt, read_answer
 from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, pseudonym
 from jrr.survey.limits import Limits
