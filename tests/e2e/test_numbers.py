@@ -14,8 +14,8 @@ from jrr.client.closing import Ending
 from jrr.client.contributor import Contributor
 from jrr.client.operator import new_invitations
 from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.answers import read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import read_answer
 from jrr.survey.creation import CampaignRequest
 from jrr.survey.dealer_kinds import NoDealer
 from tests.e2e import Pair, answer_all

@@ -1,12 +1,15 @@
 """Surveys of several items over HTTP: one invitation, one upload, a result for every item."""
 
 import asyncio
+import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from jrr.cli.app import run
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_operator import SurveyOperator
@@ -108,15 +111,17 @@ def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     # Cards that were fetched and never reported with: sums are announced, so they cost nothing.
     asyncio.run(drive_all([fetch_hands(survey, secret, 5.0) for secret in secrets[250:270]]))
     counts = operator.show()["collector"]
-    assert counts["reports"] == 250 and counts["invited"] == people
-    assert counts["parts"]["drinks"] == 250 and counts["parts"]["welding"] == 125
+    assert counts["reports"] == 250
+    assert counts["invited"] == people
+    assert counts["parts"]["drinks"] == 250
+    assert counts["parts"]["welding"] == 125
     operator.close()
     answers = [made_up_answers(at) for at in range(250)]
     found = operator.estimates(level=0.9999)
 
     def inside(part: str, truth: list[float]) -> None:
         low, high = np.array(found[part]["estimate"]["interval"]).T
-        assert np.all(low <= truth) and np.all(truth <= high), (part, low, truth, high)
+        assert np.all((low <= truth) & (truth <= high)), (part, low, truth, high)
 
     def share(wanted: Any) -> list[float]:
         yes = float(np.mean([wanted(one) for one in answers]))
@@ -161,7 +166,8 @@ def test_answers_come_together_once_and_the_same_again(pair: Pair) -> None:
     stolen, mine = json.loads(bodies[0]), json.loads(bodies[0])
     stolen["reports"]["welding"]["serials"] = other["reports"]["welding"]["serials"]
     refused = ask(pair.collector.url, "POST", path, json.dumps(stolen).encode())
-    assert refused.status == 409 and refused.json["type"].endswith("serial-used")
+    assert refused.status == 409
+    assert refused.json["type"].endswith("serial-used")
     assert operator.show()["collector"]["parts"]["drinks"] == 1
     assert ask(pair.collector.url, "POST", path, json.dumps(mine).encode()).status == 201
     assert operator.show()["collector"]["reports"] == 2
@@ -174,7 +180,8 @@ def test_a_part_cannot_be_answered_by_itself(pair: Pair) -> None:
     reply = ask(
         pair.dealer.url, "POST", f"/v1/campaigns/{part.hash}/cards", card_body(part, secrets[0])
     )
-    assert reply.status == 409 and reply.json["type"].endswith("part-of-survey")
+    assert reply.status == 409
+    assert reply.json["type"].endswith("part-of-survey")
 
 
 @pytest.mark.parametrize(
@@ -245,9 +252,9 @@ def test_without_cards_too(sqlite_pair: Pair) -> None:
 
 
 def test_pseudonyms_differ_between_servers_and_stay_within_a_panel(sqlite_pair: Pair) -> None:
-    first = survey_at(sqlite_pair, 20)
-    second = survey_at(sqlite_pair, 20, after=first)
-    third = survey_at(sqlite_pair, 20, after=second)
+    first = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3})
+    second = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=first)
+    third = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=second)
     secret = invitation_secret(new_invitations(1)[0])
     assert [one.wave for one in (first, second, third)] == [1, 2, 3]
     names = [
@@ -276,3 +283,82 @@ def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
                 reply = http.call(step)
     except StopIteration as finished:
         return finished.value
+
+
+TOML = """
+title = { en = "Work", de = "Arbeit" }
+languages = ["en", "de"]
+epsilon = 4
+waves = 2
+
+[[items]]
+name = "sector"
+kind = "choice"
+sensitive = false
+text = { en = "Where?", de = "Wo?" }
+labels = [{ en = "office", de = "Büro" }, { en = "workshop", de = "Werkstatt" }]
+
+[[items]]
+name = "bribed"
+kind = "yes-no"
+text = { en = "Have you taken a bribe?", de = "Haben Sie sich bestechen lassen?" }
+
+[[items]]
+name = "mood"
+kind = "scale"
+text = { en = "How are you?", de = "Wie geht es Ihnen?" }
+prefer_not = true
+"""
+
+
+def test_two_waves_from_the_command_line(
+    sqlite_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+    monkeypatch.chdir(tmp_path)
+    Path("work.toml").write_text(TOML)
+    addresses = ("--dealer", sqlite_pair.dealer.url, "--collector", sqlite_pair.collector.url)
+
+    def jrr(*words: str, said: str | None = None) -> Any:
+        if said is not None:
+            monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        code = run([*words, "--json"])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return json.loads(shown.out)
+
+    create = ("campaign", "create", "work.toml", "--people", "12", *addresses, "--min-cell", "5")
+    made = jrr(*create, "-o", "one.json")
+    assert made["wave"] == 1
+    assert made["guarantees"]["everything"] <= 4.0001
+    jrr("invite", "one.json", "--count", "12", "-o", "people.csv")
+    jrr("campaign", "open", "one.json")
+    second = jrr(*create, "-o", "two.json", "--after", "one.json")
+    assert second["wave"] == 2
+    jrr("invite", "two.json", "--from", "people.csv")
+    jrr("campaign", "open", "two.json")
+    invitations = [line.split(",")[0] for line in Path("people.csv").read_text().splitlines()[1:]]
+    for wave, link in enumerate((made["link"], second["link"])):
+        for at, invitation in enumerate(invitations[:6]):
+            answers = {"sector": "Büro", "bribed": "yes" if at < 3 else "no", "mood": None}
+            answers["sector"] = "office" if at % 2 else "workshop"
+            base = ("contribute", link, "--invitation", invitation, "--limit", "9")
+            words = (*base, "--state", f"state{at}", "--answer-from", "-", "--patience", "5")
+            receipt = jrr(*words, said=json.dumps(answers))
+            assert receipt["carded"] and not receipt["earlier"]
+            assert jrr(*words, said="{}")["earlier"]
+        file = ("one.json", "two.json")[wave]
+        jrr("campaign", "close", file, "--by", "sector", "--discard-small")
+        shown = jrr("campaign", "show", file)
+        assert shown["collector"]["reports"] == 6
+        assert set(shown["estimates"]) == {"bribed", "mood"}
+        jrr("campaign", "export", file, "-o", f"{wave}.csv")
+        assert Path(f"{wave}.csv").read_text().splitlines()[0].startswith('"sector","bribed"')
+    # A third wave was not announced; a limit that two waves exceed is refused with what items cost.
+    assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
+    assert "wave" in capsys.readouterr().err
+    words = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+    assert run([*words, "--answer-from", "-", "--state", "other", "--json"]) == 4
+    assert "bribed ε" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from jrr._base import checks
+from jrr._base.wording import counted
 from jrr.cli.options import console, print_json
 from jrr.errors import ArgumentError
 
@@ -76,6 +77,15 @@ def operator_of(
     )
     if not isinstance(operator, Operator):
         raise checks.refusal("file", str(file), "a campaign of one question for this command")
+    return operator
+
+
+def survey_operator_of(**options: Any) -> "SurveyOperator":
+    """The operator of a survey in a file that was found to hold one."""
+    from jrr.client.survey_operator import SurveyOperator
+
+    operator = any_operator_of(**options)
+    assert isinstance(operator, SurveyOperator)
     return operator
 
 
@@ -158,11 +168,6 @@ def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
         if count is not None:
             parts.append(counted(count, one, many))
     return ", ".join(parts)
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """A number and what it counts."""
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _state(campaign: "Campaign", state: str) -> str:
