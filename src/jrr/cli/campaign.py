@@ -11,6 +11,7 @@ import click
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_guarantee
+from jrr.cli.app import LazyCommand, LazyCommands
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
@@ -34,7 +35,6 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.cli.report import report
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.estimates import Population
 from jrr.estimation.groups import MIN_CELL
@@ -46,7 +46,13 @@ if TYPE_CHECKING:
 UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 
 
-@click.group()
+# Named, not imported, as in jrr.cli.app.
+_MORE = {
+    "report": LazyCommand("jrr.cli.report", "report", "Write the results as a page for people."),
+}
+
+
+@click.group(commands=LazyCommands(_MORE))
 def campaign() -> None:
     """Create, open, close, show and export campaigns.
 
@@ -511,14 +517,18 @@ def show(
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
-    """Write all reports as a report file, for `jrr estimate`."""
+    """Write all reports as a report file, for `jrr estimate`.
+
+    Of a survey of several items: a row per person, and beside it a codebook (OUT.codebook.csv and
+    .json) and an R script that estimates from it (OUT.R).
+    """
     from jrr.client.export import check_export_file, export_reports
 
     check_export_file(out, force)  # before anybody is asked for a token
     if is_survey_file(options["file"]):
         from jrr.cli.surveys import export_survey
 
-        export_survey(survey_operator_of(**options), out, as_json)
+        export_survey(survey_operator_of(**options), out, force, as_json)
         return
     operator = operator_of(**options)
     with waiting("fetching the reports"):
@@ -571,6 +581,3 @@ def _text(file: Path) -> str:
         raise ArgumentError(f"consent_file must be a text in UTF-8, got {file}") from None
     except OSError as error:
         raise checks.refusal("consent_file", str(file), f"readable ({error.strerror})") from None
-
-
-campaign.add_command(report)

@@ -165,16 +165,20 @@ def show_survey(
             print_estimate(screen, facts, level)
 
 
-def export_survey(operator: "SurveyOperator", out: Path, as_json: bool) -> None:
-    """Write all answers, a row per person."""
-    kind = out.suffix.removeprefix(".")
-    checks.one_of("out", kind, ("parquet", "csv"))
+def export_survey(operator: "SurveyOperator", out: Path, force: bool, as_json: bool) -> None:
+    """Write all answers, a row per person, with their codebook and an R script."""
+    from jrr.client.survey_files import export_survey_files
+
     with waiting("fetching the answers"):
-        write_whole_bytes(out, operator.export(kind))
+        written = export_survey_files(operator, out, force=force)
     if as_json:
-        print_json({"survey": operator.survey.hash, "file": str(out)})
-    else:
-        console().print(f"Answers: {out}", soft_wrap=True)
+        print_json({"survey": operator.survey.hash, "file": str(out)} | written)
+        return
+    screen = console()
+    screen.print(f"Answers: {written['answers']}", soft_wrap=True)
+    beside = f"{written['codebook']} and {written['codebook_json']}"
+    screen.print(f"What the columns are: {beside}", soft_wrap=True)
+    screen.print(f"Estimates in R: {written['r']}", soft_wrap=True)
 
 
 def say_survey(as_json: bool, survey: "Survey", facts: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
 from jrr.survey.states import CLOSED
-from jrr.survey.surveys import VIEWS, Part, Survey
+from jrr.survey.surveys import VIEWS, SurveyPart, Survey
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",
@@ -195,6 +195,7 @@ def survey_report(
         deals=survey.deals,
         announces=any(one.announces for one in survey.campaigns.values()),
         wave=survey.wave,
+        waves=survey.questionnaire.waves,
         made=made,
     )
 
@@ -299,6 +300,7 @@ class _Fetch:
         delta: float,
         made: datetime | None,
         wave: int = 1,
+        waves: int = 1,
         **facts: Any,
     ) -> CampaignReport:
         """The whole of it."""
@@ -310,6 +312,7 @@ class _Fetch:
             opens=campaign.opens,
             closes=campaign.closes,
             wave=wave,
+            waves=waves,
             round=self.wish.round_number,
             rounds=campaign.rounds,
             level=checks.level(self.wish.level),
@@ -347,7 +350,7 @@ def _words(item: Item, language: str) -> dict[str, str]:
     return words | {next(iter(label.values())): _in(label, language) for label in item.labels}
 
 
-def _parts_by_item(survey: Survey) -> list[tuple[Item, list[Part]]]:
+def _parts_by_item(survey: Survey) -> list[tuple[Item, list[SurveyPart]]]:
     return [
         (item, [part for part in survey.parts if part.item is item])
         for item in survey.questionnaire.sensitive
@@ -355,7 +358,7 @@ def _parts_by_item(survey: Survey) -> list[tuple[Item, list[Part]]]:
 
 
 def _asked_item(
-    operator: SurveyOperator, survey: Survey, item: Item, parts: Sequence[Part], language: str
+    operator: SurveyOperator, survey: Survey, item: Item, parts: Sequence[SurveyPart], language: str
 ) -> _AskedItem:
     words = _words(item, language)
     labels: list[list[str | None]] = []

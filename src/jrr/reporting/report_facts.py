@@ -109,7 +109,8 @@ class CampaignReport:
     final: bool
     opens: str | None
     closes: str | None
-    wave: int
+    wave: int  # which of them
+    waves: int
     round: int  # which of them
     rounds: int
     level: float

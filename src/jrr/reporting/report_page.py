@@ -86,8 +86,8 @@ class _Page:
     def _status(self) -> str:
         report, say = self.report, self.say
         words = [say("final" if report.final else "so_far")]
-        if report.wave > 1:
-            words.append(say("wave", wave=str(report.wave)))
+        if report.waves > 1:
+            words.append(say("wave", wave=str(report.wave), waves=str(report.waves)))
         if report.rounds > 1:
             words.append(say("round", round=str(report.round), rounds=str(report.rounds)))
         if report.opens is not None and report.closes is not None:

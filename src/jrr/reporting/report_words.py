@@ -91,8 +91,8 @@ def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[
         sentences = [say("method.loss_one", losses=words)]
     if report.rounds > 1:
         sentences.append(say("method.rounds", rounds=numerals.count(report.rounds)))
-    if report.wave > 1:
-        sentences.append(say("method.waves"))
+    if report.waves > 1:
+        sentences.append(say("method.waves", waves=numerals.count(report.waves)))
     return sentences
 
 
