@@ -285,6 +285,55 @@ def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
         return finished.value
 
 
+def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
+    """At a large ε reports are nearly exact: the change among the same people is what it is."""
+    document = {
+        "title": "T",
+        "epsilon": 24.0,
+        "waves": 2,
+        "items": [
+            {"name": "a", "kind": "yes-no", "text": "A?"},
+            {"name": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 10},
+        ],
+    }
+    first = survey_at(pair, 60, document, dealers=(), mechanism="rr")
+    second = survey_at(pair, 60, document, dealers=(), mechanism="rr", after=first)
+    operator, secrets = begin(pair, first, 0)
+    again = operator_at(pair, second)
+    again.install()
+    invitations = new_invitations(60)
+    operator.invite(invitations)
+    again.invite(invitations)
+    again.open()
+    secrets = [invitation_secret(text) for text in invitations]
+    # 40 people answer the first wave, the last 30 of them and 20 others the second.
+    for survey, people, yes in ((first, range(40), 10), (second, range(10, 60), 25)):
+        told = [
+            {"a": "yes" if at < yes else "no", "hours": 10.0 if at < yes else 0.0} for at in people
+        ]
+        steps = [
+            contribute_survey(survey, secrets[at], one, LIMITS)
+            for at, one in zip(people, told, strict=True)
+        ]
+        assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+    operator.close()
+    again.close()
+    unpaired = again.change(first)["changes"]
+    assert unpaired["a"]["difference"][1] == pytest.approx(15 / 50 - 10 / 40, abs=0.02)
+    assert unpaired["hours"]["mean"]["change"] == pytest.approx(0.5, abs=0.2)
+    paired = again.change(first, paired=True)["changes"]
+    assert (paired["a"]["n_before"], paired["a"]["n_now"]) == (30, 30)
+    assert paired["a"]["difference"][1] == pytest.approx(15 / 30, abs=0.02)
+    with pytest.raises(ProtocolError, match="same people"):
+        again.change(survey_at_other_panel(pair))
+
+
+def survey_at_other_panel(pair: Pair) -> Survey:
+    other = survey_at(pair, 20)
+    operator_at(pair, other).install()
+    return other
+
+
 TOML = """
 title = { en = "Work", de = "Arbeit" }
 languages = ["en", "de"]
@@ -346,19 +395,25 @@ def test_two_waves_from_the_command_line(
             base = ("contribute", link, "--invitation", invitation, "--limit", "9")
             words = (*base, "--state", f"state{at}", "--answer-from", "-", "--patience", "5")
             receipt = jrr(*words, said=json.dumps(answers))
-            assert receipt["carded"] and not receipt["earlier"]
+            assert (receipt["carded"], receipt["earlier"]) == (True, False)
             assert jrr(*words, said="{}")["earlier"]
         file = ("one.json", "two.json")[wave]
-        jrr("campaign", "close", file, "--by", "sector", "--discard-small")
+        jrr("campaign", "close", file)
         shown = jrr("campaign", "show", file)
         assert shown["collector"]["reports"] == 6
         assert set(shown["estimates"]) == {"bribed", "mood"}
         jrr("campaign", "export", file, "-o", f"{wave}.csv")
         assert Path(f"{wave}.csv").read_text().splitlines()[0].startswith('"sector","bribed"')
+    moved = jrr("campaign", "change", "two.json", "--since", "one.json")["changes"]
+    assert moved["bribed"]["n_before"] == moved["bribed"]["n_now"] == 6
+    low, high = moved["bribed"]["interval"][1]
+    assert low <= 0 <= high
+    paired = jrr("campaign", "change", "two.json", "--since", "one.json", "--paired")["changes"]
+    assert "one sum" in paired["bribed"]["refused"]
     # A third wave was not announced; a limit that two waves exceed is refused with what items cost.
     assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
     assert "wave" in capsys.readouterr().err
-    words = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
+    costly = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
     monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
-    assert run([*words, "--answer-from", "-", "--state", "other", "--json"]) == 4
+    assert run([*costly, "--answer-from", "-", "--state", "other", "--json"]) == 4
     assert "bribed ε" in capsys.readouterr().err

@@ -36,7 +36,7 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.estimates import Population
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
 if TYPE_CHECKING:
@@ -508,6 +508,39 @@ def show(
         screen.print(f"No result yet: {summary.waits}.")
     if summary.estimate is not None:
         print_estimate(screen, summary.estimate, level)
+
+
+@campaign.command()
+@operator_options
+@click.option("--since", type=FILE, required=True, help="The survey of the wave before.")
+@click.option("--paired", is_flag=True, help="Only among those who answered both waves.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@simultaneous_option
+@click.option(
+    "--population",
+    type=click.Choice(POPULATIONS),
+    default="respondents",
+    show_default=True,
+    help="Whom intervals speak of: the respondents, or those they are a random sample of.",
+)
+@json_option
+def change(
+    since: Path,
+    paired: bool,
+    level: float,
+    simultaneous: bool,
+    population: Population,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """How every item of a survey has changed since the wave before, with intervals."""
+    from jrr.cli.surveys import show_change
+
+    for file in (options["file"], since):
+        if not is_survey_file(file):
+            raise checks.refusal("file", str(file), "a survey's document")
+    wish = {"simultaneous": simultaneous, "population": population}
+    show_change(survey_operator_of(**options), since, paired, level, wish, as_json)
 
 
 @campaign.command()

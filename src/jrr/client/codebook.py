@@ -10,7 +10,7 @@ from typing import Any
 from jrr import __version__
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
 from jrr.survey.questionnaire import Item
-from jrr.survey.surveys import VIEWS, SurveyPart, Survey
+from jrr.survey.surveys import VIEWS, Survey, SurveyPart
 
 FIELDS = (
     "column",
@@ -63,7 +63,7 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
 
     Args:
         survey: Which was asked.
-        results: SurveyPart -> the collector's estimate, as `SurveyOperator.estimates` returns it; what
+        results: Part -> the collector's estimate, as `SurveyOperator.estimates` returns it; what
             dealers told of their cards is taken from it.
         language: As for `columns_of`.
     """

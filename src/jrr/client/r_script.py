@@ -14,7 +14,7 @@ from jrr import __version__
 from jrr.estimation.masks import Known
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.surveys import SurveyPart, Survey
+from jrr.survey.surveys import Survey, SurveyPart
 from jrr.survey.told import ToldSums
 
 _HEAD = """\
@@ -85,9 +85,10 @@ stratum <- function(column, item, m, sampled) {
 }
 
 shares <- function(data, item, sampled = FALSE) {
-  asked <- !is.na(data[[item$column]])
+  flags <- data[[paste0(item$column, "_carded")]]
+  asked <- !is.na(flags)
   column <- data[[item$column]][asked]
-  carded <- toupper(as.character(data[[paste0(item$column, "_carded")]][asked])) == "TRUE"
+  carded <- toupper(as.character(flags[asked])) == "TRUE"
   n <- length(column)
   count <- variance <- numeric(length(item$labels))
   for (with_card in c(TRUE, FALSE)) {
@@ -120,6 +121,8 @@ _TAIL = """\
 results <- do.call(rbind, lapply(items, function(item) estimate_item(data, item)))
 rownames(results) <- NULL
 print(results)
+"""
+_TYPES = """\
 data <- type.convert(data, as.is = TRUE) # open answers as numbers and texts, for your own work
 """
 
@@ -129,7 +132,7 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
 
     Args:
         survey: Which was asked.
-        results: SurveyPart -> the collector's estimate, or why there is none, as
+        results: Part -> the collector's estimate, or why there is none, as
             `SurveyOperator.estimates` returns it.
         file: The name of the export beside which the script lies; .csv or .parquet.
 
@@ -151,11 +154,14 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
         survey=survey.hash,
         wave=survey.wave,
     )
-    read = _READ_PARQUET if file.endswith(".parquet") else _READ_CSV
+    is_csv = not file.endswith(".parquet")
+    read = _READ_CSV if is_csv else _READ_PARQUET
     listed = "items <- list(\n" + ",\n".join(items) + "\n)\n"
     if not items:
         return "\n".join([head + read, *left_out])
-    return "\n".join([head + read, listed + "".join(left_out), _FUNCTIONS, _TAIL])
+    return "\n".join(
+        [head + read, listed + "".join(left_out), _FUNCTIONS, _TAIL + (_TYPES if is_csv else "")]
+    )
 
 
 def _unfit(part: SurveyPart, result: Mapping[str, Any]) -> str | None:

@@ -29,7 +29,7 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
 from jrr.survey.states import CLOSED
-from jrr.survey.surveys import VIEWS, SurveyPart, Survey
+from jrr.survey.surveys import VIEWS, Survey, SurveyPart
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",

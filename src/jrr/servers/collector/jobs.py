@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from jrr._base import checks
 from jrr.errors import DamagedError
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.servers.collector.results import results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
@@ -207,13 +208,37 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         now = FixedResults(shown=shown, next=tallies[EVERYBODY])
         store.fix_results(name, round_number, now)
 
+    def final_estimate(
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        *,
+        also_in: str | None = None,
+        population: str = "respondents",
+    ) -> Estimate:
+        """The estimate of everybody at the end; also_in: of those who answered this survey too."""
+        tallies = self._tallies(store, held, 0, None, also_in=also_in)
+        if not tallies:
+            raise Problem(409, "no-reports", "no report has been received")
+        wish = EstimateWish(population=population)
+        whole, _ = self._without_masks(held, tallies, wish)
+        mechanism = held.mechanism
+        used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), held.decks)
+        return mechanism.estimate(whole, used, population=population)
+
     def _tallies(
-        self, store: CollectorStore, held: CollectorCampaign, round_number: int, by: str | None
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        round_number: int,
+        by: str | None,
+        *,
+        also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round."""
+        """Group -> counted reports of a round; also_in: of those who answered this survey too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism):
+        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
             rows_by_group: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(block.covariates):
                 rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
