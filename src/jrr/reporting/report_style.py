@@ -2,7 +2,7 @@
 
 STYLE = """
 :root{color-scheme:light dark;--page:#fff;--ink:#1c2126;--soft:#4d5862;--line:#d5dae0;
---panel:#f4f6f8;--bar:#7ea6cf;--mark:#1f5f9e;--error:#14181c;--grid:#e3e7eb;--link:#1b5e9b}
+--panel:#f4f6f8;--bar:#5f95cb;--mark:#1f5f9e;--error:#14181c;--grid:#e3e7eb;--link:#1b5e9b}
 @media (prefers-color-scheme:dark){:root{--page:#14181c;--ink:#e8ebee;--soft:#aab4bd;
 --line:#3a444d;--panel:#1e242a;--bar:#3f6f9f;--mark:#8cbcf0;--error:#f2f4f6;--grid:#2b333b;
 --link:#8cbcf0}}
@@ -49,7 +49,7 @@ svg .error{stroke:var(--error);stroke-width:2}
 @media (max-width:30rem){table{font-size:.85rem} th,td{padding-right:.45rem}
 td.number{white-space:normal}}
 @media print{
-:root{--page:#fff;--ink:#000;--soft:#333;--line:#bbb;--panel:#f4f4f4;--bar:#9dbbdb;--mark:#1f5f9e;
+:root{--page:#fff;--ink:#000;--soft:#333;--line:#bbb;--panel:#f4f4f4;--bar:#5f95cb;--mark:#1f5f9e;
 --error:#000;--grid:#ddd;--link:#000}
 @page{margin:18mm}
 body{font-size:10.5pt;max-width:none;padding:0}
