@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr.errors import ArgumentError
+from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.base import Rng
 from jrr.survey.dealer import Dealer
-from jrr.survey.naming import Announcement, CardSum, Naming, UndealtSum
+from jrr.survey.naming import Announcement, Naming, UndealtSum
 from jrr.survey.serials import Places
 
 Numbers = NDArray[np.int64]  # of places: block times the size of a block, and seat
