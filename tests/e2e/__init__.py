@@ -26,7 +26,7 @@ from jrr.research.processes import Running
 from jrr.survey import contributor, messages
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import Conversation, Receipt
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
+from jrr.survey.dealer_kinds import DealerServer, DealerServers, NoDealer
 from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.steps import Save
@@ -74,8 +74,11 @@ class Pair:
             "collector": self.collector.url,
             "capacity": mechanism.moments.deck or 1_000,
             "min_cell": 5,
-        }
-        return Campaign(**(settings | more))
+        } | more
+        dealer = settings["dealer"]
+        if isinstance(dealer, DealerServers):
+            settings["mechanism"] = mechanism.for_dealers(len(dealer.urls))
+        return Campaign(**settings)
 
     def operator(self, campaign: Campaign) -> Operator:
         """Of both servers, by the addresses that the campaign names."""

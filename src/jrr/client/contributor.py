@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jrr._base import checks
 from jrr._base.files import write_once, write_whole
@@ -152,7 +152,7 @@ class Contributor:
         hand = self._drive(steps)
         if hand.cards is None:
             return False
-        cards = [card_to_json(hand.mechanism, card) for card in hand.cards]
+        cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
         document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
@@ -203,7 +203,7 @@ class Contributor:
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
         mechanism = self.campaign.for_people(n)
-        held = tuple(card_from_json(mechanism, card) for card in cards)
+        held = tuple(_held_from_json(self.campaign, mechanism, card) for card in cards)
         return Hand(held, mechanism, serials)
 
     def answer(
@@ -405,3 +405,16 @@ def default_state() -> Path:
     """Where reports wait until they are received."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "jrr"
+
+
+def _held_to_json(campaign: Campaign, mechanism: Mechanism, held: Any) -> Any:
+    """What is held for a round: a card, or a list with one from each of several dealers."""
+    if campaign.by_several:
+        return [card_to_json(mechanism, card) for card in held]
+    return card_to_json(mechanism, held)
+
+
+def _held_from_json(campaign: Campaign, mechanism: Mechanism, document: Any) -> Any:
+    if campaign.by_several:
+        return [card_from_json(mechanism, card) for card in document]
+    return card_from_json(mechanism, document)

@@ -154,32 +154,37 @@ class AnnouncedMasks(Masks):
 
     card_rate: float  # a
     announced_rate: float  # e
+    dealers: int = 1  # whose cards are added; each announces a sum
 
     @property
     def single(self) -> float:
-        """The variance of one mask."""
-        return laplace_variance(self.card_rate)
+        """The variance of one mask, which is a card from each dealer."""
+        return self.dealers * laplace_variance(self.card_rate)
 
     def card_law(self) -> WholeLaw:
-        """Discrete Laplace."""
-        return laplace_law(self.card_rate)
+        """Discrete Laplace, or the sum of several."""
+        one = laplace_law(self.card_rate)
+        return _sum_of(one, self.dealers, one, 0)
 
     def tie(self, decks: int) -> float:
         """Cards are independent."""
         return 0.0
 
     def variance(self, sums: Sequence[MaskedSum], decks: int) -> Floats:
-        """The noise of every announcement; one a deck, if none is told of."""
+        """The noise of every announcement; one a deck and dealer, if none is told of."""
         one = laplace_variance(self.announced_rate)
         left: Floats = np.zeros(1)
         for part in sums:
-            left = left + part.factor**2 * (part.known.announcements or decks) * one
+            left = left + part.factor**2 * self._announcements(part.known, decks) * one
         return left
 
     def law(self, reports: int, decks: int, known: Known = NOTHING_KNOWN) -> WholeLaw:
         """The sum of the announcements' noise."""
         one = laplace_law(self.announced_rate)
-        return _sum_of(one, known.announcements or decks, one, 0)
+        return _sum_of(one, self._announcements(known, decks), one, 0)
+
+    def _announcements(self, known: Known, decks: int) -> int:
+        return known.announcements or decks * self.dealers
 
 
 def laplace_variance(rate: float) -> float:

@@ -116,6 +116,12 @@ class Mechanism(ABC):
             for name, value in ((name, getattr(self, name)) for name in self.parameters)
         }
 
+    def for_dealers(self, dealers: int) -> "Mechanism":
+        """The same where so many dealers give everybody a card, all of which are added (MRR)."""
+        if dealers != 1:
+            raise checks.refusal("dealers", dealers, "1: only cards that are numbers add up")
+        return self
+
     def to_json(self) -> str:
         """One line of JSON; `jrr.from_json` reads it back."""
         return json.dumps(self.to_dict(), sort_keys=True)

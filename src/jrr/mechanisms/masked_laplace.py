@@ -20,7 +20,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.masks import ClosedMasks
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.laplace import (
     LEAST_RATE,
@@ -159,6 +159,10 @@ class MaskedLaplace(MRR):
         closing = (together - card) * (1 - 1e-15)
         rates = {"announced_rate" if announced else "total_rate": closing}
         return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
+
+    def for_dealers(self, dealers: int) -> Mechanism:
+        """The same with one dealer; more are for MRR."""
+        return Mechanism.for_dealers(self, dealers)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)

@@ -162,6 +162,10 @@ class Campaign:
                 "whole numbers add up, and only announced sums are taken off one by one"
             )
             raise checks.refusal("mechanism", self.mechanism, allowed)
+        expected = self.mechanism.for_dealers(len(self.dealers) if self.by_several else 1)
+        if self.mechanism != expected:
+            allowed = f"for as many dealers as are named (for_dealers): {expected}"
+            raise checks.refusal("mechanism", self.mechanism, allowed)
         if self.by_several and self.dealing != ARRIVAL:
             raise checks.refusal("dealing", self.dealing, "'arrival' where several dealers deal")
         if isinstance(self.dealer, ContributorGroups):

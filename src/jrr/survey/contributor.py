@@ -22,6 +22,7 @@ from jrr.survey.hand import (
     announced_mechanism,
     collector_status,
     dealer_names,
+    device_at,
     fetch_hand,
     same_at_dealer,
 )
@@ -88,9 +89,9 @@ def enrol(
         device = None  # its public key is enough
     for dealer in campaign.dealers:
         yield from same_at_dealer(campaign, dealer, limits.patience)
-    for dealer, name in zip(campaign.dealers, dealer_names(campaign, secret), strict=True):
-        body = messages.card_request(name, key, device)
-        address = f"{dealer}{campaign_path(campaign.hash)}/seats"
+    for number, name in enumerate(dealer_names(campaign, secret)):
+        body = messages.card_request(name, key, device_at(campaign, number, device))
+        address = f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/seats"
         reply = yield from insist(Call(address, body), limits.patience)
         if reply.status not in (200, 201):
             raise refused("the dealer", reply)

@@ -314,7 +314,9 @@ def campaign_from(
     return Campaign(
         question=question,
         labels=tuple(labels),
-        mechanism=chosen.mechanism,
+        mechanism=chosen.mechanism.for_dealers(
+            len(dealer.addresses) if isinstance(dealer, DealerServers) else 1
+        ),
         dealer=dealer if deals and dealer is not None else NoDealer(),
         collector=collector,
         colluders=chosen.request.colluders if deals else 0,
