@@ -51,7 +51,7 @@ test("cards that are not in the deck are refused", () => {
 });
 
 test("mechanisms that are not spoken yet are named, damaged ones refused", () => {
-  for (const mechanism of ["OUE", "Laplace", "toString", "__proto__"]) {
+  for (const mechanism of ["OUE", "Laplace", "MaskedLaplace", "toString", "__proto__"]) {
     assert.throws(() => checkMechanism({ mechanism }), { name: "UnsupportedError" });
   }
   for (const wrong of [

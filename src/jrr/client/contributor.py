@@ -248,7 +248,9 @@ class Contributor:
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""
-        if self.campaign.mechanism.masked:  # the card in it belongs to a sum that is over
+        if (
+            self.campaign.mechanism.masked and self.campaign.deals
+        ):  # the card in it belongs to a sum that is over
             return False
         asked = question_hash(self.campaign, self.campaign.mechanism)
         return self._ledger.remembered(asked) is not None
@@ -278,7 +280,7 @@ class Contributor:
         if waiting is not None:
             return waiting
         mechanism = campaign.mechanism
-        if mechanism.masked:  # the card in it belongs to a sum that is over
+        if mechanism.masked and mechanism.deals:  # the card in it belongs to a sum that is over
             return None
         if campaign.enrols:
             mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))

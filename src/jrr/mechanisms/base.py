@@ -408,6 +408,13 @@ class Mechanism(ABC):
         """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
         return self.respond(steps, cards, rng)
 
+    def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
+        """One report of a whole number of steps; otherwise as `respond_one`."""
+        if self.steps == 1:
+            return self.respond_one(step, card, rng)
+        cards = None if card is None else np.array([card])
+        return int(self.respond_steps([step], cards, rng)[0])
+
     def report_to_json(self, report: Any) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.
 

@@ -130,7 +130,7 @@ def contribute(
     Args:
         campaign: What is asked.
         secret: Of the invitation.
-        value: The true answer, 0..k-1.
+        value: The true answer, 0..k-1; of a number its steps from the lower end.
         limits: What the contributor accepts.
         covariates: Public attributes, exactly those that the campaign declares.
         round_number: Which round.
@@ -148,7 +148,7 @@ def contribute(
         UnreachableError: The collector does not answer.
         IntegrityError: The parties of a committee did not keep to the rules.
     """
-    checks.integer("value", value, 0, campaign.mechanism.k - 1)
+    checks.integer("value", value, 0, campaign.last_value)
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
@@ -167,7 +167,7 @@ def contribute(
         round_number=round_number,
         carded=card is not None,
         mechanism=mechanism,
-        report=mechanism.respond_one(value, card, rng),
+        report=mechanism.respond_one_step(value, card, rng),
         covariates=attributes,
         serials=None if hand.serials is None else hand.serials[round_number],
     )
@@ -211,7 +211,7 @@ def repeat(
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
-    if campaign.mechanism.masked:
+    if campaign.mechanism.masked and campaign.deals:
         raise ProtocolError(NO_REPEATS)
     expected = campaign.mechanism
     if campaign.enrols:
@@ -253,7 +253,8 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
 def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:
     """The value that a label, in capitals or not, or a number 0..k-1 stands for.
 
-    Where the answer is a number between two ends, it is rounded by chance to one of them.
+    Where the answer is a number between two ends, it is rounded by chance to one of the steps
+    from one to the other, of which there may be only one.
     """
     if campaign.number is not None:
         return _rounded(campaign, campaign.number, answer, rng)
