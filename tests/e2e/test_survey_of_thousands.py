@@ -55,7 +55,8 @@ def one_wave(
     survey: Survey, secrets: list[bytes], rng: np.random.Generator, wave: int
 ) -> list[dict[str, Any]]:
     """Some answer, some vanish with their card, some have none; the answers that were sent."""
-    told, conversations = [], []
+    told: list[dict[str, Any]] = []
+    conversations: list[Steps[Any]] = []
     for secret in secrets:
         if rng.random() > RESPONSE:
             continue
