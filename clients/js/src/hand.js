@@ -4,7 +4,7 @@ import { campaignPath } from "./campaign.js";
 import { canonicalJson, fromHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
 import { deviceName, pseudonym } from "./identity.js";
-import { addedCards, checkCard } from "./mechanisms.js";
+import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
 const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
@@ -50,7 +50,7 @@ async function dealtBy(campaign, { url, role }, net, secret, device) {
 /**
  * One's card of a round, and the serial numbers that go with it where card sums are announced.
  *
- * @returns `card`: null where none is to be had in time; `serials`: one from each dealer, null from
+ * @returns `card`: null where none is to be had in time, of several dealers a list of theirs; `serials`: one from each dealer, null from
  *   one that was left out; undefined where reports carry none.
  * @throws {ProtocolError} A dealer serves another campaign, or refuses.
  */
@@ -67,7 +67,7 @@ export async function fetchHand(campaign, net, { secret, device, round }) {
   if (held.length === 0) return { card: null };
   if (!campaign.announces) return { card: held[0].cards[round] };
   return {
-    card: addedCards(campaign.mechanism, held.map((hand) => hand.cards[round])),
+    card: campaign.dealers.length > 1 ? held.map((hand) => hand.cards[round]) : held[0].cards[round],
     serials: hands.map((hand) => hand?.serials[round] ?? null),
   };
 }

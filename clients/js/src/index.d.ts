@@ -104,14 +104,13 @@ export function collectorRole(round: number): string;
 export function invitationSecret(invitation: string): Uint8Array;
 export function pseudonym(secret: Uint8Array, campaign: string, role: string): Promise<string>;
 export function losses(mechanism: Mechanism): Record<View, number>;
-export function addedCards(mechanism: Mechanism, cards: Card[]): Card;
 export function checkCard(mechanism: Mechanism, card: unknown): Card;
 export function checkMechanism(document: unknown): Mechanism;
 export function reportFromWords(
   mechanism: Mechanism,
   value: number,
-  card: Card | null,
+  card: Card | Card[] | null,
   words: bigint[],
 ): Report;
-export function respond(mechanism: Mechanism, value: number, card?: Card | null): Report;
+export function respond(mechanism: Mechanism, value: number, card?: Card | Card[] | null): Report;
 export function wordsNeeded(mechanism: Mechanism): number;

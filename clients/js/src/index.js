@@ -12,7 +12,6 @@ export {
 export { checkLetters, collectorRole, invitationSecret, pseudonym } from "./identity.js";
 export { losses } from "./loss.js";
 export {
-  addedCards,
   checkCard,
   checkMechanism,
   reportFromWords,

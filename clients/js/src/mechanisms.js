@@ -85,10 +85,14 @@ const DRR = {
 
 const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
 
-/** B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14. */
-export function maskLimit({ n, k, card_rate }) {
+/**
+ * B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14, nor do
+ * those of several dealers together.
+ */
+export function maskLimit({ n, k, card_rate, dealers = 1 }) {
   const digits = (n * (k === 2 ? 1 : k)).toString(2).length;
-  return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate), 32000);
+  const more = Math.ceil((3.5 * (dealers - 1)) / card_rate);
+  return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate) + more, 32000);
 }
 
 /** How many outcomes the own coin of MRR has. */
@@ -108,8 +112,13 @@ const MRR = {
     coin: (value) => value === "rr" || value === "oue",
     alone: isProbability,
   },
-  holds({ k, coin, total_rate, announced_rate }) {
-    return total_rate > 0 !== announced_rate > 0 && (k > 2 || coin === "rr");
+  optional: { dealers: (value) => Number.isInteger(value) && value >= 1 && value <= 16 },
+  holds(mechanism) {
+    const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
+    // Of several dealers a card that is cut must not show, whatever the others' cards are.
+    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + 1 <= LARGEST_CARD;
+    const fits = dealers === 1 || hidden;
+    return total_rate > 0 !== announced_rate > 0 && (k > 2 || coin === "rr") && fits;
   },
   deals: true,
   words: ({ k, coin }) => (coin === "rr" ? 1 : k),
@@ -118,7 +127,8 @@ const MRR = {
     const fits = Array.isArray(card) && card.length === mechanism.k;
     return fits && card.every((number) => isMask(mechanism, number));
   },
-  // The own coin, another one where there is no card; then the card is added, the sum clamped.
+  // The own coin, another one where there is no card; then the card is added, the sum clamped. Of
+  // several dealers the card is a list: theirs are added one after another, and clamped each time.
   respond(mechanism, value, card, us) {
     const { k, coin, p, alone } = mechanism;
     const faces = BigInt(coinFaces(mechanism));
@@ -130,9 +140,10 @@ const MRR = {
       const told = shifted(faces, value, lie, us[0]);
       marks = k === 2 ? [told] : Array.from({ length: k }, (_, v) => (BigInt(v) === told ? 1n : 0n));
     }
-    if (card !== null) {
-      const limit = BigInt(maskLimit(mechanism));
-      const numbers = k === 2 ? [card] : card;
+    const limit = BigInt(maskLimit(mechanism));
+    const several = (mechanism.dealers ?? 1) > 1;
+    for (const one of card === null ? [] : several ? card : [card]) {
+      const numbers = k === 2 ? [one] : one;
       marks = marks.map((mark, v) => most(-limit, least(mark + BigInt(numbers[v]), limit + 1n)));
     }
     return k === 2 ? marks[0] : marks;
@@ -222,19 +233,12 @@ export function checkCard(mechanism, card) {
   return card;
 }
 
-/** One card from those of several dealers: whole numbers add up, clamped to one card's range. */
-export function addedCards(mechanism, cards) {
-  const clamp = (number) => Math.max(-LARGEST_CARD, Math.min(LARGEST_CARD, number));
-  if (mechanism.k === 2) return clamp(cards.reduce((a, b) => a + b, 0));
-  return Array.from({ length: mechanism.k }, (_, v) => clamp(cards.reduce((a, c) => a + c[v], 0)));
-}
-
 /**
  * The report that random words make of a value.
  *
  * @param mechanism As the campaign's document has it.
  * @param {number} value The true answer, 0..k-1.
- * @param card As the dealer gave it; null where there is none.
+ * @param card As the dealer gave it; of several dealers a list of theirs; null where there is none.
  * @param {bigint[]} words 64 bits each, `wordsNeeded` of them.
  * @returns A whole number, or a list of k of them.
  */

@@ -571,10 +571,10 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     else:
         beside = f"; it needs {written['header']} beside it" if "header" in written else ""
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
-        if operator.campaign.announces:
+        if operator.campaign.announces and not operator.show()["collector"]["settled"]:
             console().print(
-                "Cards are still in these reports: take off the sums that dealers announced "
-                "(`sums` in jrr campaign show --json; in Python, the mechanism's `settle`)."
+                "Cards are still in these reports and hide everything: export again after jrr "
+                "campaign close, when dealers have announced their sums."
             )
 
 

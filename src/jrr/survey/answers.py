@@ -25,7 +25,8 @@ class Receipt:
 def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:
     """The value that a label, in capitals or not, or a number 0..k-1 stands for.
 
-    Where the answer is a number between two ends, it is rounded by chance to one of them.
+    Where the answer is a number between two ends, it is rounded by chance to one of the steps
+    from one to the other, of which there may be only one.
     """
     if campaign.number is not None:
         return _rounded(campaign, campaign.number, answer, rng)

@@ -20,6 +20,7 @@ from jrr.survey.hand import (
     announced_mechanism,
     collector_status,
     dealer_names,
+    device_at,
     fetch_hand,
     same_at_dealer,
 )
@@ -75,9 +76,9 @@ def enrol(
         device = None  # its public key is enough
     for dealer in campaign.dealers:
         yield from same_at_dealer(campaign, dealer, limits.patience)
-    for dealer, name in zip(campaign.dealers, dealer_names(campaign, secret), strict=True):
-        body = messages.card_request(name, key, device)
-        address = f"{dealer}{campaign_path(campaign.hash)}/seats"
+    for number, name in enumerate(dealer_names(campaign, secret)):
+        body = messages.card_request(name, key, device_at(campaign, number, device))
+        address = f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/seats"
         reply = yield from insist(Call(address, body), limits.patience)
         if reply.status not in (200, 201):
             raise refused("the dealer", reply)
@@ -116,7 +117,7 @@ def contribute(
     Args:
         campaign: What is asked.
         secret: Of the invitation.
-        value: The true answer, 0..k-1.
+        value: The true answer, 0..k-1; of a number its steps from the lower end.
         limits: What the contributor accepts.
         covariates: Public attributes, exactly those that the campaign declares.
         round_number: Which round.
@@ -134,7 +135,7 @@ def contribute(
         UnreachableError: The collector does not answer.
         IntegrityError: The parties of a committee did not keep to the rules.
     """
-    checks.integer("value", value, 0, campaign.mechanism.k - 1)
+    checks.integer("value", value, 0, campaign.last_value)
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
@@ -153,7 +154,7 @@ def contribute(
         round_number=round_number,
         carded=card is not None,
         mechanism=mechanism,
-        report=mechanism.respond_one(value, card, rng),
+        report=mechanism.respond_one_step(value, card, rng),
         covariates=attributes,
         serials=None if hand.serials is None else hand.serials[round_number],
     )
@@ -197,7 +198,7 @@ def repeat(
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
-    if campaign.mechanism.masked:
+    if campaign.mechanism.masked and campaign.deals:
         raise ProtocolError(NO_REPEATS)
     expected = campaign.mechanism
     if campaign.enrols:

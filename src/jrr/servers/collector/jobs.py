@@ -121,8 +121,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 sums = ToldSums.from_document(held.campaign, document)
                 store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
-        reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
-        return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
+        return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
     def serials(
         self, connection: Connection, name: str, dealer: int, by: str | None
@@ -185,7 +184,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "invited": store.count(store.invited, name),
             "reports": store.count(store.reports, name),
             "by_round": store.reports_by_round(name, held.campaign.rounds),
-        }
+        } | _settled(held)
 
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
@@ -318,7 +317,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """All reports and those of each group, as far as dealers have told of their cards."""
-        whole, settled = _told(held).settled(held.mechanism, tallies, wish.round, wish.by)
+        told = _told(held).of_round(wish.round)
+        whole, settled = told.settled(held.mechanism, tallies, wish.by)
         if held.campaign.announces and whole.n_carded and not whole.known.announcements:
             raise Problem(
                 409,
@@ -338,9 +338,15 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
-            write_reports(path, held, blocks)
+            told = None if held.sums is None else _told(held).of_round(round_number)
+            write_reports(path, held, blocks, told, round_number)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
+
+
+def _settled(held: CollectorCampaign) -> dict[str, bool]:
+    """Whether sums are here, where they are announced."""
+    return {"settled": held.sums is not None} if held.campaign.announces else {}
 
 
 def _told(held: CollectorCampaign) -> ToldSums:
