@@ -254,7 +254,7 @@ def test_the_method_statement_names_every_view_with_its_loss() -> None:
     assert "masked randomized response (MRR)" in words
     assert "jrr 1.2.3" in words
     assert "all 2 waves add up" in words
-    at_delta = replace(REPORT, deltas=REPORT.deltas | {"everything": 1e-6})
+    at_delta = replace(REPORT, deltas={**REPORT.deltas, "everything": 1e-6})
     assert "ε = 1.2 at δ = 1e-06 to a collector" in method_statement(at_delta)
     alone = method_statement(replace(REPORT, deals=False, announces=False, colluders=0))
     assert "(view: report)" in alone
@@ -277,7 +277,7 @@ def test_a_belief_is_told_only_of_a_loss_that_holds_outright() -> None:
     words = " ".join(guarantee_in_words(REPORT))
     assert f"at most {after(1.2)} likely" in words
     assert f"could become at most {after(3.0)}" in words
-    at_delta = replace(REPORT, deltas=REPORT.deltas | {"everything": 1e-6})
+    at_delta = replace(REPORT, deltas={**REPORT.deltas, "everything": 1e-6})
     words = " ".join(guarantee_in_words(at_delta))
     assert f"at most {after(3.0)} likely" in words
     assert after(1.2) not in words

@@ -172,8 +172,8 @@ class _Page:
         kind = say("results.mean" if item.is_mean else "results.share")
         interval = say("results.interval", level=self.level)
         error = say("results.stderr" if item.is_mean else "results.stderr_points")
-        head = (say("results.answer"), kind, error, interval)
-        rows = [
+        head: tuple[str, ...] = (say("results.answer"), kind, error, interval)
+        rows: list[tuple[str, ...]] = [
             (answer.label, *self._figures(item, answer, item.answers)) for answer in item.answers
         ]
         if item.is_mean:  # one row, that needs no name
