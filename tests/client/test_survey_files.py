@@ -19,9 +19,10 @@ from jrr.client.codebook import FIELDS, codebook_csv, codebook_json, columns_of
 from jrr.client.r_script import masks_told, r_script
 from jrr.client.survey_files import check_survey_files
 from jrr.errors import ArgumentError
+from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
-from jrr.survey.naming import Announcement, CardSum, UndealtSum
+from jrr.survey.naming import Announcement, UndealtSum
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey, SurveyPart
@@ -106,7 +107,7 @@ def answered(part: SurveyPart, seed: int) -> tuple[list[Any], list[bool], dict[s
         told = _told(part, used, left, rng)
         if told is not None:
             result["sums"] = told.to_document()
-            tally, _ = told.settled(mechanism, {"": tally}, 0, None)
+            tally, _ = told.of_round(0).settled(mechanism, {"": tally}, None)
     estimate = mechanism.estimate(tally, 1)
     result["estimate"] = estimate.to_dict()
     if part.campaign.number is not None:

@@ -20,7 +20,7 @@ from jrr.client.report import ReportWish, campaign_report, survey_report
 from jrr.client.survey_files import export_survey_files
 from jrr.errors import ArgumentError, DamagedError
 from jrr.reporting.report_page import report_page
-from jrr.survey.contributor import Receipt
+from jrr.survey.answers import Receipt
 from jrr.survey.steps import Call, Reply, Steps, Wait
 from jrr.survey.survey_contributor import contribute_survey, fetch_hands
 from tests.e2e import LIMITS, Pair, answer_all, pretender
@@ -307,7 +307,7 @@ def test_every_kind_of_report_can_be_exported(
     for name in ("answers.csv", "answers.parquet"):
         export_survey_files(operator, tmp_path / name)
     script = (tmp_path / "answers.csv.R").read_text()
-    assert ("a is left out: R cannot read" in script) == (mechanism is OLH)
+    assert ("a is left out: this script cannot read" in script) == (mechanism is OLH)
     rows = list(csv.DictReader((tmp_path / "answers.csv").read_text().splitlines()))
     assert len(rows) == 6
     reports = [row["a"].split(" ") for row in rows]

@@ -559,9 +559,13 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
 
     check_export_file(out, force)  # before anybody is asked for a token
     if is_survey_file(options["file"]):
-        from jrr.cli.surveys import export_survey
+        from jrr.cli.surveys import say_exported
+        from jrr.client.survey_files import export_survey_files
 
-        export_survey(survey_operator_of(**options), out, force, as_json)
+        asked = survey_operator_of(**options)
+        with waiting("fetching the answers"):
+            files = export_survey_files(asked, out, force=force)
+        say_exported(asked.survey.hash, files, as_json)
         return
     operator = operator_of(**options)
     with waiting("fetching the reports"):

@@ -202,20 +202,16 @@ def show_change(
                 )
 
 
-def export_survey(operator: "SurveyOperator", out: Path, force: bool, as_json: bool) -> None:
-    """Write all answers, a row per person, with their codebook and an R script."""
-    from jrr.client.survey_files import export_survey_files
-
-    with waiting("fetching the answers"):
-        written = export_survey_files(operator, out, force=force)
+def say_exported(survey: str, files: dict[str, str], as_json: bool) -> None:
+    """Which files an export has written."""
     if as_json:
-        print_json({"survey": operator.survey.hash, "file": str(out)} | written)
+        print_json({"survey": survey, "file": files["answers"]} | files)
         return
     screen = console()
-    screen.print(f"Answers: {written['answers']}", soft_wrap=True)
-    beside = f"{written['codebook']} and {written['codebook_json']}"
+    screen.print(f"Answers: {files['answers']}", soft_wrap=True)
+    beside = f"{files['codebook']} and {files['codebook_json']}"
     screen.print(f"What the columns are: {beside}", soft_wrap=True)
-    screen.print(f"Estimates in R: {written['r']}", soft_wrap=True)
+    screen.print(f"Estimates in R: {files['r']}", soft_wrap=True)
 
 
 def say_survey(as_json: bool, survey: "Survey", facts: dict[str, Any]) -> None:

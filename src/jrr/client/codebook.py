@@ -150,6 +150,9 @@ def _meaning(part: SurveyPart) -> str:
     if part.campaign.number is not None:
         low, high = part.campaign.number
         asked = f"; the number was first rounded by chance to {low:g} (0) or {high:g} (1)"
+        if mechanism.steps > 1:
+            steps = f"rounded by chance to one of {mechanism.steps} steps from {low:g} to {high:g}"
+            return f"a report: the number, {steps}, plus noise"
     if isinstance(form, NumberFormat):
         return f"a report: the number of an answer, which may be another than the true one{asked}"
     if isinstance(form, MaskedFormat) and mechanism.k == 2:
@@ -169,6 +172,10 @@ def _meaning(part: SurveyPart) -> str:
 
 def _estimate(part: SurveyPart) -> str:
     mechanism = part.campaign.mechanism
+    if part.campaign.number is not None and mechanism.steps > 1:
+        low, high = part.campaign.number
+        off = ", the dealers' sums taken off" if mechanism.announced else ""
+        return f"mean = {low:g} + {(high - low) / mechanism.steps:g} * sum of the reports{off} / n"
     moments = mechanism.moments
     formula = "count = (support - n q) / (p - q)"
     chances = f"p = {float(moments.p[0])!r}, q = {float(moments.q[0])!r}"

@@ -166,9 +166,10 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
 
 def _unfit(part: SurveyPart, result: Mapping[str, Any]) -> str | None:
     """Why a part cannot be estimated in R; None: it can."""
-    form = part.campaign.mechanism.report_format
-    if not isinstance(form, NumberFormat | MaskedFormat | BitsFormat):
-        return f"R cannot read reports of {part.campaign.mechanism.name}; jrr can"
+    mechanism = part.campaign.mechanism
+    known = isinstance(mechanism.report_format, NumberFormat | MaskedFormat | BitsFormat)
+    if not known or mechanism.steps > 1:
+        return f"this script cannot read reports of {mechanism.name}; jrr can"
     if "estimate" not in result:
         return "there is no result yet, export again when the survey is closed"
     return None
