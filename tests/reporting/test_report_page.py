@@ -222,6 +222,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
     assert "66,0\xa0% bis 74,0\xa0%" in german
     assert "−6.0% to 2.0%" in english
     assert "5.12 0.25 4.60 to 5.70" in english
+    assert "Open from 2026-01-01 00:00 UTC to 2026-01-31 00:00 UTC." in english
 
 
 def test_cards_that_were_lost_are_told() -> None:

@@ -48,7 +48,11 @@ UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 
 # Named, not imported, as in jrr.cli.app.
 _MORE = {
-    "report": LazyCommand("jrr.cli.report", "report", "Write the results as a page for people."),
+    "report": LazyCommand(
+        "jrr.cli.report",
+        "report",
+        "Write the results as one page for people: pictures, groups, method, guarantee, limits.",
+    ),
 }
 
 

@@ -91,13 +91,14 @@ class _Page:
         if report.rounds > 1:
             words.append(say("round", round=str(report.round), rounds=str(report.rounds)))
         if report.opens is not None and report.closes is not None:
-            words.append(say("dates", opens=report.opens, closes=report.closes))
+            opens, closes = map(_time, (report.opens, report.closes))
+            words.append(say("dates", opens=opens, closes=closes))
         return _paragraph(" ".join(words))
 
     def _footer(self) -> str:
         report = self.report
         words = self.say(
-            "footer", version=report.version, made=report.made, identity=report.identity
+            "footer", version=report.version, made=_time(report.made), identity=report.identity
         )
         return _paragraph(words)
 
@@ -132,8 +133,11 @@ class _Page:
             if people.lost is not None:
                 with_share = share("of_dealt", people.lost, people.dealt)
                 rows.append((say("who.lost"), count(people.lost), with_share))
-        head = ("", say("who.people"), say("who.share"))
-        table = _table(say("who.caption"), head, rows)
+        head: tuple[str, ...] = ("", say("who.people"), say("who.share"))
+        cells: list[tuple[str, ...]] = list(rows)
+        if not any(row[2] for row in rows):
+            head, cells = head[:2], [row[:2] for row in rows]
+        table = _table(say("who.caption"), head, cells)
         note = "" if self.report.by_invitation else _note(say("who.anybody"))
         return table + note
 
@@ -300,6 +304,11 @@ class _Page:
 def _text(words: str) -> str:
     """Words as they are, whatever they are."""
     return html.escape(words, quote=True)
+
+
+def _time(written: str) -> str:
+    """A time as documents have it, for people."""
+    return written.replace("T", " ").replace(":00Z", " UTC").replace("Z", " UTC")
 
 
 def _paragraph(words: str) -> str:

@@ -83,11 +83,11 @@ def draw_bars(
                 f'<rect class="bar" x="{place(low)}" y="{top + _LABEL}" width="{width:.2f}%" '
                 f'height="{_BAR}"/>'
             )
-        else:
-            parts.append(f'<circle class="mark" cx="{place(row.value)}" cy="{middle:g}" r="5"/>')
         parts.append(_line("error", place(row.low), middle, place(row.high), middle))
         for end in (row.low, row.high):
             parts.append(_line("error", place(end), middle - 4, place(end), middle + 4))
+        if ends is not None:
+            parts.append(f'<circle class="mark" cx="{place(row.value)}" cy="{middle:g}" r="5"/>')
     return "".join([*parts, "</svg>"])
 
 
