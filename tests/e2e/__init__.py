@@ -24,8 +24,9 @@ from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running
 from jrr.survey import contributor, messages
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Conversation, Receipt
+from jrr.survey.contributor import Conversation
 from jrr.survey.dealer_kinds import DealerServer, DealerServers, NoDealer
 from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
 from jrr.survey.limits import Limits

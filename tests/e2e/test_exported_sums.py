@@ -14,7 +14,7 @@ from jrr.client.closing import Ending
 from jrr.client.export import export_reports
 from jrr.client.operator import Operator
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.contributor import read_answer
+from jrr.survey.answers import read_answer
 from jrr.tables.header import Header
 from tests.e2e import Pair, answer_all
 from tests.e2e.test_announced_sums import hands_of

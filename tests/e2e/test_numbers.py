@@ -18,8 +18,9 @@ from jrr.client.contributor import Contributor
 from jrr.client.export import export_reports
 from jrr.client.operator import new_invitations
 from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.answers import read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import contribute, read_answer
+from jrr.survey.contributor import contribute
 from jrr.survey.creation import CampaignRequest
 from jrr.survey.dealer_kinds import NoDealer
 from tests.e2e import LIMITS, Pair, answer_all, ask, path_of, report_body, tally_of

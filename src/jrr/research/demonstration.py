@@ -23,6 +23,7 @@ from jrr.research import embedded
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import ARRIVAL, ENROL
 from jrr.survey.creation import campaign_from, plan_for
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers
@@ -251,7 +252,7 @@ def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> 
     return len(results)
 
 
-def _answer(link: str, person: _Person, limits: Limits) -> Steps[contributor.Receipt | None]:
+def _answer(link: str, person: _Person, limits: Limits) -> Steps[Receipt | None]:
     """Somebody who has only the link fetches the campaign, gets a card and answers, or vanishes."""
     campaign = yield from contributor.fetch(link, limits)
     if person.value is None:

@@ -1,5 +1,6 @@
 """How a contributor comes by cards: from a dealer, from a committee, or not at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ def fetch_hand(
         return Hand(None, campaign.mechanism)
     if campaign.by_committee:
         return (yield from _hand_of_committee(campaign, secret, patience, device))
-    dealt: list[_Dealt | None] = []
+    dealt: list[GivenCards | None] = []
     same = []
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
@@ -62,10 +63,15 @@ def fetch_hand(
         reply = (yield from _ask_for_cards(campaign, at, body, patience)) if same[at] else None
         if reply is None and not campaign.may_leave_out:
             return Hand(None, (yield from _cardless(campaign, patience)))
-        dealt.append(None if reply is None else _dealt(campaign, reply))
-    held = [one for one in dealt if one is not None]
-    if not held:
+        dealt.append(None if reply is None else read_dealt(campaign, reply))
+    if not any(dealt):
         return Hand(None, (yield from _cardless(campaign, patience)))
+    return added_hand(campaign, dealt)
+
+
+def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand:
+    """The cards of all dealers together, of whom at least one gave some; None: was left out."""
+    held = [one for one in dealt if one is not None]
     mechanism = held[0].mechanism
     if not campaign.announces:
         return Hand(held[0].cards, mechanism)
@@ -83,7 +89,7 @@ def fetch_hand(
 
 
 @dataclass(frozen=True)
-class _Dealt:
+class GivenCards:
     """What one dealer gave, for all rounds."""
 
     mechanism: Mechanism
@@ -105,15 +111,16 @@ def _ask_for_cards(
     return read_reply(reply.body, "the dealer")
 
 
-def _dealt(campaign: Campaign, document: dict[str, Any]) -> _Dealt:
+def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCards:
+    """What one dealer replied to a request for cards."""
     mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
     found = _dealt_cards(campaign, mechanism, document.get("cards"))
     if not campaign.announces:
-        return _Dealt(mechanism, found, ())
+        return GivenCards(mechanism, found, ())
     serials = document.get("serials")
     if not isinstance(serials, list) or len(serials) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} serials with its cards")
-    return _Dealt(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
+    return GivenCards(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
 
 
 def _hand_of_committee(

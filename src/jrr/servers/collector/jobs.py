@@ -12,13 +12,14 @@ from sqlalchemy import Connection
 
 from jrr._base import checks
 from jrr.errors import DamagedError
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.servers.collector.results import results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
-from jrr.servers.common.jobs import CampaignJobs, check_state, check_times
+from jrr.servers.common.jobs import CampaignJobs, check_state, check_times, check_whole
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
-from jrr.survey.messages import read_report
+from jrr.survey.messages import StoredReport, read_report
 from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
@@ -53,26 +54,39 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         """Take a report; False where the same one is here already."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
+        check_whole(held, None)
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
         self.check_invited(store, held, report.name, report.round)
+        if self.is_here(store, held, report):
+            return False
+        self.check_new(store, held, report)
+        store.add_report(name, report)
+        store.count_arrival(held)
+        return True
+
+    def is_here(self, store: CollectorStore, held: CollectorCampaign, report: StoredReport) -> bool:
+        """Whether the same report was received before; refuses another one by the same person.
+
+        A repeat is answered also after the end: its sender may not have heard the first answer.
+        """
         if held.sums is not None:  # serial numbers are forgotten by then
             report = replace(report, serials=())
-        kept = store.report(name, report.name, len(report.serials))
-        if kept is not None:
-            if kept != report:
-                raise Problem(409, "conflict", "another report was received under this pseudonym")
-            return False
-        # A repeat is answered also after the end: its sender may not have heard the first answer.
+        kept = store.report(held.name, report.name, len(report.serials))
+        if kept is not None and kept != report:
+            raise Problem(409, "conflict", "another report was received under this pseudonym")
+        return kept is not None
+
+    def check_new(
+        self, store: CollectorStore, held: CollectorCampaign, report: StoredReport
+    ) -> None:
+        """Refuse a new report that comes at the wrong time, is one too many, or has a used card."""
         check_state(Act.REPORT, held)
         check_times(held.campaign, self.clock())
         if held.arrivals >= held.campaign.capacity * held.campaign.rounds:
             raise Problem(409, "full", "the campaign has all the reports it can take")
-        if store.has_serial(name, report.serials):
+        if store.has_serial(held.name, report.serials):
             raise Problem(409, "serial-used", "another report came with the serial of this card")
-        store.add_report(name, report)
-        store.count_arrival(held)
-        return True
 
     def open(self, connection: Connection, name: str, n: object) -> State:
         """Begin to take reports; n: how many people were dealt cards, after enrolment."""
@@ -193,13 +207,37 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         now = FixedResults(shown=shown, next=tallies[EVERYBODY])
         store.fix_results(name, round_number, now)
 
+    def final_estimate(
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        *,
+        also_in: str | None = None,
+        population: str = "respondents",
+    ) -> Estimate:
+        """The estimate of everybody at the end; also_in: of those who answered this survey too."""
+        tallies = self._tallies(store, held, 0, None, also_in=also_in)
+        if not tallies:
+            raise Problem(409, "no-reports", "no report has been received")
+        wish = EstimateWish(population=population)
+        whole, _ = self._without_masks(held, tallies, wish)
+        mechanism = held.mechanism
+        used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), held.decks)
+        return mechanism.estimate(whole, used, population=population)
+
     def _tallies(
-        self, store: CollectorStore, held: CollectorCampaign, round_number: int, by: str | None
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        round_number: int,
+        by: str | None,
+        *,
+        also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round."""
+        """Group -> counted reports of a round; also_in: of those who answered this survey too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism):
+        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
             rows_by_group: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(block.covariates):
                 rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
