@@ -4,7 +4,8 @@
 
 writes contributors.json beside this file: masked reports of more than two values (from several
 words), cards of several dealers, numbers rounded to one of two ends, pseudonyms, campaigns with
-their hashes, losses and what they become for as many as enrolled, and reports as they are sent. The JavaScript client (clients/js) is held to them.
+their hashes, losses and what they become for as many as enrolled, and reports as they are sent.
+The JavaScript client (clients/js) is held to them.
 """
 
 import json
