@@ -61,8 +61,8 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
     if math.isinf(epsilon):
         return "some contributors' answers can become certain"
     return (
-        f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
-        f"{_shown_belief(epsilon, prior)} likely"
+        f"an answer that was thought {shown_percent(prior)} likely can come to be thought at most "
+        f"{shown_belief(epsilon, prior)} likely"
     )
 
 
@@ -137,8 +137,8 @@ def contributor_text(
     lines.append(plan.mechanism.instructions())
     lines.append(
         "So what is sent does not tell your answer. It makes answers a little more or less likely. "
-        f"Somebody who thinks an answer of yours {_percent(PRIOR)} likely can come to think it, "
-        "at the very most,"
+        f"Somebody who thinks an answer of yours {shown_percent(PRIOR)} likely can come to think "
+        "it, at the very most,"
     )
     people = _people(plan.request.colluders)
     shown = f" and the secret cards of {people}" if plan.request.colluders else ""
@@ -156,7 +156,7 @@ def contributor_text(
         sure = row.sure_epsilon
         but = "with" if math.isinf(sure) else "but for"
         rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
-        likely = "certain" if math.isinf(sure) else f"{_shown_belief(sure)} likely"
+        likely = "certain" if math.isinf(sure) else f"{shown_belief(sure)} likely"
         lines.append(f"- {likely} {seen}{rarely}: {show_guarantee(row.epsilon, row.delta)}.")
     lines.append(
         "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
@@ -199,8 +199,9 @@ def _people(number: int) -> str:
     return "1 contributor" if number == 1 else f"up to {number:,} contributors"
 
 
-def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
-    return _percent(belief(epsilon, prior), up=True)
+def shown_belief(epsilon: float, prior: float = PRIOR) -> str:
+    """The strongest belief, in percent, never too small."""
+    return shown_percent(belief(epsilon, prior), up=True)
 
 
 def _odds(chance: float) -> str:
@@ -211,6 +212,7 @@ def _odds(chance: float) -> str:
     return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
 
 
-def _percent(share: float, up: bool = False) -> str:
+def shown_percent(share: float, up: bool = False) -> str:
+    """A share in percent; up: with one digit after the point, never too small."""
     percent = 100 * share
     return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"

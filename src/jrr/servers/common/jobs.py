@@ -42,6 +42,15 @@ def check_times(campaign: Campaign, now: datetime) -> None:
         raise gone(f"the campaign closed at {campaign.closes}")
 
 
+def check_whole(held: HeldCampaign, survey: str | None) -> None:
+    """Refuse an answer to one part of a survey: its answers come together.
+
+    survey: Through which the answer comes; None: for a campaign alone.
+    """
+    if held.survey != survey:
+        raise Problem(409, "part-of-survey", "the question is part of a survey: answer that")
+
+
 class CampaignJobs(ABC, Generic[S]):
     """Jobs that all servers have; each role adds its own."""
 
@@ -66,12 +75,18 @@ class CampaignJobs(ABC, Generic[S]):
         held = self.store(connection).find(name)
         return {"state": held.state, "n": held.n}
 
-    def install(self, connection: Connection, campaign: Campaign) -> bool:
-        """Hold a campaign; True where it is new. The same again changes nothing."""
+    def install(
+        self, connection: Connection, campaign: Campaign, survey: str | None = None
+    ) -> bool:
+        """Hold a campaign; True where it is new. The same again changes nothing.
+
+        survey: The hash of the one that it is a part of.
+        """
         store = self.store(connection)
         if store.holds(campaign.hash):
             return False
-        store.add_campaign(campaign, **self.new_columns(campaign))
+        part = {} if survey is None else {"survey": survey}
+        store.add_campaign(campaign, **self.new_columns(campaign), **part)
         return True
 
     def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
@@ -100,6 +115,6 @@ class CampaignJobs(ABC, Generic[S]):
         """Refuse a pseudonym that nobody was invited by, or that is for another round."""
         if not held.campaign.invitations:
             return
-        row = store.invitation(held.name, who)
+        row = store.invitation(held.survey or held.name, who)
         if row is None or (round_number is not None and row.round != round_number):
             raise unknown_name()

@@ -44,6 +44,21 @@ def campaigns_table(metadata: MetaData, *more: Column[Any]) -> Table:
     )
 
 
+def survey_column() -> Column[Any]:
+    """Of the table of campaigns: the survey that a campaign is a part of, if it is."""
+    return Column("survey", String(64))
+
+
+def surveys_table(metadata: MetaData) -> Table:
+    """The table of surveys; their parts stand among the campaigns."""
+    return Table(
+        "surveys",
+        metadata,
+        Column("survey", String(64), primary_key=True),
+        Column("document", LargeBinary, nullable=False),
+    )
+
+
 def invited_table(metadata: MetaData, *more: Column[Any]) -> Table:
     """The table of those whom to accept, with a role's own columns."""
     # Without row numbers, which would keep the order in which rows came.
@@ -66,6 +81,7 @@ class HeldCampaign:
     state: State
     n: int | None  # people who were dealt cards, once that is fixed
     arrivals: int  # seats, members or reports so far
+    survey: str | None = None  # hash of the survey that it is a part of
 
     @property
     def mechanism(self) -> Mechanism:
@@ -103,6 +119,7 @@ class CampaignStore(ABC, Generic[H]):
             "state": read_state(row.state),
             "n": row.n,
             "arrivals": row.arrivals,
+            "survey": getattr(row, "survey", None),  # a committee's parties have no surveys
         }
         return self._held(row, facts)
 

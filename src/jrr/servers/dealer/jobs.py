@@ -7,7 +7,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from jrr.errors import JrrError
-from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_times, utc_now
+from jrr.servers.common.jobs import (
+    CampaignJobs,
+    Clock,
+    check_state,
+    check_times,
+    check_whole,
+    utc_now,
+)
 from jrr.servers.common.problems import Problem, gone, unknown_name
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.store import DealerCampaign, DealerStore, Seat
@@ -84,11 +91,20 @@ class DealerJobs(CampaignJobs[DealerStore]):
         return {"n": n}
 
     def cards(
-        self, connection: Connection, name: str, who: bytes, device: bytes | None
+        self,
+        connection: Connection,
+        name: str,
+        who: bytes,
+        device: bytes | None,
+        survey: str | None = None,
     ) -> dict[str, Any]:
-        """Somebody's cards for all rounds; the same ones however often they ask."""
+        """Somebody's cards for all rounds; the same ones however often they ask.
+
+        survey: The hash of the one through which they are asked for, if they are.
+        """
         store = DealerStore(connection)
         held = store.find(name, lock=True)
+        check_whole(held, survey)
         check_state(Act.FETCH_CARDS, held)
         check_times(held.campaign, self.clock())
         dealer = self._dealer(held)

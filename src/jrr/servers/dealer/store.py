@@ -25,6 +25,8 @@ from jrr.servers.common.store import (
     HeldCampaign,
     campaigns_table,
     invited_table,
+    survey_column,
+    surveys_table,
 )
 from jrr.survey.states import CLOSED, Role
 
@@ -56,7 +58,9 @@ class DealerStore(CampaignStore[DealerCampaign]):
         metadata,
         Column("wrapped_key", LargeBinary),
         Column("told", Text),  # JSON: sums of cards that were told at the end, never a card
+        survey_column(),
     )
+    surveys = surveys_table(metadata)
     invited = invited_table(metadata)
     seats = Table(
         "seats",
