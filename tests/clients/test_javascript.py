@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import jrr
-from tests.golden import make_contributors
+from tests.golden import make_contributors, make_survey
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 OLDEST = 20
@@ -34,7 +34,8 @@ def node(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_golden_vectors_are_up_to_date() -> None:
-    assert make_contributors.PATH.read_text("utf-8") == make_contributors.text()
+    for made in (make_contributors, make_survey):
+        assert made.PATH.read_text("utf-8") == made.text()
 
 
 def test_its_own_tests_pass() -> None:

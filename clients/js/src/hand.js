@@ -8,9 +8,9 @@ import { addedCards } from "./masks.js";
 import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
-const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
+export const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
 
-function sameBytes(left, right) {
+export function sameBytes(left, right) {
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }
 
@@ -66,7 +66,11 @@ async function dealtBy(campaign, { url, role }, net, secrets) {
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
   if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
   if (reply.status !== 200) throw refused("the dealer", reply);
-  const { n, cards, serials } = readReply(reply);
+  return readDealt(campaign, readReply(reply));
+}
+
+/** The cards that a dealer gave for one campaign, checked. */
+export function readDealt(campaign, { n, cards, serials }) {
   const mechanism = forPeople(campaign, n, "the dealer");
   if (!Array.isArray(cards) || cards.length !== campaign.rounds) {
     throw new ProtocolError("card", `the dealer must give ${campaign.rounds} cards`);
@@ -90,6 +94,11 @@ async function dealtCard(campaign, net, secrets, round) {
     if (hand === null && !campaign.mayLeaveOut) return null;
     hands.push(hand);
   }
+  return addedHand(campaign, hands, round);
+}
+
+/** What all dealers gave, null from one that was left out, as one card; null where none gave. */
+export function addedHand(campaign, hands, round) {
   const held = hands.filter((hand) => hand !== null);
   if (held.length === 0) return null;
   const { mechanism } = held[0];
