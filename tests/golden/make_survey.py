@@ -261,9 +261,7 @@ def document() -> dict[str, Any]:
 
 def text() -> str:
     """The document with one line per entry, so that a change can be read."""
-    lines = (
-        f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in document().items()
-    )
+    lines = (f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in document().items())
     return "{" + ",\n".join(lines) + "}\n"
 
 
