@@ -108,15 +108,17 @@ def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     # Cards that were fetched and never reported with: sums are announced, so they cost nothing.
     asyncio.run(drive_all([fetch_hands(survey, secret, 5.0) for secret in secrets[250:270]]))
     counts = operator.show()["collector"]
-    assert counts["reports"] == 250 and counts["invited"] == people
-    assert counts["parts"]["drinks"] == 250 and counts["parts"]["welding"] == 125
+    assert counts["reports"] == 250
+    assert counts["invited"] == people
+    assert counts["parts"]["drinks"] == 250
+    assert counts["parts"]["welding"] == 125
     operator.close()
     answers = [made_up_answers(at) for at in range(250)]
     found = operator.estimates(level=0.9999)
 
     def inside(part: str, truth: list[float]) -> None:
         low, high = np.array(found[part]["estimate"]["interval"]).T
-        assert np.all(low <= truth) and np.all(truth <= high), (part, low, truth, high)
+        assert np.all((low <= truth) & (truth <= high)), (part, low, truth, high)
 
     def share(wanted: Any) -> list[float]:
         yes = float(np.mean([wanted(one) for one in answers]))
@@ -161,7 +163,8 @@ def test_answers_come_together_once_and_the_same_again(pair: Pair) -> None:
     stolen, mine = json.loads(bodies[0]), json.loads(bodies[0])
     stolen["reports"]["welding"]["serials"] = other["reports"]["welding"]["serials"]
     refused = ask(pair.collector.url, "POST", path, json.dumps(stolen).encode())
-    assert refused.status == 409 and refused.json["type"].endswith("serial-used")
+    assert refused.status == 409
+    assert refused.json["type"].endswith("serial-used")
     assert operator.show()["collector"]["parts"]["drinks"] == 1
     assert ask(pair.collector.url, "POST", path, json.dumps(mine).encode()).status == 201
     assert operator.show()["collector"]["reports"] == 2
@@ -174,7 +177,8 @@ def test_a_part_cannot_be_answered_by_itself(pair: Pair) -> None:
     reply = ask(
         pair.dealer.url, "POST", f"/v1/campaigns/{part.hash}/cards", card_body(part, secrets[0])
     )
-    assert reply.status == 409 and reply.json["type"].endswith("part-of-survey")
+    assert reply.status == 409
+    assert reply.json["type"].endswith("part-of-survey")
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,11 @@ class Operator:
         return self.parties if self.dealer is None else (self.dealer, *self.parties)
 
     @property
+    def link(self) -> str:
+        """What contributors are given."""
+        return self.campaign.link
+
+    @property
     def path(self) -> str:
         """Where both servers keep the campaign for operators."""
         return f"/v1/admin/campaigns/{self.campaign.hash}"

@@ -1,6 +1,7 @@
 """What operators do to a survey: as to a campaign, all parts at once; each step may be repeated."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,11 @@ from jrr._base import checks
 from jrr.client.closing import Ending
 from jrr.client.http import Admin
 from jrr.client.operator import COLLECTOR, HASHES, Operator, Tokens
-from jrr.errors import JrrError, ProtocolError, UnreachableError
+from jrr.errors import DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.survey.addresses import survey_path
 from jrr.survey.identity import accepted, collector_role
 from jrr.survey.states import CLOSED
-from jrr.survey.surveys import Part, Survey
+from jrr.survey.surveys import Survey, SurveyPart
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,21 @@ class SurveyOperator:
         return cls(survey, Operator.by_tokens(dealt.campaign, tokens, ca))
 
     @property
+    def link(self) -> str:
+        """What contributors are given."""
+        return self.survey.link
+
+    @property
     def path(self) -> str:
         """Where all servers keep the survey for operators."""
-        return survey_path(f"{self.survey.hash}").replace("/v1/", "/v1/admin/")
+        return survey_path(self.survey.hash).replace("/v1/", "/v1/admin/")
 
     @property
     def collector(self) -> Admin | None:
         """The collector, if its token is held."""
         return self.servers.collector
 
-    def operator(self, part: Part) -> Operator:
+    def operator(self, part: SurveyPart) -> Operator:
         """The operator of one part as a campaign."""
         one = self.servers
         if part.campaign.deals:
@@ -100,10 +106,21 @@ class SurveyOperator:
         """Counts at each server."""
         return {name: server.get(self.path) for name, server in self._everywhere().items()}
 
-    def close(self, ending: Ending | None = None) -> dict[str, Any]:
+    def close(
+        self,
+        ending: Ending | None = None,
+        *,
+        names: Mapping[str, Any] | None = None,
+        sums: Sequence[Mapping[str, Any]] | None = None,
+    ) -> dict[str, Any]:
         """Close every part for good, as far as the tokens that are held allow; by part.
 
         What fails for one part does not keep the others open; given again, it goes on.
+
+        Args:
+            ending: What is wished of the end of every part.
+            names: For a dealer alone: part -> what the collector's operator gave.
+            sums: For a collector alone: from each dealer, part -> what it told.
 
         Raises:
             ProtocolError: Some parts could not be closed; the message says which and why.
@@ -111,8 +128,12 @@ class SurveyOperator:
         closed: dict[str, Any] = {}
         failed: dict[str, JrrError] = {}
         for part in self.survey.parts:
-            mine = ending if part.campaign.announces else None
+            mine = None
             try:
+                if part.campaign.announces:
+                    mine = self._ending(part, ending or Ending(), names, sums)
+                if self.collector is None and not part.campaign.deals:
+                    continue  # a dealer has nothing to do with it
                 closed[part.name] = self.operator(part).close(ending=mine)
             except JrrError as error:
                 failed[part.name] = error
@@ -125,6 +146,25 @@ class SurveyOperator:
                 "command goes on"
             )
         return closed
+
+    def _ending(
+        self,
+        part: SurveyPart,
+        ending: Ending,
+        names: Mapping[str, Any] | None,
+        sums: Sequence[Mapping[str, Any]] | None,
+    ) -> Ending:
+        """The end of one part, with what was carried for it."""
+        try:
+            return replace(
+                ending,
+                names=None if names is None else names[part.name],
+                sums=None if sums is None else [one[part.name] for one in sums],
+            )
+        except (KeyError, TypeError):
+            raise DamagedError(
+                f"names and sums must be files of this survey, with {part.name}"
+            ) from None
 
     def estimates(self, level: float = 0.95, by: str | None = None, **more: Any) -> dict[str, Any]:
         """The estimate of every part, or why there is none yet; by part."""

@@ -137,8 +137,8 @@ def contributor_text(
     lines.append(plan.mechanism.instructions())
     lines.append(
         "So what is sent does not tell your answer. It makes answers a little more or less likely. "
-        f"Somebody who thinks an answer of yours {shown_percent(PRIOR)} likely can come to think it, "
-        "at the very most,"
+        f"Somebody who thinks an answer of yours {shown_percent(PRIOR)} likely can come to think "
+        "it, at the very most,"
     )
     people = _people(plan.request.colluders)
     shown = f" and the secret cards of {people}" if plan.request.colluders else ""
@@ -213,5 +213,6 @@ def _odds(chance: float) -> str:
 
 
 def shown_percent(share: float, up: bool = False) -> str:
+    """A share in percent; up: with one digit after the point, never too small."""
     percent = 100 * share
     return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"

@@ -1,5 +1,6 @@
 """What people are told before they answer: three sentences, one number, and details below."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,12 @@ class SurveyFacts:
     items: Mapping[str, float]  # perturbed item -> its ε
     open_items: Sequence[str]  # their texts
     wave: int = 1
+    waves: int = 1
+
+
+def rounded_sum(epsilon: float, times: int) -> float:
+    """So many losses together, never too small."""
+    return math.nextafter(epsilon * times, math.inf) if times > 1 else epsilon
 
 
 def consent_text(facts: SurveyFacts, language: str) -> str:
@@ -56,7 +63,9 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
         details.append(say("each", costs=costs))
     if facts.open_items:
         details.append(say("open", items="; ".join(facts.open_items)))
-    if facts.wave > 1:
-        details.append(say("linked", wave=str(facts.wave)))
+    if facts.waves > 1:
+        every = show_guarantee(rounded_sum(facts.epsilon, facts.waves), facts.delta * facts.waves)
+        told = say("linked", wave=str(facts.wave), waves=str(facts.waves), cost=every)
+        details.append(told)
     details.append(say("adds"))
     return "\n".join([" ".join(sentences), "", number, "", f"{say('details')}:", *details])

@@ -52,7 +52,7 @@ def fetch_hand(
         return Hand(None, campaign.mechanism)
     if campaign.by_committee:
         return (yield from _hand_of_committee(campaign, secret, patience, device))
-    dealt: list[Dealt | None] = []
+    dealt: list[GivenCards | None] = []
     same = []
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
@@ -68,7 +68,7 @@ def fetch_hand(
     return added_hand(campaign, dealt)
 
 
-def added_hand(campaign: Campaign, dealt: Sequence["Dealt | None"]) -> Hand:
+def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand:
     """The cards of all dealers together, of whom at least one gave some; None: was left out."""
     held = [one for one in dealt if one is not None]
     mechanism = held[0].mechanism
@@ -86,7 +86,7 @@ def added_hand(campaign: Campaign, dealt: Sequence["Dealt | None"]) -> Hand:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class GivenCards:
     """What one dealer gave, for all rounds."""
 
     mechanism: Mechanism
@@ -108,16 +108,16 @@ def _ask_for_cards(
     return read_reply(reply.body, "the dealer")
 
 
-def read_dealt(campaign: Campaign, document: dict[str, Any]) -> Dealt:
+def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCards:
     """What one dealer replied to a request for cards."""
     mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
     found = _dealt_cards(campaign, mechanism, document.get("cards"))
     if not campaign.announces:
-        return Dealt(mechanism, found, ())
+        return GivenCards(mechanism, found, ())
     serials = document.get("serials")
     if not isinstance(serials, list) or len(serials) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} serials with its cards")
-    return Dealt(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
+    return GivenCards(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
 
 
 def _hand_of_committee(

@@ -48,7 +48,7 @@ def check_open_answers(questionnaire: Questionnaire, given: object) -> dict[str,
     for name in given:
         if name not in checked:
             raise ArgumentError(
-                f"open answers must be of open items that are asked of this person, got {name!r:.80}"
+                f"open answers must be to items that are asked of this person, got {name!r:.80}"
             )
     return checked
 

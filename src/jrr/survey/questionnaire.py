@@ -21,7 +21,7 @@ Split = Literal["even", "weight", "margin"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin")
 Texts = Mapping[str, str]  # by language
 
-_TOP = ("title", "languages", "epsilon", "split", "items")
+_TOP = ("title", "languages", "epsilon", "split", "waves", "items")
 _FIELDS = (
     "name",
     "kind",
@@ -40,6 +40,7 @@ PREFER_NOT = "prefer not to say"  # one more answer, where an item has it
 NOT_ASKED = "not asked"  # stands for the open answer of somebody whom the item was not shown
 _MOST_ITEMS = 200
 _MOST_LABELS = 1_000
+_MOST_WAVES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +147,9 @@ class Questionnaire:
     title: Texts
     languages: tuple[str, ...]
     items: tuple[Item, ...]
-    epsilon: float = 1.0
+    epsilon: float = 1.0  # of one wave
     split: Split = "even"
+    waves: int = 1  # how often the same people are asked
 
     @property
     def sensitive(self) -> tuple[Item, ...]:
@@ -166,6 +168,7 @@ class Questionnaire:
             "languages": list(self.languages),
             "epsilon": self.epsilon,
             "split": self.split,
+            "waves": self.waves,
             "items": [item.to_dict() for item in self.items],
         }
 
@@ -197,6 +200,7 @@ class Questionnaire:
             items=tuple(items),
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
             split=checks.one_of("split", fields.get("split", "even"), SPLITS),  # type: ignore[arg-type]
+            waves=checks.integer("waves", fields.get("waves", 1), 1, _MOST_WAVES),
         )
 
     @classmethod

@@ -5,24 +5,24 @@ True answers are used once, to make the reports, and are in nothing that is yiel
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
-from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.base import Rng
 from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
 from jrr.survey.campaign import hash_of
 from jrr.survey.contributor import Receipt, read_answer
-from jrr.survey.hand import Dealt, added_hand, read_dealt
+from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, pseudonym
+from jrr.survey.limits import Limits
 from jrr.survey.open_answers import check_open_answers
 from jrr.survey.states import NO_ANSWERS, OPEN, read_state
 from jrr.survey.steps import Call, Reply, Save, Steps, insist, read_reply, refused, unreachable
 from jrr.survey.survey_limits import check_survey_limits
 from jrr.survey.survey_messages import part_report, upload
-from jrr.survey.limits import Limits
-from jrr.survey.surveys import Part, Survey, read_survey
+from jrr.survey.surveys import Survey, SurveyPart, read_survey
 
 Answers = Mapping[str, Any]  # item -> label, number, or list of labels of "several"
 Hands = Mapping[str, Any]  # part -> Hand
@@ -98,7 +98,7 @@ def contribute_survey(
     *,
     rng: Rng = None,
     device: Mapping[str, bytes] | bytes | None = None,
-    memory: Any = None,
+    coins: Callable[[SurveyPart, int], Rng] | None = None,
 ) -> Steps[Receipt]:
     """Get cards if there are any, respond to every item, save the upload, send it until received.
 
@@ -109,7 +109,7 @@ def contribute_survey(
         limits: What the contributor accepts.
         rng: Where randomness comes from; by default the system's secure one.
         device: A secret of this device, so that nobody else can fetch its cards.
-        memory: Gives a part and a value the random words of an earlier wave; None: fresh ones.
+        coins: Gives the random words for a part and a value; None: fresh ones of `rng`.
 
     Returns:
         The collector's receipt; `carded` is whether all parts that have cards were answered with
@@ -127,15 +127,13 @@ def contribute_survey(
     if survey.deals:
         hands = yield from fetch_hands(survey, secret, limits.patience, device)
     reports = {}
-    mechanisms: dict[str, Mechanism] = {}
     for part in asked:
         mechanism, hand = part.campaign.mechanism, hands.get(part.name)
         card = None if hand is None or hand.cards is None else hand.cards[0]
         serials = None if hand is None or hand.serials is None else hand.serials[0]
-        words = rng if memory is None else memory(part, values[part.name])
+        words = rng if coins is None else coins(part, values[part.name])
         report = mechanism.respond_one(values[part.name], card, words)
         reports[part.name] = part_report(mechanism, report, card is not None, serials)
-        mechanisms[part.name] = mechanism
     name = pseudonym(secret, survey.collector_salt, collector_role(0))
     body = upload(name, given, reports)
     kept = yield Save(body)
@@ -176,7 +174,7 @@ def fetch_hands(
     same = []
     for address in survey.dealer.addresses:
         same.append((yield from _same_at_dealer(survey, address, patience)))
-    dealt: list[dict[str, Dealt] | None] = []
+    dealt: list[dict[str, GivenCards] | None] = []
     for at, role in enumerate(roles):
         name = pseudonym(secret, survey.hash, role)
         mine = device.get(role) if isinstance(device, Mapping) else device
@@ -213,7 +211,7 @@ def _ask_for_cards(
     return hands
 
 
-def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, Dealt]:
+def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCards]:
     found = {}
     for part in survey.parts:
         if part.campaign.deals:
@@ -236,7 +234,7 @@ def _same_at_dealer(survey: Survey, dealer: str, patience: float) -> Steps[bool]
     return True
 
 
-def _value(part: Part, answer: Any, rng: Rng) -> int:
+def _value(part: SurveyPart, answer: Any, rng: Rng) -> int:
     """The value that an answer stands for, of one part."""
     item = part.item
     if item.kind == "several":
@@ -257,7 +255,7 @@ def _value(part: Part, answer: Any, rng: Rng) -> int:
         raise ArgumentError(f"item {item.name!r}: {error}") from None
 
 
-def _value_of_label(part: Part, answer: Any) -> int:
+def _value_of_label(part: SurveyPart, answer: Any) -> int:
     item = part.item
     if answer is None and item.prefer_not:
         return len(item.answers) - 1

@@ -179,6 +179,7 @@ def facts_of(survey: Survey) -> SurveyFacts:
         items=items,
         open_items=_open_texts(survey, survey.questionnaire.languages[0]),
         wave=survey.wave,
+        waves=survey.questionnaire.waves,
     )
 
 

@@ -6,11 +6,11 @@ from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
 from jrr.survey.limits import Limits
 from jrr.survey.spending import Expense, Spent, expense_of, total
-from jrr.survey.surveys import Part
+from jrr.survey.surveys import SurveyPart
 
 
 def check_survey_limits(
-    parts: Iterable[Part], limits: Limits, before: Iterable[Expense] = ()
+    parts: Iterable[SurveyPart], limits: Limits, before: Iterable[Expense] = ()
 ) -> Spent:
     """Refuse answers that cost more than is left of the contributor's own limits.
 

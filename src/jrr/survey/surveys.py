@@ -1,8 +1,8 @@
 """A survey: several items asked of the same people, in one document.
 
 Every perturbed answer in it is a campaign: it has a mechanism, a deck and a result of its own
-(`Part`). The survey adds what they share: one document with one hash, one invitation, one pseudonym
-per server, one upload, and what all answers of a person cost together.
+(`SurveyPart`). The survey adds what they share: one document with one hash, one invitation, one
+pseudonym per server, one upload, and what all answers of a person cost together.
 """
 
 import json
@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
 
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
@@ -49,11 +48,10 @@ _SHARED = (  # what all parts must have alike
     "rounds",
     "results_every",
 )
-_MOST_WAVES = 1_000
 
 
 @dataclass(frozen=True)
-class Part:
+class SurveyPart:
     """One perturbed answer: to an item, or to one label of "several"."""
 
     name: str
@@ -104,7 +102,9 @@ class Survey:
         for name, (item, label) in names.items():
             _check_part(name, item, label, self.campaigns[name], self.first, self.questionnaire)
         self._check_dealers()
-        checks.integer("wave", self.wave, 1, _MOST_WAVES)
+        if checks.integer("wave", self.wave, 1) > self.questionnaire.waves:
+            allowed = f"at most {self.questionnaire.waves}, the waves of its questionnaire"
+            raise checks.refusal("wave", self.wave, allowed)
         if (self.wave > 1) != (self.panel is not None):
             raise checks.refusal("panel", self.panel, "the first wave's hash from wave 2 on")
         if self.panel is not None and bytes_from_hex(self.panel) is None:
@@ -152,14 +152,14 @@ class Survey:
         return next(iter(self.campaigns.values()))
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[SurveyPart, ...]:
         """The perturbed answers, in order."""
         return tuple(
-            Part(name, item, label, self.campaigns[name])
+            SurveyPart(name, item, label, self.campaigns[name])
             for name, (item, label) in part_names(self.questionnaire).items()
         )
 
-    def asked(self, answers: OpenAnswers) -> tuple[Part, ...]:
+    def asked(self, answers: OpenAnswers) -> tuple[SurveyPart, ...]:
         """The parts that somebody with these open answers is asked."""
         return tuple(part for part in self.parts if is_asked(part.item, answers))
 
@@ -236,6 +236,20 @@ class Survey:
                 one.check_everything()
             except ProtocolError as error:
                 raise ProtocolError(f"item {name}: {error}") from None
+
+    def remembers(self, name: str) -> bool:
+        """Whether a part's own coin is tossed once for all waves, and not in each anew.
+
+        Only where that costs no more than fresh coins do: the same coin in two waves shows
+        whether an answer has changed (jrr.privacy.memoised). And only where cards are numbers to
+        be added: a device that keeps its coins and the report of another mechanism keeps the
+        answer.
+        """
+        mechanism, waves = self.campaigns[name].mechanism, self.questionnaire.waves
+        if waves == 1 or not mechanism.masked:
+            return False
+        fresh = waves * mechanism.epsilon(EVERYTHING)
+        return mechanism.remembered_epsilon(waves) <= fresh * (1 + 1e-9)
 
     @property
     def collector_salt(self) -> str:

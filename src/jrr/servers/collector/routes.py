@@ -8,7 +8,6 @@ from sqlalchemy import Engine
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
-from jrr.servers.collector.survey_export import export_answers
 from jrr.servers.collector.surveys import CollectorSurveyJobs
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
@@ -59,7 +58,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     async def export_survey(name: Name, format: str = "parquet") -> Response:
         """One row per person: open answers, and a report and a flag of each part."""
         kind = checks.one_of("format", format, ("parquet", "csv"))
-        data = await read_aside(engine, export_answers, surveys, name, kind)
+        data = await read_aside(engine, surveys.export, name, kind)
         return Response(data, media_type="application/octet-stream")
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)

@@ -7,11 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from sqlalchemy import Connection
 
 from jrr.mechanisms.base import Mechanism
-from jrr.servers.collector.store import CollectorStore
-from jrr.servers.collector.surveys import CollectorSurveyJobs
 from jrr.survey.documents import canonical_json
 from jrr.survey.surveys import Survey
 
@@ -19,20 +16,22 @@ SURVEY, SUMS = b"jrr_survey", b"jrr_sums"  # keys of the metadata of a Parquet f
 
 
 def export_answers(
-    connection: Connection, jobs: CollectorSurveyJobs, name: str, kind: str
+    survey: Survey, rows: list[dict[str, Any]], sums: dict[str, Any], kind: str
 ) -> bytes:
     """The table as the bytes of a Parquet or CSV file.
+
+    Args:
+        survey: Which was answered.
+        rows: As the collector's jobs give them, one per person.
+        sums: Part -> what dealers told of their cards, or None.
+        kind: "parquet" or "csv".
 
     Open answers have their item's name. A perturbed part has its report under its own name (a
     number, or numbers one after another) and whether there was a card under NAME_carded; both are
     empty where it was not asked. In Parquet the survey's document and what dealers told of their
     cards stand in the metadata.
     """
-    survey = jobs.find(connection, name)
-    rows = list(jobs.rows(connection, name))
     columns = _open_columns(survey, rows) | _report_columns(survey, rows)
-    store = CollectorStore(connection)
-    sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
     sink = io.BytesIO()
     if kind == "csv":
         pa_csv.write_csv(pa.table(_as_texts(columns)), sink)

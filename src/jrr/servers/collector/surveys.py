@@ -2,23 +2,28 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
+from jrr.servers.collector.survey_export import export_answers
 from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
 from jrr.survey.states import Act
 from jrr.survey.survey_messages import StoredAnswers, read_upload
 
+if TYPE_CHECKING:
+    from jrr.servers.collector.jobs import CollectorJobs
+
 ROWS = 2_000  # people read at a time
 
 
-class CollectorSurveyJobs(SurveyJobs[CollectorJobs]):
+class CollectorSurveyJobs(SurveyJobs[Any]):
     """Jobs of surveys at the collector."""
+
+    campaigns: "CollectorJobs"
 
     def open_part(self, connection: Connection, name: str) -> None:
         """Begin to take reports."""
@@ -80,6 +85,12 @@ class CollectorSurveyJobs(SurveyJobs[CollectorJobs]):
                 part = parts[row.campaign]
                 found[bytes(row.pseudonym)][part] = (bytes(row.report), bool(row.carded))
             yield from found.values()
+
+    def export(self, connection: Connection, name: str, kind: str) -> bytes:
+        """All answers as the bytes of a file."""
+        survey, store = self.find(connection, name), CollectorStore(connection)
+        sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
+        return export_answers(survey, list(self.rows(connection, name)), sums, kind)
 
     def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
         """Whether somebody has answered; refuses other open answers by the same person."""

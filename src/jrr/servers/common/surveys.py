@@ -14,7 +14,7 @@ from jrr.servers.common.problems import Problem, unknown_name
 from jrr.servers.common.store import CampaignStore, HeldCampaign
 from jrr.survey.messages import InvitationList
 from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
-from jrr.survey.surveys import Part, Survey, read_survey
+from jrr.survey.surveys import Survey, SurveyPart, read_survey
 
 J = TypeVar("J", bound=CampaignJobs[Any])
 
@@ -25,7 +25,7 @@ class SurveyJobs(ABC, Generic[J]):
     def __init__(self, campaigns: J) -> None:
         self.campaigns = campaigns
 
-    def parts_here(self, survey: Survey) -> list[Part]:
+    def parts_here(self, survey: Survey) -> list[SurveyPart]:
         """The parts that this server has to do with."""
         return list(survey.parts)
 
@@ -81,7 +81,7 @@ class SurveyJobs(ABC, Generic[J]):
         more = {"round": 0} if self.campaigns.name_per_round else {}
         with connection.begin_nested() as attempt:
             store.add_invited(name, invitations.hashes, **more)
-            total = store.count(store.invited, name)
+            total: int = store.count(store.invited, name)
             full = total > survey.first.capacity
             if full:
                 attempt.rollback()

@@ -7,13 +7,13 @@ from sqlalchemy import Connection
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
 from jrr.servers.dealer.jobs import DealerJobs
-from jrr.survey.surveys import Part, Survey
+from jrr.survey.surveys import Survey, SurveyPart
 
 
 class DealerSurveyJobs(SurveyJobs[DealerJobs]):
     """Jobs of surveys at the dealer."""
 
-    def parts_here(self, survey: Survey) -> list[Part]:
+    def parts_here(self, survey: Survey) -> list[SurveyPart]:
         """Those with cards."""
         return [part for part in survey.parts if part.campaign.deals]
 
