@@ -138,6 +138,7 @@ def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
             "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
             "languages": ["en", "de"],
             "epsilon": 6.0,
+            "waves": 2,
             "items": ITEMS,
         }
     )

@@ -55,8 +55,11 @@ export interface Questionnaire {
   readonly title: Readonly<Record<string, string>>;
   readonly languages: readonly string[];
   readonly items: readonly Item[];
+  /** Of one wave. */
   readonly epsilon: number;
   readonly split: string;
+  /** How often the same people are asked. */
+  readonly waves: number;
 }
 
 /** One perturbed answer: to an item, or to one label of "several". */

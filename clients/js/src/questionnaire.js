@@ -7,9 +7,10 @@ import { DamagedError } from "./errors.js";
 export const KINDS = ["yes-no", "choice", "several", "scale", "number"];
 export const NO_YES = ["no", "yes"]; // the answers to "yes-no", in documents
 export const PREFER_NOT = "prefer not to say"; // one more answer, where an item has it
-const TOP = ["title", "languages", "epsilon", "split", "items"];
+const TOP = ["title", "languages", "epsilon", "split", "waves", "items"];
 const MOST_ITEMS = 200;
 const MOST_LABELS = 1000;
+const MOST_WAVES = 1000;
 const NAME = /^[\p{ID_Start}_]\p{ID_Continue}{0,59}$/u;
 
 function check(fits, field) {
@@ -86,11 +87,12 @@ function checkItem(item, languages, before) {
  */
 export function checkQuestionnaire(document) {
   checkFields(document, TOP, [], "fields");
-  const { languages, items, title } = document;
+  const { languages, items, title, waves } = document;
   const isCode = (code) => typeof code === "string" && /^[\p{L}-]{1,20}$/u.test(code);
   check(Array.isArray(languages) && languages.length > 0 && languages.every(isCode), "languages");
   check(new Set(languages).size === languages.length, "languages");
   check(isTexts(title, languages), "title");
+  check(Number.isSafeInteger(waves) && waves >= 1 && waves <= MOST_WAVES, "waves");
   check(Array.isArray(items) && items.length >= 1 && items.length <= MOST_ITEMS, "items");
   for (const [at, item] of items.entries()) checkItem(item, languages, items.slice(0, at));
   check(items.some(({ sensitive }) => sensitive), "items: none is sensitive");

@@ -13,7 +13,6 @@ const SHARED = [
   "collector", "dealing", "capacity", "opens", "closes", "invitations", "covariates", "min_cell",
   "rounds", "results_every",
 ];
-const MOST_WAVES = 1000;
 // As consent texts name a cost.
 const FIGURE = /ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?/gu;
 const ROUNDING = 1.01; // what is shown may be so many times what holds
@@ -149,7 +148,7 @@ export async function readSurvey(bytes) {
   const questionnaire = checkQuestionnaire(document.questionnaire);
   const parts = readParts(document.parts, questionnaire);
   check(hasExactly(consent, ["texts", "version"]) && isText(consent.version, 100), "consent");
-  check(Number.isSafeInteger(wave) && wave >= 1 && wave <= MOST_WAVES, "wave");
+  check(Number.isSafeInteger(wave) && wave >= 1 && wave <= questionnaire.waves, "wave");
   check(panel === null ? wave === 1 : wave > 1 && /^[0-9a-f]{64}$/u.test(panel), "panel");
   check(isText(nonce, 100), "nonce");
   checkPromises(parts, guarantees);

@@ -227,6 +227,8 @@ test("documents that do not fit together are refused", async () => {
     (survey) => survey.parts.pop(),
     (survey) => (survey.more = 1),
     (survey) => (survey.wave = 2),
+    (survey) => (survey.questionnaire.waves = 0),
+    (survey) => Object.assign(survey, { wave: 3, panel: "0".repeat(64) }),
     (survey) => (survey.panel = "0".repeat(64)),
     (survey) => (survey.questionnaire.items[0].text.en = "Another?") && (survey.questionnaire.items[3].text.en = "x"),
     (survey) => (survey.parts[1].campaign.capacity += 1),
