@@ -71,17 +71,26 @@ function check(fits, field) {
   if (!fits) throw new DamagedError("campaign", `${field} of the campaign is not acceptable`);
 }
 
+const DEALT_TOGETHER = ["JRR", "DRR", "OLH"]; // a committee shuffles cards that everybody knows
+
 /** Where cards come from: addresses, and the role from which the pseudonym at each follows. */
-function readDealers(dealer, mechanism) {
-  if (dealer.kind === "committee" || dealer.kind === "groups") {
-    throw new UnsupportedError("dealer", `this client takes no cards of a ${dealer.kind} yet`);
+function readDealers(dealer, mechanism, dealing) {
+  if (dealer.kind === "groups") {
+    throw new UnsupportedError("dealer", "this client takes no cards of groups of contributors");
   }
   check((dealer.kind === "none") === !deals(mechanism), "dealer");
   if (dealer.kind === "none") return [];
   if (dealer.kind === "server") return [{ url: checkAddress(dealer.url), role: "dealer" }];
+  if (dealer.kind === "committee") {
+    const { parties } = dealer;
+    check(Array.isArray(parties) && parties.length >= 3 && parties.length <= 16, "dealer");
+    check(dealing === "enrol" && DEALT_TOGETHER.includes(mechanism.mechanism), "dealing");
+    return parties.map((party, number) => ({ url: checkAddress(party?.url), role: `party:${number}` }));
+  }
   check(dealer.kind === "servers" && Array.isArray(dealer.urls), "dealer");
   check(dealer.urls.length >= 2 && dealer.urls.length <= 16, "dealer");
   check(typeof dealer.may_leave_out === "boolean" && announces(mechanism), "dealer");
+  check(dealing === "arrival", "dealing");
   return dealer.urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
 }
 
@@ -151,7 +160,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   for (const [name, values] of Object.entries(covariates)) {
     check(isText(name, 100) && isLabels(values), "covariates");
   }
-  const dealers = readDealers(dealer, mechanism);
+  const dealers = readDealers(dealer, mechanism, dealing);
   const origins = [checkAddress(document.collector), ...dealers.map(({ url }) => url)].map(
     (url) => new URL(url).origin,
   );
@@ -170,6 +179,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
     dealers,
     collector: document.collector,
     invitations: document.invitations,
+    byCommittee: dealer.kind === "committee",
     mayLeaveOut: dealer.may_leave_out === true,
     announces: announces(mechanism),
     enrols: deals(mechanism) && dealing === "enrol",

@@ -1,8 +1,10 @@
-// How a contributor comes by cards: from one dealer, from several, or not at all.
+// How a contributor comes by cards: from one dealer, from several, from a committee, or not at all.
 
 import { campaignPath, forPeople } from "./campaign.js";
-import { canonicalJson, fromHex } from "./documents.js";
+import { openCard } from "./committee.js";
+import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
+import { cardKey } from "./hpke.js";
 import { deviceName, pseudonym } from "./identity.js";
 import { addedCards } from "./masks.js";
 import { checkCard } from "./mechanisms.js";
@@ -25,12 +27,12 @@ async function sameAtDealer(campaign, { url }, net, silenceIsFine = true) {
   return true;
 }
 
-/** A request for one's cards, or for a place in the next deal. */
-async function cardRequest(campaign, role, { secret, device }) {
-  return canonicalJson({
-    pseudonym: await pseudonym(secret, campaign.hash, role),
-    device: await deviceName(device, campaign.hash, role),
-  });
+/** A request for one's cards, or for a place in the next deal; `more` goes along. */
+async function cardRequest(campaign, role, { secret, device }, more = {}) {
+  const name = await pseudonym(secret, campaign.hash, role);
+  // A committee seals to a key of the device: its parties need not be shown the device's name.
+  if (campaign.byCommittee) return canonicalJson({ pseudonym: name, ...more });
+  return canonicalJson({ pseudonym: name, device: await deviceName(device, campaign.hash, role), ...more });
 }
 
 /** What the collector tells everybody: `state`, and `n`, for how many people cards were dealt. */
@@ -51,22 +53,30 @@ export async function announcedMechanism(campaign, net) {
 
 /** Take a place in the next deal, at every dealer. */
 export async function takeSeats(campaign, net, secrets) {
+  const more = {};
+  if (campaign.byCommittee) more.key = toHex((await cardKey(secrets.device, campaign.hash)).open);
   for (const dealer of campaign.dealers) await sameAtDealer(campaign, dealer, net, false);
   for (const { url, role } of campaign.dealers) {
-    const body = await cardRequest(campaign, role, secrets);
+    const body = await cardRequest(campaign, role, secrets, more);
     const reply = await insist(net, `${url}${campaignPath(campaign.hash)}/seats`, { body });
     if (reply.status !== 200 && reply.status !== 201) throw refused("the dealer", reply);
   }
 }
 
-/** What one dealer gives, for all rounds; null where no card is to be had of it. */
-async function dealtBy(campaign, { url, role }, net, secrets) {
-  const body = await cardRequest(campaign, role, secrets);
+/** What a server that deals replies; null where no card is to be had of it. */
+async function askForCards(campaign, { url }, net, body) {
   const address = `${url}${campaignPath(campaign.hash)}/cards`;
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
   if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
   if (reply.status !== 200) throw refused("the dealer", reply);
-  return readDealt(campaign, readReply(reply));
+  return readReply(reply);
+}
+
+/** What one dealer gives, for all rounds; null where no card is to be had of it. */
+async function dealtBy(campaign, dealer, net, secrets) {
+  const body = await cardRequest(campaign, dealer.role, secrets);
+  const document = await askForCards(campaign, dealer, net, body);
+  return document === null ? null : readDealt(campaign, document);
 }
 
 /** The cards that a dealer gave for one campaign, checked. */
@@ -110,6 +120,34 @@ export function addedHand(campaign, hands, round) {
   };
 }
 
+/** One's card of a round, from the shares of all parties; null where there is none in time. */
+async function committeeCard(campaign, net, secrets, round) {
+  for (const party of campaign.dealers) {
+    if (!(await sameAtDealer(campaign, party, net))) return null;
+  }
+  const bodies = [];
+  const replies = [];
+  for (const party of campaign.dealers) {
+    bodies.push(await cardRequest(campaign, party.role, secrets));
+    const reply = await askForCards(campaign, party, net, bodies.at(-1));
+    if (reply === null) return null;
+    replies.push(reply);
+  }
+  const mechanism = forPeople(campaign, replies[0].n, "the dealer");
+  const key = await cardKey(secrets.device, campaign.hash);
+  try {
+    return { card: await openCard(campaign, mechanism, key, replies, round), mechanism };
+  } catch (error) {
+    // Tell every party that a card is wrong: the round ends, and no card is shown any more.
+    for (const [at, { url }] of campaign.dealers.entries()) {
+      const address = `${url}${campaignPath(campaign.hash)}/complaints`;
+      const soon = { ...net, patience: Math.min(net.patience, 2) };
+      await insist(soon, address, { body: bodies[at], silenceIsFine: true });
+    }
+    throw error;
+  }
+}
+
 /**
  * One's card of a round, and the serial numbers that go with it where card sums are announced.
  *
@@ -120,7 +158,8 @@ export function addedHand(campaign, hands, round) {
  */
 export async function fetchHand(campaign, net, { secret, device, round }) {
   if (campaign.dealers.length === 0) return { card: null, mechanism: campaign.mechanism };
-  const hand = await dealtCard(campaign, net, { secret, device }, round);
+  const fetchCard = campaign.byCommittee ? committeeCard : dealtCard;
+  const hand = await fetchCard(campaign, net, { secret, device }, round);
   const mechanism = await announcedMechanism(campaign, net);
   if (hand === null) return { card: null, mechanism };
   if (hand.mechanism.n !== mechanism.n) {

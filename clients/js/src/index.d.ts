@@ -25,6 +25,7 @@ export interface Campaign {
   readonly dealers: readonly { url: string; role: string }[];
   readonly collector: string;
   readonly invitations: boolean;
+  readonly byCommittee: boolean;
   readonly mayLeaveOut: boolean;
   readonly announces: boolean;
   /** Whether people enrol first, and come back when cards are dealt to those who did. */

@@ -38,8 +38,15 @@ test("documents of earlier versions", async () => {
   const old = golden("campaigns");
   const read = (name) => readCampaign(bytes(old[name].document));
   assert.equal((await read("no_dealer")).hash, old.no_dealer.hash);
-  await assert.rejects(read("committee"), { name: "UnsupportedError", kind: "dealer" });
+  assert.equal((await read("committee")).byCommittee, true);
   assert.equal((await read("dealer_server")).enrols, true);
+});
+
+test("cards of groups of contributors are not taken", async () => {
+  await assert.rejects(changed("jrr", (d) => (d.dealer = { kind: "groups" })), {
+    name: "UnsupportedError",
+    kind: "dealer",
+  });
 });
 
 test("only canonical bytes are a campaign", async () => {
