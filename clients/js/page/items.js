@@ -9,11 +9,9 @@ const MOST_STEPS = 11; // of a scale whose steps are shown side by side
 const labelsOf = (item, language) => item.labels.map((label) => label[language]);
 
 /** How an answer is asked for: `parts` to show, `read` what was answered (undefined: nothing). */
-function radios(labels, values, chosen, kind = "") {
-  const made = choices("answer", labels, values.findIndex((value) => value === chosen));
-  for (const choice of made) if (kind) choice.classList.add(kind);
+function radios(labels, values, chosen) {
   return {
-    parts: made,
+    parts: choices("answer", labels, values.findIndex((value) => value === chosen)),
     read: (form) => {
       const found = form.querySelector("input:checked");
       return found === null ? undefined : values[Number(found.value)];
@@ -81,21 +79,21 @@ function asked(item, chosen, { text, language, languages, shown }) {
   if (item.kind === "number") return numberField(item, chosen, text, language);
   const steps = item.high - item.low + 1;
   if (item.kind === "scale" && steps > MOST_STEPS) return numberField(item, chosen, text, language);
-  let [labels, values, kind] = [[text("no"), text("yes")], ["no", "yes"], ""];
+  let [labels, values] = [[text("no"), text("yes")], ["no", "yes"]];
   if (item.labels) [labels, values] = [labelsOf(item, shown), labelsOf(item, languages[0])];
   if (item.kind === "several") return several(item, labels, values, chosen, text);
   if (item.kind === "scale") {
     values = Array.from({ length: steps }, (_, at) => item.low + at);
-    [labels, kind] = [values.map((value) => value.toLocaleString(language)), "step"];
+    labels = values.map((value) => value.toLocaleString(language));
   }
   const made = radios(
     item.prefer_not ? [...labels, text("prefer_not")] : labels,
     item.prefer_not ? [...values, null] : values,
     chosen,
-    kind,
   );
-  if (kind && item.prefer_not) made.parts.at(-1).classList.remove(kind);
-  return made;
+  if (item.kind !== "scale") return made;
+  const row = element("div", { class: "steps" }, ...made.parts.slice(0, steps));
+  return { ...made, parts: [row, ...made.parts.slice(steps)] };
 }
 
 /**
@@ -113,9 +111,12 @@ export function itemForm(item, chosen, words, onNext, ...buttons) {
   const { parts, read, hint, problem: wrong } = asked(item, chosen, words);
   const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
   const legend = element("legend", {}, hint ?? text("answers"));
-  const group = element("fieldset", { class: `kind-${item.kind}` }, legend, ...parts);
+  const group = element("fieldset", {}, legend, ...parts);
   const next = element("button", { class: "first" }, text("next"));
-  const form = element("form", { autocomplete: "off", novalidate: "" }, group, problem, acts(next, ...buttons));
+  const form = element("form", { autocomplete: "off", noValidate: true }, group, problem, acts(next, ...buttons));
+  form.addEventListener("input", () => {
+    problem.textContent = "";
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const answer = read(form);

@@ -89,11 +89,16 @@ function progress({ at, of }, item, text) {
   ];
 }
 
-/** The question of the item, in the survey's language. */
-export const itemTitle = (walk, survey, language) => {
+/** The answer that is tried out: the first that has labels, with these in the person's language. */
+export function tried(survey, text, language) {
+  const { item, campaign } = survey.parts.find((part) => part.item.kind !== "number") ?? survey.parts[0];
   const shown = surveyLanguage(survey, language);
-  return { words: walk.item.text[shown], lang: shown };
-};
+  let labels = campaign.labels;
+  if (item.kind === "choice") labels = item.labels.map((label) => label[shown]);
+  if (item.kind === "yes-no" || item.kind === "several") labels = [text("no"), text("yes")];
+  if (item.prefer_not) labels = [...labels.slice(0, campaign.mechanism.k - 1), text("prefer_not")];
+  return { ...campaign, labels };
+}
 
 /** One item. */
 export function itemScreen(walk, survey, text, language, onNext, ...buttons) {

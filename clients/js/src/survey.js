@@ -71,6 +71,7 @@ function dealersOf(parts) {
   const dealt = parts.filter(({ campaign }) => campaign.dealers.length > 0);
   const [first] = dealt;
   for (const { campaign } of dealt) {
+    check(!campaign.byCommittee, "dealers: a committee deals one deck at a time, and");
     check(same(campaign.dealers, first.campaign.dealers), "dealers");
     check(campaign.mayLeaveOut === first.campaign.mayLeaveOut, "dealers");
   }
