@@ -127,13 +127,15 @@ def check_bits(
     people = np.arange(REPORTS)
     bits = np.unpackbits(reports, axis=1, bitorder="little")
     plus = None if cards is None else np.unpackbits(cards, axis=1, bitorder="little")
+    chances: dict[tuple[bool, int | None], float]
     if isinstance(mechanism, jrr.SS):
         assert (bits.sum(axis=1) == mechanism.d).all()
         chances = {(True, None): mechanism.p, (False, None): mechanism.q}
     else:
         assert isinstance(mechanism, jrr.SUE | jrr.OUE)
         law = {True: mechanism.law.holder, False: mechanism.law.other}
-        kinds = {None: "none"} if plus is None else {0: "minus", 1: "plus"}
+        kinds: dict[int | None, str] = {0: "minus", 1: "plus"}
+        kinds = {None: "none"} if plus is None else kinds
         chances = {
             (held, card): getattr(law[held], kind) / 2**63
             for held in law
@@ -141,7 +143,7 @@ def check_bits(
         }
     for (held, card), chance in chances.items():
         column = values if held else (values - 1) % mechanism.k
-        among = people if card is None or plus is None else people[plus[people, column] == card]
+        among = people if plus is None else people[plus[people, column] == card]
         check([1 - chance, chance], bits[among, column[among]])
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -278,12 +279,12 @@ def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: 
     campaign, operator, invitations = begun(
         sqlite_pair, 4, mechanism=JRR(n=3, p=0.6, s=0.25), dealing="enrol", capacity=9
     )
-    contexts = []
-    for invitation in invitations[:3]:
-        visit = visiting(browser, address_of(page_url, campaign, invitation))
-        contexts.append((visit, visit.__enter__()))
-    try:
-        for _, visit in contexts:
+    with ExitStack() as stack:
+        people = [
+            stack.enter_context(visiting(browser, address_of(page_url, campaign, invitation)))
+            for invitation in invitations[:3]
+        ]
+        for visit in people:
             visit.click("I agree")
             visit.click("Take a place")
             visit.wait_for("You have a place")
@@ -292,13 +293,10 @@ def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: 
             visit.wait_for("You have a place")
             assert not visit.posted("/reports")
         assert operator.deal() == 3
-        for _, visit in contexts:
+        for visit in people:
             visit.page.reload()
             finish(visit, LABELS[1])
             assert visit.sent()["carded"] is True
-    finally:
-        for manager, _ in contexts:
-            manager.__exit__(None, None, None)
     with visiting(browser, address_of(page_url, campaign, invitations[3])) as visit:  # too late
         finish(visit, LABELS[0])
         assert visit.sent()["carded"] is False

@@ -10,7 +10,10 @@ from jrr import JRR, OUE, RR
 from tests.e2e import Pair
 from tests.e2e.visits import DESKTOP, LABELS, PHONE, Visit, address_of, begun, visiting
 
-LOOKS = {"phone-light": (PHONE, "light"), "desktop-dark": (DESKTOP, "dark")}
+LOOKS: dict[str, tuple[dict[str, Any], str]] = {
+    "phone-light": (PHONE, "light"),
+    "desktop-dark": (DESKTOP, "dark"),
+}
 
 
 RIGHT_TO_LEFT = {"1-introduction", "3-try", "6-chosen", "9-thanks"}  # pictures of these

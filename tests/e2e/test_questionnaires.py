@@ -1,12 +1,15 @@
 """Surveys of several items over HTTP: one invitation, one upload, a result for every item."""
 
 import asyncio
+import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from jrr.cli.app import run
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_operator import SurveyOperator
@@ -249,9 +252,9 @@ def test_without_cards_too(sqlite_pair: Pair) -> None:
 
 
 def test_pseudonyms_differ_between_servers_and_stay_within_a_panel(sqlite_pair: Pair) -> None:
-    first = survey_at(sqlite_pair, 20)
-    second = survey_at(sqlite_pair, 20, after=first)
-    third = survey_at(sqlite_pair, 20, after=second)
+    first = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3})
+    second = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=first)
+    third = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=second)
     secret = invitation_secret(new_invitations(1)[0])
     assert [one.wave for one in (first, second, third)] == [1, 2, 3]
     names = [
@@ -280,3 +283,137 @@ def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
                 reply = http.call(step)
     except StopIteration as finished:
         return finished.value
+
+
+def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
+    """At a large ε reports are nearly exact: the change among the same people is what it is."""
+    document = {
+        "title": "T",
+        "epsilon": 24.0,
+        "waves": 2,
+        "items": [
+            {"name": "a", "kind": "yes-no", "text": "A?"},
+            {"name": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 10},
+        ],
+    }
+    first = survey_at(pair, 60, document, dealers=(), mechanism="rr")
+    second = survey_at(pair, 60, document, dealers=(), mechanism="rr", after=first)
+    operator, secrets = begin(pair, first, 0)
+    again = operator_at(pair, second)
+    again.install()
+    invitations = new_invitations(60)
+    operator.invite(invitations)
+    again.invite(invitations)
+    again.open()
+    secrets = [invitation_secret(text) for text in invitations]
+    # 40 people answer the first wave, the last 30 of them and 20 others the second.
+    for survey, people, yes in ((first, range(40), 10), (second, range(10, 60), 25)):
+        told = [
+            {"a": "yes" if at < yes else "no", "hours": 10.0 if at < yes else 0.0} for at in people
+        ]
+        steps = [
+            contribute_survey(survey, secrets[at], one, LIMITS)
+            for at, one in zip(people, told, strict=True)
+        ]
+        assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+    operator.close()
+    again.close()
+    unpaired = again.change(first)["changes"]
+    assert unpaired["a"]["difference"][1] == pytest.approx(15 / 50 - 10 / 40, abs=0.02)
+    assert unpaired["hours"]["mean"]["change"] == pytest.approx(0.5, abs=0.2)
+    paired = again.change(first, paired=True)["changes"]
+    assert (paired["a"]["n_before"], paired["a"]["n_now"]) == (30, 30)
+    assert paired["a"]["difference"][1] == pytest.approx(15 / 30, abs=0.02)
+    with pytest.raises(ProtocolError, match="same people"):
+        again.change(survey_at_other_panel(pair))
+
+
+def survey_at_other_panel(pair: Pair) -> Survey:
+    other = survey_at(pair, 20)
+    operator_at(pair, other).install()
+    return other
+
+
+TOML = """
+title = { en = "Work", de = "Arbeit" }
+languages = ["en", "de"]
+epsilon = 4
+waves = 2
+
+[[items]]
+name = "sector"
+kind = "choice"
+sensitive = false
+text = { en = "Where?", de = "Wo?" }
+labels = [{ en = "office", de = "Büro" }, { en = "workshop", de = "Werkstatt" }]
+
+[[items]]
+name = "bribed"
+kind = "yes-no"
+text = { en = "Have you taken a bribe?", de = "Haben Sie sich bestechen lassen?" }
+
+[[items]]
+name = "mood"
+kind = "scale"
+text = { en = "How are you?", de = "Wie geht es Ihnen?" }
+prefer_not = true
+"""
+
+
+def test_two_waves_from_the_command_line(
+    sqlite_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+    monkeypatch.chdir(tmp_path)
+    Path("work.toml").write_text(TOML)
+    addresses = ("--dealer", sqlite_pair.dealer.url, "--collector", sqlite_pair.collector.url)
+
+    def jrr(*words: str, said: str | None = None) -> Any:
+        if said is not None:
+            monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        code = run([*words, "--json"])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return json.loads(shown.out)
+
+    create = ("campaign", "create", "work.toml", "--people", "12", *addresses, "--min-cell", "5")
+    made = jrr(*create, "-o", "one.json")
+    assert made["wave"] == 1
+    assert made["guarantees"]["everything"] <= 4.0001
+    jrr("invite", "one.json", "--count", "12", "-o", "people.csv")
+    jrr("campaign", "open", "one.json")
+    second = jrr(*create, "-o", "two.json", "--after", "one.json")
+    assert second["wave"] == 2
+    jrr("invite", "two.json", "--from", "people.csv")
+    jrr("campaign", "open", "two.json")
+    invitations = [line.split(",")[0] for line in Path("people.csv").read_text().splitlines()[1:]]
+    for wave, link in enumerate((made["link"], second["link"])):
+        for at, invitation in enumerate(invitations[:6]):
+            answers = {"sector": "Büro", "bribed": "yes" if at < 3 else "no", "mood": None}
+            answers["sector"] = "office" if at % 2 else "workshop"
+            base = ("contribute", link, "--invitation", invitation, "--limit", "9")
+            words = (*base, "--state", f"state{at}", "--answer-from", "-", "--patience", "5")
+            receipt = jrr(*words, said=json.dumps(answers))
+            assert (receipt["carded"], receipt["earlier"]) == (True, False)
+            assert jrr(*words, said="{}")["earlier"]
+        file = ("one.json", "two.json")[wave]
+        jrr("campaign", "close", file)
+        shown = jrr("campaign", "show", file)
+        assert shown["collector"]["reports"] == 6
+        assert set(shown["estimates"]) == {"bribed", "mood"}
+        jrr("campaign", "export", file, "-o", f"{wave}.csv")
+        assert Path(f"{wave}.csv").read_text().splitlines()[0].startswith('"sector","bribed"')
+    moved = jrr("campaign", "change", "two.json", "--since", "one.json")["changes"]
+    assert moved["bribed"]["n_before"] == moved["bribed"]["n_now"] == 6
+    low, high = moved["bribed"]["interval"][1]
+    assert low <= 0 <= high
+    paired = jrr("campaign", "change", "two.json", "--since", "one.json", "--paired")["changes"]
+    assert "one sum" in paired["bribed"]["refused"]
+    # A third wave was not announced; a limit that two waves exceed is refused with what items cost.
+    assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
+    assert "wave" in capsys.readouterr().err
+    costly = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+    assert run([*costly, "--answer-from", "-", "--state", "other", "--json"]) == 4
+    assert "bribed ε" in capsys.readouterr().err

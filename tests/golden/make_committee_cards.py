@@ -68,7 +68,7 @@ def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
         if party == PARTIES - 1:
             parts = list(left)
         left = tuple((whole - part) % PRIME for whole, part in zip(left, parts, strict=True))
-        cards, tags = (part.astype(np.int64) for part in parts)
+        cards, tags = (part.astype(np.uint64) for part in parts)
         sealed.append(seal_shares(keys, cards, tags, campaign.hash, 0, party))
         trees.append(Tree(sealed[-1]))
     roots = tuple(tree.root.hex() for tree in trees)

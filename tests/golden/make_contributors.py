@@ -18,11 +18,12 @@ import jrr
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
-from jrr.survey.deck import added_cards, card_from_json, card_to_json
-from jrr.survey.identity import check_letters, invitation_secret, pseudonym
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import check_letters, device_name, invitation_secret, pseudonym
 from jrr.survey.messages import report_request
 
 PATH = Path(__file__).with_name("contributors.json")
+DEVICE = bytes(range(32))
 INVITATION = "abcdefghijklmnopqrstuvwxyz234567"
 ONE, SEVERAL = (
     DealerServer("https://dealer.example"),
@@ -32,6 +33,9 @@ MASKED = [
     jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3, k=3),
     jrr.MRR(10, own=3.0, card_rate=7.0, announced_rate=0.3, k=5),
     jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=4, coin="oue"),
+]
+SEVERALLY = [
+    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)
 ]
 ENCODED: dict[str, tuple[Mechanism, DealerKind]] = {
     "ss": (jrr.SS(8, epsilon=1.0), NoDealer()),
@@ -47,7 +51,7 @@ CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
     "rr of seven": (jrr.RR(k=7, epsilon=0.3), NoDealer()),
     "jrr": (jrr.JRR(n=20, p=0.6, s=0.25), ONE),
     "drr": (jrr.DRR(n=20, truth=0.3, own=0.2), ONE),
-    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55), SEVERAL),
+    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55, dealers=2), SEVERAL),
     "mrr, closed deck": (jrr.MRR(50, own=2.5, card_rate=0.6, total_rate=0.7), ONE),
     "mrr of three": (jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=3), ONE),
     "mrr, oue": (MASKED[2], ONE),
@@ -91,16 +95,27 @@ def masked_reports(mechanism: jrr.MRR, seed: int) -> list[dict[str, Any]]:
     return found
 
 
-def sums(mechanism: jrr.MRR) -> list[dict[str, Any]]:
-    """Cards of several dealers and the one card that they make."""
-    reach = mechanism.limit + 1
-    shape = (3,) if mechanism.k == 2 else (3, mechanism.k)
-    draws = [np.random.default_rng(at).integers(-reach, reach + 1, shape).tolist() for at in (1, 2)]
+def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
+    """Reports with the cards of one to three dealers, near and far beyond the clamp."""
+    source, draws = jrr.SeededRandom(5), np.random.default_rng(5)
     found = []
-    for cards in draws:
+    for at in range(40):
+        reach = (5, mechanism.limit + 2, 32_767)[at % 3]
+        shape: tuple[int, ...] = (1 + at % mechanism.dealers,)
+        shape += () if mechanism.k == 2 else (mechanism.k,)
+        cards = draws.integers(-reach, reach + 1, shape).tolist()
+        words = [source.word() for _ in range(mechanism.report_format.words)]
+        value = at % mechanism.k
         held = [card_from_json(mechanism, card) for card in cards]
-        total = card_to_json(mechanism, added_cards(mechanism, held))
-        found.append({"mechanism": mechanism.to_dict(), "cards": cards, "sum": total})
+        report = mechanism.report_from_words(value, held, words)
+        found.append(
+            {
+                "words": [str(one) for one in words],
+                "value": value,
+                "card": cards,
+                "report": mechanism.report_to_json(report),
+            }
+        )
     return found
 
 
@@ -203,6 +218,7 @@ def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
         "hash": campaign.hash,
         "losses": {view: campaign.guarantee(view) for view in views},
         "pseudonyms": {role: pseudonym(secret, campaign.hash, role).hex() for role in roles},
+        "devices": {role: device_name(DEVICE, campaign.hash, role).hex() for role in dealer.roles},
         "report": body.decode(),
     }
 
@@ -216,10 +232,10 @@ def document() -> dict[str, Any]:
             {"mechanism": mechanism.to_dict(), "vectors": masked_reports(mechanism, at)}
             for at, mechanism in enumerate(MASKED)
         ],
-        "sums": [
-            entry
-            for mechanism in (*MASKED, jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3))
-            for entry in sums(mechanism)
+        "device": DEVICE.hex(),
+        "several": [
+            {"mechanism": mechanism.to_dict(), "vectors": reports_of_several(mechanism)}
+            for mechanism in SEVERALLY
         ],
         "rounded": rounded(),
         "campaigns": {name: campaign_entry(*given) for name, given in CAMPAIGNS.items()},
@@ -234,7 +250,7 @@ def text() -> str:
     for name, part in document().items():
         if isinstance(part, str):
             written = json.dumps(part)
-        elif name == "masked":
+        elif name in ("masked", "several"):
             written = "[\n" + ",\n".join(map(_masked_lines, part)) + "\n]"
         elif isinstance(part, list):
             written = "[\n" + ",\n".join(map(json.dumps, part)) + "\n]"

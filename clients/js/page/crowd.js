@@ -50,15 +50,17 @@ function bitCards({ k }, people) {
   });
 }
 
-/** Cards for so many people, as a dealer would deal them; null where there are none. */
+/** Cards for so many people, as dealers would deal them (of several, a list); null for none. */
 export function madeUpCards(mechanism, people) {
   if (!deals(mechanism)) return Array(people).fill(null);
-  const { mechanism: name, k, deck, card_rate } = mechanism;
+  const { mechanism: name, k, deck, card_rate, dealers = 1 } = mechanism;
   if (name === "DRR") return dealtFrom([...deck.entries()], people);
   if (name === "SUE" || name === "OUE") return bitCards(mechanism, people);
   if (!isMasked(mechanism)) return dealtFrom(signs(mechanism), people);
   const mask = () => noise(card_rate);
-  return Array.from({ length: people }, () => (k === 2 ? mask() : Array.from({ length: k }, mask)));
+  const card = () => (k === 2 ? mask() : Array.from({ length: k }, mask));
+  const hand = () => (dealers > 1 ? Array.from({ length: dealers }, card) : card());
+  return Array.from({ length: people }, hand);
 }
 
 /** What so many devices with this answer would send. */
@@ -90,12 +92,14 @@ export function crowd(mechanism, value, share) {
   return { people, truth: holders / people, estimate: (support / people - q) / (p - q) };
 }
 
-/** The sum of the cards at one value, as it is told at the end: with some noise. */
-function sumOf(mechanism, cards, value) {
-  const { k, announced_rate, total_rate } = mechanism;
+/** The sum of the cards at one value, as each dealer tells it at the end: with some noise. */
+function sumOf(mechanism, hands, value) {
+  const { k, announced_rate, total_rate, dealers = 1 } = mechanism;
   const sign = k === 2 && value === 0 ? -1 : 1; // a report for yes is one against no
-  const sum = cards.reduce((total, card) => total + (k === 2 ? sign * card : card[value]), 0);
-  return sum + noise(announced_rate || total_rate);
+  const cards = dealers > 1 ? hands.flat() : hands;
+  let sum = cards.reduce((total, card) => total + (k === 2 ? sign * card : card[value]), 0);
+  for (let dealer = 0; dealer < dealers; dealer++) sum += noise(announced_rate || total_rate);
+  return sum;
 }
 
 /**

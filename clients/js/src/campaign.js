@@ -80,6 +80,8 @@ function readDealers(dealer, mechanism, dealing) {
   }
   check((dealer.kind === "none") === !deals(mechanism), "dealer");
   if (dealer.kind === "none") return [];
+  const { dealers = 1 } = mechanism;
+  check(dealer.kind === "servers" || dealers === 1, "dealer");
   if (dealer.kind === "server") return [{ url: checkAddress(dealer.url), role: "dealer" }];
   if (dealer.kind === "committee") {
     const { parties } = dealer;
@@ -88,7 +90,7 @@ function readDealers(dealer, mechanism, dealing) {
     return parties.map((party, number) => ({ url: checkAddress(party?.url), role: `party:${number}` }));
   }
   check(dealer.kind === "servers" && Array.isArray(dealer.urls), "dealer");
-  check(dealer.urls.length >= 2 && dealer.urls.length <= 16, "dealer");
+  check(dealer.urls.length >= 2 && dealer.urls.length === dealers, "dealer");
   check(typeof dealer.may_leave_out === "boolean" && announces(mechanism), "dealer");
   check(dealing === "arrival", "dealing");
   return dealer.urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));

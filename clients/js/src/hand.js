@@ -6,7 +6,6 @@ import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
 import { cardKey } from "./hpke.js";
 import { deviceName, pseudonym } from "./identity.js";
-import { addedCards } from "./masks.js";
 import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
@@ -114,7 +113,7 @@ export function addedHand(campaign, hands, round) {
   const { mechanism } = held[0];
   if (!campaign.announces) return { card: held[0].cards[round], mechanism };
   return {
-    card: addedCards(mechanism, held.map((hand) => hand.cards[round])),
+    card: campaign.dealers.length > 1 ? held.map((hand) => hand.cards[round]) : held[0].cards[round],
     serials: hands.map((hand) => hand?.serials[round] ?? null),
     mechanism,
   };
@@ -151,7 +150,8 @@ async function committeeCard(campaign, net, secrets, round) {
 /**
  * One's card of a round, and the serial numbers that go with it where card sums are announced.
  *
- * @returns `card`: null where none is to be had in time; `mechanism`: by which to answer;
+ * @returns `card`: null where none is to be had in time, of several dealers a list of theirs;
+ *   `mechanism`: by which to answer;
  *   `serials`: one from each dealer, null from one that was left out; undefined where reports
  *   carry none.
  * @throws {ProtocolError} A dealer serves another campaign, or refuses.

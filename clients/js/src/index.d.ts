@@ -252,7 +252,6 @@ export function collectorRole(round: number): string;
 export function invitationSecret(invitation: string): Uint8Array;
 export function pseudonym(secret: Uint8Array, campaign: string, role: string): Promise<string>;
 export function losses(mechanism: Mechanism): Record<View, number>;
-export function addedCards(mechanism: Mechanism, cards: Card[]): Card;
 /** Chances that a report speaks for value v: `p` if it is the answer, `q` if it is not. */
 export function chances(mechanism: Mechanism, v: number, carded?: boolean): { p: number; q: number };
 export function checkCard(mechanism: Mechanism, card: unknown): Card;
@@ -261,10 +260,10 @@ export function deals(mechanism: Mechanism): boolean;
 export function reportFromWords(
   mechanism: Mechanism,
   value: number,
-  card: Card | null,
+  card: Card | Card[] | null,
   words: bigint[],
 ): Report;
-export function respond(mechanism: Mechanism, value: number, card?: Card | null): Report;
+export function respond(mechanism: Mechanism, value: number, card?: Card | Card[] | null): Report;
 /** The lower end (0) or the upper one (1) that a random word makes of a number between them. */
 export function roundedNumber(ends: readonly [number, number], number: number, word: bigint): 0 | 1;
 /** How much a report speaks for each value. */

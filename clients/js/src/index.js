@@ -12,7 +12,6 @@ export {
 export { checkLetters, collectorRole, invitationSecret, pseudonym } from "./identity.js";
 export { Ledger } from "./ledger.js";
 export { losses } from "./loss.js";
-export { addedCards } from "./masks.js";
 export {
   chances,
   checkCard,

@@ -7,10 +7,14 @@ import { remembered } from "./remembered.js";
 
 const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
 
-/** B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14. */
-export function maskLimit({ n, k, card_rate }) {
+/**
+ * B: masked reports are brought into -B..B+1; no card of a deck lies beyond but by e^-14, nor do
+ * those of several dealers together.
+ */
+export function maskLimit({ n, k, card_rate, dealers = 1 }) {
   const digits = (n * (k === 2 ? 1 : k)).toString(2).length;
-  return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate), 32000);
+  const more = Math.ceil((3.5 * (dealers - 1)) / card_rate);
+  return Math.min(Math.ceil((14 + 0.7 * digits) / card_rate) + more, 32000);
 }
 
 /** How many outcomes the own coin has. */
@@ -24,13 +28,6 @@ export const coinWords = remembered((mechanism) => {
 
 const isMask = (number) => Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
 
-/** One card from those of several dealers: whole numbers add up, clamped to one card's range. */
-export function addedCards(mechanism, cards) {
-  const clamp = (number) => Math.max(-LARGEST_CARD, Math.min(LARGEST_CARD, number));
-  if (mechanism.k === 2) return clamp(cards.reduce((a, b) => a + b, 0));
-  return Array.from({ length: mechanism.k }, (_, v) => clamp(cards.reduce((a, c) => a + c[v], 0)));
-}
-
 export const MRR = {
   fields: {
     n: isPeople,
@@ -42,8 +39,13 @@ export const MRR = {
     coin: (value) => value === "rr" || value === "oue",
     alone: isProbability,
   },
-  holds({ k, coin, total_rate, announced_rate }) {
-    return total_rate > 0 !== announced_rate > 0 && (k > 2 || coin === "rr");
+  optional: { dealers: (value) => Number.isInteger(value) && value >= 1 && value <= 16 },
+  holds(mechanism) {
+    const { k, coin, total_rate, announced_rate, dealers = 1 } = mechanism;
+    // Of several dealers a card that is cut must not show, whatever the others' cards are.
+    const hidden = announced_rate > 0 && 2 * maskLimit(mechanism) + 1 <= LARGEST_CARD;
+    const fits = dealers === 1 || hidden;
+    return total_rate > 0 !== announced_rate > 0 && (k > 2 || coin === "rr") && fits;
   },
   deals: () => true,
   words: ({ k, coin }) => (coin === "rr" ? 1 : k),
@@ -51,7 +53,8 @@ export const MRR = {
     if (k === 2) return isMask(card);
     return Array.isArray(card) && card.length === k && card.every(isMask);
   },
-  // The own coin, another one where there is no card; then the card is added, the sum clamped.
+  // The own coin, another one where there is no card; then the card is added, the sum clamped. Of
+  // several dealers the card is a list: theirs are added one after another, and clamped each time.
   respond(mechanism, value, card, next) {
     const { k, coin } = mechanism;
     const faces = BigInt(coinFaces(mechanism));
@@ -64,9 +67,10 @@ export const MRR = {
       const told = Number(shifted(faces, BigInt(value), lie, next() >> 1n));
       marks = k === 2 ? [told] : Array.from({ length: k }, (_, v) => Number(v === told));
     }
-    if (card !== null) {
-      const limit = maskLimit(mechanism);
-      const numbers = k === 2 ? [card] : card;
+    const limit = maskLimit(mechanism);
+    const isList = (mechanism.dealers ?? 1) > 1;
+    for (const one of card === null ? [] : isList ? card : [card]) {
+      const numbers = k === 2 ? [one] : one;
       marks = marks.map((mark, v) => Math.max(-limit, Math.min(mark + numbers[v], limit + 1)));
     }
     return k === 2 ? marks[0] : marks;

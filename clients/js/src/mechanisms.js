@@ -83,7 +83,7 @@ export function resized(mechanism, n) {
  *
  * @param mechanism As the campaign's document has it.
  * @param {number} value The true answer, 0..k-1.
- * @param card As the dealer gave it; null where there is none.
+ * @param card As the dealer gave it; of several dealers a list of theirs; null where there is none.
  * @param {() => bigint} next The next random word of 64 bits.
  * @returns A whole number, a list of them, or hexadecimal digits: as JSON has it.
  */

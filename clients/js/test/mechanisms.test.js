@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  addedCards, chances, checkCard, checkMechanism, reportFromWords, respond, roundedNumber,
+  chances, checkCard, checkMechanism, reportFromWords, respond, roundedNumber,
   supports, wordsNeeded,
 } from "../src/index.js";
 import { golden } from "./golden.js";
 
-const { masked, sums, rounded, number } = golden("contributors");
+const { masked, several, rounded, number } = golden("contributors");
 const encoded = [...golden("encodings"), ...golden("subsets")];
 
-for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...encoded]) {
+for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...several, ...encoded]) {
   test(`reports as Python makes them: ${JSON.stringify(mechanism)}`, () => {
     checkMechanism(mechanism);
     for (const { word, words = [word], value, card = null, report } of vectors) {
@@ -54,10 +54,13 @@ test("what reports speak for has the chances that are told of them", () => {
   }
 });
 
-test("cards of several dealers add up within the range of one", () => {
-  for (const { mechanism, cards, sum } of sums) {
-    assert.deepEqual(addedCards(mechanism, cards), sum);
+test("several dealers only where a card that is cut cannot show", () => {
+  const { mechanism } = several[0];
+  for (const more of [{ dealers: 17 }, { dealers: 0 }, { dealers: 1.5 }, { card_rate: 0.00125 }]) {
+    assert.throws(() => checkMechanism({ ...mechanism, ...more }), { kind: "mechanism" });
   }
+  const closed = { ...mechanism, announced_rate: 0, total_rate: 0.3 };
+  assert.throws(() => checkMechanism(closed), { kind: "mechanism" });
 });
 
 test("a value that is none is refused and not repeated", () => {

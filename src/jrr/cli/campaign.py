@@ -35,7 +35,7 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.estimates import Population
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
 if TYPE_CHECKING:
@@ -505,6 +505,39 @@ def show(
 
 @campaign.command()
 @operator_options
+@click.option("--since", type=FILE, required=True, help="The survey of the wave before.")
+@click.option("--paired", is_flag=True, help="Only among those who answered both waves.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@simultaneous_option
+@click.option(
+    "--population",
+    type=click.Choice(POPULATIONS),
+    default="respondents",
+    show_default=True,
+    help="Whom intervals speak of: the respondents, or those they are a random sample of.",
+)
+@json_option
+def change(
+    since: Path,
+    paired: bool,
+    level: float,
+    simultaneous: bool,
+    population: Population,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """How every item of a survey has changed since the wave before, with intervals."""
+    from jrr.cli.surveys import show_change
+
+    for file in (options["file"], since):
+        if not is_survey_file(file):
+            raise checks.refusal("file", str(file), "a survey's document")
+    wish = {"simultaneous": simultaneous, "population": population}
+    show_change(survey_operator_of(**options), since, paired, level, wish, as_json)
+
+
+@campaign.command()
+@operator_options
 @click.option("-o", "--out", type=FILE, required=True, help="A .parquet or .csv file.")
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -527,10 +560,10 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     else:
         beside = f"; it needs {written['header']} beside it" if "header" in written else ""
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
-        if operator.campaign.announces:
+        if operator.campaign.announces and not operator.show()["collector"]["settled"]:
             console().print(
-                "Cards are still in these reports: take off the sums that dealers announced "
-                "(`sums` in jrr campaign show --json; in Python, the mechanism's `settle`)."
+                "Cards are still in these reports and hide everything: export again after jrr "
+                "campaign close, when dealers have announced their sums."
             )
 
 

@@ -165,6 +165,43 @@ def show_survey(
             print_estimate(screen, facts, level)
 
 
+def show_change(
+    operator: "SurveyOperator",
+    since: Path,
+    paired: bool,
+    level: float,
+    wish: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """How every item has changed since the wave before."""
+    from jrr.survey.surveys import read_survey
+
+    before = read_survey(since.read_bytes())
+    with waiting("asking the collector"):
+        found = operator.change(before, paired=paired, level=checks.level(level), **wish)
+    if as_json:
+        print_json(found)
+        return
+    screen = console()
+    whom = "among those who answered both" if paired else "among those who answered each"
+    screen.print(f"Change from wave {before.wave} to wave {operator.survey.wave}, {whom}")
+    for name, facts in found["changes"].items():
+        if "refused" in facts:
+            screen.print(f"{name}: not shown: {facts['refused']}")
+        elif "mean" in facts:
+            low, high = facts["mean"]["interval"]
+            moved = facts["mean"]["change"]
+            screen.print(f"{name}: {moved:+.4g} ({low:+.4g} to {high:+.4g}, {100 * level:g}%)")
+        else:
+            for label, moved, (low, high) in zip(
+                facts["labels"], facts["difference"], facts["interval"], strict=True
+            ):
+                screen.print(
+                    f"{name}, {label}: {100 * moved:+.2f} points ({100 * low:+.2f} to "
+                    f"{100 * high:+.2f}, {100 * level:g}%)"
+                )
+
+
 def export_survey(operator: "SurveyOperator", out: Path, as_json: bool) -> None:
     """Write all answers, a row per person."""
     kind = out.suffix.removeprefix(".")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from jrr._base.files import write_once, write_whole
 from jrr.client.device import Device
@@ -10,8 +11,8 @@ from jrr.client.ledger import Entry
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey import contributor as protocol
+from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Receipt
 from jrr.survey.deck import card_from_json, card_to_json
 from jrr.survey.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
@@ -110,7 +111,7 @@ class Contributor(Device):
         hand = self._drive(steps)
         if hand.cards is None:
             return False
-        cards = [card_to_json(hand.mechanism, card) for card in hand.cards]
+        cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
         document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
@@ -161,7 +162,7 @@ class Contributor(Device):
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
         mechanism = self.campaign.for_people(n)
-        held = tuple(card_from_json(mechanism, card) for card in cards)
+        held = tuple(_held_from_json(self.campaign, mechanism, card) for card in cards)
         return Hand(held, mechanism, serials)
 
     def answer(
@@ -194,7 +195,7 @@ class Contributor(Device):
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            protocol.read_answer(campaign, answer, self._rng),
+            read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
             round_number=round_number,
@@ -206,7 +207,9 @@ class Contributor(Device):
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""
-        if self.campaign.mechanism.masked:  # the card in it belongs to a sum that is over
+        if (
+            self.campaign.mechanism.masked and self.campaign.deals
+        ):  # the card in it belongs to a sum that is over
             return False
         asked = question_hash(self.campaign, self.campaign.mechanism)
         return self._ledger.remembered(asked) is not None
@@ -236,7 +239,7 @@ class Contributor(Device):
         if waiting is not None:
             return waiting
         mechanism = campaign.mechanism
-        if mechanism.masked:  # the card in it belongs to a sum that is over
+        if mechanism.masked and mechanism.deals:  # the card in it belongs to a sum that is over
             return None
         if campaign.enrols:
             mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))
@@ -311,3 +314,16 @@ class Contributor(Device):
             check=lambda before: self._check_spending(before, round_number),
         )
         return self._keep(self._path(round_number), body)
+
+
+def _held_to_json(campaign: Campaign, mechanism: Mechanism, held: Any) -> Any:
+    """What is held for a round: a card, or a list with one from each of several dealers."""
+    if campaign.by_several:
+        return [card_to_json(mechanism, card) for card in held]
+    return card_to_json(mechanism, held)
+
+
+def _held_from_json(campaign: Campaign, mechanism: Mechanism, document: Any) -> Any:
+    if campaign.by_several:
+        return [card_from_json(mechanism, card) for card in document]
+    return card_from_json(mechanism, document)

@@ -9,7 +9,7 @@ from jrr.client.device import Device
 from jrr.client.ledger import Entry
 from jrr.errors import DamagedError
 from jrr.survey import survey_contributor as protocol
-from jrr.survey.contributor import Receipt
+from jrr.survey.answers import Receipt
 from jrr.survey.identity import pseudonym
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
 from jrr.survey.steps import Reply, Save

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Ending
@@ -180,6 +181,22 @@ class SurveyOperator:
             else:
                 few = {"reports": summary.too_few, "min_cell": part.campaign.min_cell}
                 found[part.name] = {"too_few": few}
+        return found
+
+    def change(
+        self, since: Survey, *, paired: bool = False, level: float = 0.95, **more: Any
+    ) -> dict[str, Any]:
+        """How every item has changed since another wave; paired: among those who answered both.
+
+        Args:
+            since: The wave before.
+            paired: Only of mechanisms without masks.
+            level: Of the intervals.
+            **more: simultaneous, population.
+        """
+        asked = {"since": since.hash, "paired": str(paired).lower(), "level": repr(level)}
+        asked |= {name: str(value).lower() for name, value in more.items()}
+        found: dict[str, Any] = self.at_collector().get(f"{self.path}/change?{urlencode(asked)}")
         return found
 
     def export(self, kind: str) -> bytes:

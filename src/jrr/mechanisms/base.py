@@ -126,6 +126,12 @@ class Mechanism(ABC):
             for name, value in ((name, getattr(self, name)) for name in self.parameters)
         }
 
+    def for_dealers(self, dealers: int) -> "Mechanism":
+        """The same where so many dealers give everybody a card, all of which are added (MRR)."""
+        if dealers != 1:
+            raise checks.refusal("dealers", dealers, "1: only cards that are numbers add up")
+        return self
+
     def to_json(self) -> str:
         """One line of JSON; `jrr.from_json` reads it back."""
         return json.dumps(self.to_dict(), sort_keys=True)
@@ -411,6 +417,13 @@ class Mechanism(ABC):
     ) -> Reports:
         """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
         return self.respond(steps, cards, rng)
+
+    def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
+        """One report of a whole number of steps; otherwise as `respond_one`."""
+        if self.steps == 1:
+            return self.respond_one(step, card, rng)
+        cards = None if card is None else np.array([card])
+        return int(self.respond_steps([step], cards, rng)[0])
 
     def report_to_json(self, report: Any) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.

@@ -7,7 +7,7 @@ those of a closed deck nearly add up to 0, or the dealer announces their sum wit
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -51,6 +51,8 @@ Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
 LARGEST_CARD = 32_767  # cards are cut there, far beyond the clamp of reports
 FEWEST_ANNOUNCED = 2  # cards in an announced sum
+MOST_DEALERS = 16
+_UNCLAMPED_MORE = 3.5  # for each dealer more: the chance does not grow (by the exact law)
 _UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6
 _HALF = SCALE >> 1
 
@@ -74,6 +76,9 @@ class MRR(Mechanism):
         p: instead of own: the chance that the coin tells the truth; of "oue" the chance that it
             leaves the mark of a value that is not held at 0.
         alone: the same for somebody without a card; by default the largest that keeps ε.
+        dealers: how many dealers give everybody a card, all of which are added; for announced
+            sums. What holds for one dealer then holds as long as one of them keeps its cards to
+            itself (docs/theory.md, Theorem 31).
 
     Example:
         >>> m = MRR(1_000, own=3.0, card_rate=0.3, total_rate=0.8)
@@ -89,6 +94,7 @@ class MRR(Mechanism):
     k: int
     coin: Coin
     alone: float  # chance of the truth without a card
+    dealers: int  # whose cards are added
     name: ClassVar[str] = "MRR"
     title: ClassVar[str] = "masked randomized response"
     parameters: ClassVar[tuple[str, ...]] = (
@@ -100,7 +106,9 @@ class MRR(Mechanism):
         "k",
         "coin",
         "alone",
+        "dealers",
     )
+    omitted_parameters: ClassVar[tuple[str, ...]] = ("dealers",)  # in documents of one dealer
     colour: ClassVar[str] = "#7570b3"
 
     def __init__(
@@ -115,6 +123,7 @@ class MRR(Mechanism):
         *,
         p: float | None = None,
         alone: float | None = None,
+        dealers: int = 1,
     ) -> None:
         allowed = f"at least {LEAST_CARD_RATE}, so that cards fit into 16 bits, and at most 700"
         rates = {
@@ -141,9 +150,11 @@ class MRR(Mechanism):
             "k": k,
             "coin": coin,
             "p": check_truth_probability("p", p, faces),
+            "dealers": checks.integer("dealers", dealers, 1, MOST_DEALERS),
         }
         for name, value in (values | rates).items():
             object.__setattr__(self, name, value)
+        self._check_dealers()
         most = self._behind(self.step)
         if alone is None:
             alone = RR(faces, epsilon=most).p
@@ -151,6 +162,16 @@ class MRR(Mechanism):
         if loss.independent(faces, RR(faces, p=alone).lie_words) > most:
             raise checks.refusal("alone", alone, f"small enough to keep epsilon={most!r}")
         object.__setattr__(self, "alone", alone)
+
+    def _check_dealers(self) -> None:
+        if self.dealers == 1:
+            return
+        if not self.announced:
+            raise checks.refusal("dealers", self.dealers, "1 for a closed deck")
+        if 2 * self.limit + 1 > LARGEST_CARD:
+            # A card that is cut must not show, whatever the cards of other dealers are.
+            needed = f"larger where {self.dealers} dealers deal to {self.n} people"
+            raise checks.refusal("card_rate", self.card_rate, needed)
 
     @classmethod
     def for_epsilon(
@@ -203,6 +224,18 @@ class MRR(Mechanism):
 
     # -- what it says of itself -------------------------------------------------------------
 
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values; without the number of dealers where it is one."""
+        document = super().to_dict()
+        if document.get("dealers") == 1:
+            del document["dealers"]
+        return document
+
+    def for_dealers(self, dealers: int) -> Mechanism:
+        """The same where so many dealers give everybody a card, all of which are added."""
+        fields = {name: getattr(self, name) for name in self.parameters}
+        return type(self)(**(fields | {"dealers": dealers}))
+
     @property
     def announced(self) -> bool:
         """Whether the dealer announces the sum of the cards that were used."""
@@ -222,7 +255,8 @@ class MRR(Mechanism):
         # 0.7 for each binary digit is a little more than the logarithm, and the same on every
         # machine and in every language.
         far = _UNCLAMPED + 0.7 * (self.n * self._width).bit_length()
-        return min(math.ceil(far / self.card_rate), 32_000)
+        more = math.ceil(_UNCLAMPED_MORE * (self.dealers - 1) / self.card_rate)
+        return min(math.ceil(far / self.card_rate) + more, 32_000)
 
     @property
     def most_support(self) -> int:
@@ -258,7 +292,7 @@ class MRR(Mechanism):
     def masks(self) -> Masks:
         """How the cards are drawn."""
         if self.announced:
-            return AnnouncedMasks(self.card_rate, self.announced_rate)
+            return AnnouncedMasks(self.card_rate, self.announced_rate, self.dealers)
         return ClosedMasks(self.n, self.card_rate, self.total_rate)
 
     @cached_property
@@ -298,8 +332,9 @@ class MRR(Mechanism):
         return MaskCards(self.n, self._width, LARGEST_CARD)
 
     def _left_out_of_brief(self) -> tuple[str, ...]:
-        unused = "total_rate" if self.announced else "announced_rate"
-        return ("alone", unused, "coin") if self.k == 2 else ("alone", unused)
+        unused = ["alone", "total_rate" if self.announced else "announced_rate"]
+        unused += ["coin"] if self.k == 2 else []
+        return (*unused, "dealers") if self.dealers == 1 else tuple(unused)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -490,32 +525,52 @@ class MRR(Mechanism):
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
         """The report that random 64-bit words make of a value (docs/protocol.md)."""
         marks = self.coin_from_words(value, words, carded=card is not None)
-        if card is not None:
-            form = self.card_format
-            numbers = form.numbers(form.check_card(card))
-            low, high = -self.limit, self.limit + 1
+        form = self.card_format
+        low, high = -self.limit, self.limit + 1
+        for one in self._by_dealer(card):
+            numbers = form.numbers(form.check_card(one))
             marks = [min(max(mark + z, low), high) for mark, z in zip(marks, numbers, strict=True)]
         return marks[0] if self.k == 2 else np.array(marks, "<i2").tobytes()
+
+    def _by_dealer(self, cards: Any) -> Sequence[Any]:
+        """What each dealer dealt: of several dealers a list, those left out not being in it.
+
+        The number grows by one dealer's card after another, and is clamped each time: so a
+        dealer's card that was cut is clamped away before another dealer's card could show it.
+        """
+        if cards is None:
+            return ()
+        if self.dealers == 1:
+            return (cards,)
+        if not isinstance(cards, list | tuple) or not 1 <= len(cards) <= self.dealers:
+            allowed = f"a list of what each of the {self.dealers} dealers dealt"
+            raise checks.refusal("cards", cards, allowed)
+        return cards
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """Perturbed reports of true values; without cards plain RR at the whole ε."""
+        """Perturbed reports of true values; without cards plain RR at the whole ε.
+
+        Of several dealers cards are a list, with what each of them dealt.
+        """
         checked = checks.symbols("values", values, self.k)
-        dealt = None if cards is None else self._check_cards(cards, len(checked))
-        spend(cards)
+        by_dealer = self._by_dealer(cards)
+        # Cut so that sums fit into 16 bits; a clamped report does not change.
+        most = self.limit + 1 if self.dealers == 1 else 2 * self.limit + 1
+        dealt = [_cut(self._check_cards(one, len(checked)), most) for one in by_dealer]
+        for one in by_dealer:
+            spend(one)
         source = randomness.source(rng)
         shape = (len(checked),) if self.k == 2 else (len(checked), self.k)
         out = np.empty(shape, np.int16)
         rows = max(1, randomness.BLOCK // self.report_format.words)
-        lie = self._alone_words if dealt is None else self.lie_words
-        if dealt is not None:  # so that sums fit into 16 bits; a clamped report does not change
-            dealt = _cut(dealt, self.limit + 1)
+        lie = self.lie_words if dealt else self._alone_words
         for start in range(0, len(checked), rows):
             block = slice(start, start + rows)
             self._coin_block(checked[block], lie, source, out[block])
-            if dealt is not None:
-                np.add(out[block], dealt[block], out=out[block])
+            for one in dealt:
+                np.add(out[block], one[block], out=out[block])
                 np.clip(out[block], -self.limit, self.limit + 1, out=out[block])
         return MarkedReports.of(out, carded=cards is not None)
 
@@ -792,5 +847,7 @@ def _made(request: Request, coin: Coin, own: float | None) -> MRR | None:
 def _from_design(request: Request, coin: Coin, design: Design) -> MRR | None:
     if design.card_rate < LEAST_CARD_RATE:
         return None
-    closing = {"announced_rate" if request.announced else "total_rate": design.closing_rate}
-    return MRR(request.n, design.own, design.card_rate, k=request.k, coin=coin, **closing)
+    total, announced = design.closing_rate, 0.0
+    if request.announced:
+        total, announced = announced, total
+    return MRR(request.n, design.own, design.card_rate, total, announced, request.k, coin)

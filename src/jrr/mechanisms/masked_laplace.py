@@ -20,7 +20,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.masks import ClosedMasks
 from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.laplace import (
     LEAST_RATE,
@@ -160,6 +160,10 @@ class MaskedLaplace(MRR):
         rates = {"announced_rate" if announced else "total_rate": closing}
         return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
 
+    def for_dealers(self, dealers: int) -> Mechanism:
+        """The same with one dealer; more are for MRR."""
+        return Mechanism.for_dealers(self, dealers)
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
         return f"{self.name}({shown})"
@@ -194,10 +198,10 @@ class MaskedLaplace(MRR):
 
     @property
     def report_format(self) -> MaskedFormat:
-        """A whole number of 16 bits."""
+        """A whole number of 16 bits, with a card or without."""
         low, high = self._inner
-        noise = math.ceil(_CLAMPED / self.rate)
-        return MaskedFormat(1, low - noise, high + noise, 2)
+        noise, alone = math.ceil(_CLAMPED / self.rate), self._without_card.report_format
+        return MaskedFormat(1, min(low - noise, alone.low), max(high + noise, alone.high), 2)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -243,7 +247,8 @@ class MaskedLaplace(MRR):
         spend(cards)
         source = randomness.source(rng)
         out = np.empty(len(whole), np.int16)
-        form, (low, high) = self.report_format, self._inner
+        low, high = self._inner
+        noise = math.ceil(_CLAMPED / self.rate)
         for start in range(0, len(whole), randomness.BLOCK):
             block = slice(start, start + randomness.BLOCK)
             told = np.add(whole[block], dealt[block], dtype=np.int64)
@@ -251,10 +256,15 @@ class MaskedLaplace(MRR):
             # own noise comes after that, so that it hides all of it.
             np.clip(told, low, high, out=told)
             told += discrete_laplace(self.rate, len(told), source)
-            np.clip(told, form.low, form.high, out=out[block], casting="unsafe")
+            np.clip(told, low - noise, high + noise, out=out[block], casting="unsafe")
         return MarkedReports.of(out, carded=True)
 
     # -- collector --------------------------------------------------------------------------
+
+    def check_cardless(self, report: bytes) -> bytes:
+        """What own noise makes of a number: without a card nothing is added to it."""
+        self._without_card.report_format.check(np.frombuffer(report, "<i2"))
+        return report
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
         return steps_told(reports, self.steps)

@@ -11,10 +11,10 @@ from jrr.mechanisms import Mechanism
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee import cards
+from jrr.survey.committee import cards as committee_cards
 from jrr.survey.committee.dealing import Abort
-from jrr.survey.deck import added_cards, card_from_json
-from jrr.survey.identity import pseudonym
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import device_name, pseudonym
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
 from jrr.survey.steps import Call, Steps, insist, read_reply, refused
@@ -24,7 +24,8 @@ from jrr.survey.steps import Call, Steps, insist, read_reply, refused
 class Hand:
     """The cards of one contributor for all rounds, and the mechanism they were dealt for."""
 
-    cards: tuple[Any, ...] | None  # None: there are none, answer without
+    # One for each round, or one from each of several dealers. None: there are none, answer without.
+    cards: tuple[Any, ...] | None
     mechanism: Mechanism
     # Of the cards in each round, one from each dealer, where card sums are announced.
     serials: tuple[tuple[str | None, ...], ...] | None = None
@@ -58,7 +59,7 @@ def fetch_hand(
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
         same.append((yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)))
     for at, name in enumerate(dealer_names(campaign, secret)):
-        body = messages.card_request(name, device=device)
+        body = messages.card_request(name, device=device_at(campaign, at, device))
         reply = (yield from _ask_for_cards(campaign, at, body, patience)) if same[at] else None
         if reply is None and not campaign.may_leave_out:
             return Hand(None, (yield from _cardless(campaign, patience)))
@@ -74,9 +75,11 @@ def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand
     mechanism = held[0].mechanism
     if not campaign.announces:
         return Hand(held[0].cards, mechanism)
-    cards_by_round = zip(*(one.cards for one in held), strict=True)
+    cards = held[0].cards
+    if campaign.by_several:  # of each round, what every dealer gave
+        cards = tuple(zip(*(one.cards for one in held), strict=True))
     return Hand(
-        tuple(added_cards(mechanism, cards) for cards in cards_by_round),
+        cards,
         mechanism,
         tuple(
             tuple(None if one is None else one.serials[number] for one in dealt)
@@ -136,7 +139,7 @@ def _hand_of_committee(
             return Hand(None, (yield from _cardless(campaign, patience)))
         replies.append(reply)
     mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
-    key = cards.card_key(device or secret, campaign.hash)
+    key = committee_cards.card_key(device or secret, campaign.hash)
     try:
         held = tuple(
             _combined_card(campaign, replies, number, key=key, mechanism=mechanism)
@@ -190,6 +193,13 @@ def dealer_names(campaign: Campaign, secret: bytes) -> list[bytes]:
     return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
 
 
+def device_at(campaign: Campaign, number: int, device: bytes | None) -> bytes | None:
+    """What one who deals is shown of the device's secret; None where there is none."""
+    if device is None:
+        return None
+    return device_name(device, campaign.hash, campaign.dealer.roles[number])
+
+
 def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) -> tuple[Any, ...]:
     """A dealer's cards, one per round."""
     if not isinstance(documents, list) or len(documents) != campaign.rounds:
@@ -210,8 +220,8 @@ def _combined_card(
     for document in replies:
         try:
             share = document["rounds"][round_number]
-            records.append(cards.Record.from_document(share["record"]))
-            envelopes.append(cards.Envelope.from_document(share["envelope"]))
+            records.append(committee_cards.Record.from_document(share["record"]))
+            envelopes.append(committee_cards.Envelope.from_document(share["envelope"]))
         except (KeyError, IndexError, TypeError):
             raise Abort("a party must give one record and one envelope per round") from None
     record = records[0]
@@ -220,7 +230,7 @@ def _combined_card(
     facts = (record.campaign, record.round, record.n, len(record.roots))
     if facts != (campaign.hash, round_number, mechanism.moments.deck, len(replies)):
         raise Abort("the record is of another round")
-    return cards.open_card(mechanism, key, record, envelopes)
+    return committee_cards.open_card(mechanism, key, record, envelopes)
 
 
 def _complain(campaign: Campaign, bodies: list[bytes], patience: float) -> Steps[None]:

@@ -101,6 +101,10 @@ class QuestionnairePlan:
             "epsilon": self.epsilon,
             "split": self.questionnaire.split,
             "guarantees": dict(self.guarantees),
+            "waves": self.questionnaire.waves,
+            "guarantees_of_all_waves": {
+                view: self.questionnaire.waves * loss for view, loss in self.guarantees.items()
+            },
             "bytes": self.bytes,
             "items": [
                 {

@@ -12,10 +12,10 @@ from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
 from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
+from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import hash_of
-from jrr.survey.contributor import Receipt, read_answer
 from jrr.survey.hand import GivenCards, added_hand, read_dealt
-from jrr.survey.identity import collector_role, pseudonym
+from jrr.survey.identity import collector_role, device_name, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import check_open_answers
 from jrr.survey.states import NO_ANSWERS, OPEN, read_state
@@ -97,7 +97,7 @@ def contribute_survey(
     limits: Limits,
     *,
     rng: Rng = None,
-    device: Mapping[str, bytes] | bytes | None = None,
+    device: bytes | None = None,
     coins: Callable[[SurveyPart, int], Rng] | None = None,
 ) -> Steps[Receipt]:
     """Get cards if there are any, respond to every item, save the upload, send it until received.
@@ -132,7 +132,7 @@ def contribute_survey(
         card = None if hand is None or hand.cards is None else hand.cards[0]
         serials = None if hand is None or hand.serials is None else hand.serials[0]
         words = rng if coins is None else coins(part, values[part.name])
-        report = mechanism.respond_one(values[part.name], card, words)
+        report = mechanism.respond_one_step(values[part.name], card, words)
         reports[part.name] = part_report(mechanism, report, card is not None, serials)
     name = pseudonym(secret, survey.collector_salt, collector_role(0))
     body = upload(name, given, reports)
@@ -166,7 +166,7 @@ def fetch_hands(
     survey: Survey,
     secret: bytes,
     patience: float,
-    device: Mapping[str, bytes] | bytes | None = None,
+    device: bytes | None = None,
 ) -> Steps[Hands]:
     """One's cards of all parts that have some; none where they are not to be had in time."""
     roles = survey.dealer.roles
@@ -177,7 +177,7 @@ def fetch_hands(
     dealt: list[dict[str, GivenCards] | None] = []
     for at, role in enumerate(roles):
         name = pseudonym(secret, survey.hash, role)
-        mine = device.get(role) if isinstance(device, Mapping) else device
+        mine = None if device is None else device_name(device, survey.hash, role)
         reply = None
         if same[at]:
             body = messages.card_request(name, device=mine)

@@ -1,16 +1,19 @@
 """What a contributor accepts of a survey: all its answers count together with those before."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
-from jrr.survey.limits import Limits
 from jrr.survey.spending import Expense, Spent, expense_of, total
 from jrr.survey.surveys import SurveyPart
 
+if TYPE_CHECKING:
+    from jrr.survey.limits import Limits
+
 
 def check_survey_limits(
-    parts: Iterable[SurveyPart], limits: Limits, before: Iterable[Expense] = ()
+    parts: Iterable[SurveyPart], limits: "Limits", before: Iterable[Expense] = ()
 ) -> Spent:
     """Refuse answers that cost more than is left of the contributor's own limits.
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from jrr._base import checks
 from jrr.errors import DamagedError
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.servers.collector.results import results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
@@ -120,8 +121,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 sums = ToldSums.from_document(held.campaign, document)
                 store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
-        reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
-        return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
+        return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
     def serials(
         self, connection: Connection, name: str, dealer: int, by: str | None
@@ -184,7 +184,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "invited": store.count(store.invited, name),
             "reports": store.count(store.reports, name),
             "by_round": store.reports_by_round(name, held.campaign.rounds),
-        }
+        } | _settled(held)
 
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
@@ -207,13 +207,37 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         now = FixedResults(shown=shown, next=tallies[EVERYBODY])
         store.fix_results(name, round_number, now)
 
+    def final_estimate(
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        *,
+        also_in: str | None = None,
+        population: str = "respondents",
+    ) -> Estimate:
+        """The estimate of everybody at the end; also_in: of those who answered this survey too."""
+        tallies = self._tallies(store, held, 0, None, also_in=also_in)
+        if not tallies:
+            raise Problem(409, "no-reports", "no report has been received")
+        wish = EstimateWish(population=population)
+        whole, _ = self._without_masks(held, tallies, wish)
+        mechanism = held.mechanism
+        used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), held.decks)
+        return mechanism.estimate(whole, used, population=population)
+
     def _tallies(
-        self, store: CollectorStore, held: CollectorCampaign, round_number: int, by: str | None
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        round_number: int,
+        by: str | None,
+        *,
+        also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round."""
+        """Group -> counted reports of a round; also_in: of those who answered this survey too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism):
+        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
             rows_by_group: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(block.covariates):
                 rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
@@ -293,7 +317,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """All reports and those of each group, as far as dealers have told of their cards."""
-        whole, settled = _told(held).settled(held.mechanism, tallies, wish.round, wish.by)
+        told = _told(held).of_round(wish.round)
+        whole, settled = told.settled(held.mechanism, tallies, wish.by)
         if held.campaign.announces and whole.n_carded and not whole.known.announcements:
             raise Problem(
                 409,
@@ -313,9 +338,15 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
-            write_reports(path, held, blocks)
+            told = None if held.sums is None else _told(held).of_round(round_number)
+            write_reports(path, held, blocks, told, round_number)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
+
+
+def _settled(held: CollectorCampaign) -> dict[str, bool]:
+    """Whether sums are here, where they are announced."""
+    return {"settled": held.sums is not None} if held.campaign.announces else {}
 
 
 def _told(held: CollectorCampaign) -> ToldSums:

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
-from jrr.servers.collector.surveys import CollectorSurveyJobs
+from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
@@ -16,7 +16,7 @@ from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.web import HEX, Name, body_schema
-from jrr.survey.documents import read_body
+from jrr.survey.documents import bytes_from_hex, read_body
 
 REPORT = body_schema(
     pseudonym=HEX,
@@ -53,6 +53,25 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         new = await writer.run(surveys.receive, name, await request.body())
         response.status_code = 201 if new else 200
         return {"received": True}
+
+    @app.get("/v1/admin/surveys/{name}/change", dependencies=admin)
+    async def survey_change(
+        name: Name,
+        since: str,
+        paired: str = "false",
+        level: str = "0.95",
+        simultaneous: str = "false",
+        population: str = "respondents",
+    ) -> dict[str, Any]:
+        """How every item has changed since another wave of the same people."""
+        wish = ChangeWish(
+            since=_hash("since", since),
+            paired=checks.one_of("paired", paired, ("false", "true")) == "true",
+            level=checks.level(_number("level", level)),
+            simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
+            population=checks.one_of("population", population, POPULATIONS),
+        )
+        return await read_aside(engine, surveys.change, name, wish)
 
     @app.get("/v1/admin/surveys/{name}/export", dependencies=admin)
     async def export_survey(name: Name, format: str = "parquet") -> Response:
@@ -133,6 +152,12 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return Response(data, media_type="application/octet-stream")
 
     return app
+
+
+def _hash(argument: str, value: str) -> str:
+    if bytes_from_hex(value) is None:
+        raise checks.refusal(argument, value, "64 hexadecimal digits")
+    return value
 
 
 def _whole_number(argument: str, value: str, digits: int = 6) -> int:

@@ -262,15 +262,21 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         return counts
 
     def report_blocks(
-        self, name: str, round_number: int, mechanism: Mechanism
+        self, name: str, round_number: int, mechanism: Mechanism, *, also_in: str | None = None
     ) -> Iterator[ReportBlock]:
-        """Reports of a round by the order of their hashes, some at a time."""
+        """Reports of a round by the order of their hashes, some at a time.
+
+        also_in: Only of people who answered this survey too.
+        """
         table = self.reports
         query = (
             select(table.c.report, table.c.carded, table.c.covariates)
             .where(table.c.campaign == name, table.c.round == round_number)
             .order_by(table.c.pseudonym)
         )
+        if also_in is not None:
+            others = select(self.people.c.pseudonym).where(self.people.c.survey == also_in)
+            query = query.where(table.c.pseudonym.in_(others))
         streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
         for rows in streaming.execute(query).partitions(ROWS):
             joined = b"".join(bytes(report) for report, _, _ in rows)

@@ -2,22 +2,40 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, insert, select
 
+from jrr.estimation.differences import difference
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.collector.survey_export import export_answers
 from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
-from jrr.survey.states import Act
+from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.states import CLOSED, Act
 from jrr.survey.survey_messages import StoredAnswers, read_upload
 
 if TYPE_CHECKING:
     from jrr.servers.collector.jobs import CollectorJobs
 
 ROWS = 2_000  # people read at a time
+PAIRED_MASKS = (
+    "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
+    "off the reports of some; ask without pairing, or by a mechanism without masks"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeWish:
+    """What the operator wants to know of two waves."""
+
+    since: str  # hash of the wave before
+    paired: bool = False  # only among those who answered both
+    level: float = 0.95
+    simultaneous: bool = False
+    population: str = "respondents"
 
 
 class CollectorSurveyJobs(SurveyJobs[Any]):
@@ -91,6 +109,52 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         survey, store = self.find(connection, name), CollectorStore(connection)
         sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
         return export_answers(survey, list(self.rows(connection, name)), sums, kind)
+
+    def change(self, connection: Connection, name: str, wish: ChangeWish) -> dict[str, Any]:
+        """How shares and means have changed since another wave, part by part.
+
+        Paired: among those who answered both. Where cards are numbers, dealers told one sum for
+        everybody, which cannot be taken off the reports of some.
+        """
+        now, before = self.find(connection, name), self.find(connection, wish.since)
+        if now.collector_salt != before.collector_salt:
+            raise Problem(409, "other-panel", "the surveys must be waves of the same people")
+        store = CollectorStore(connection)
+        found: dict[str, Any] = {}
+        for part in now.parts:
+            old = before.campaigns.get(part.name)
+            if old is None or (old.labels, old.number) != (
+                part.campaign.labels,
+                part.campaign.number,
+            ):
+                continue
+            held = [store.find(one.hash) for one in (before.campaigns[part.name], part.campaign)]
+            for one in held:
+                if one.state != CLOSED:
+                    raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
+            if wish.paired and any(one.mechanism.masked for one in held):
+                found[part.name] = {"refused": PAIRED_MASKS}
+                continue
+            others = (name, wish.since) if wish.paired else (None, None)
+            first, second = (
+                self.campaigns.final_estimate(store, one, also_in=other, population=wish.population)
+                for one, other in zip(held, others, strict=True)
+            )
+            fewest = part.campaign.min_cell
+            if min(first.n, second.n) < fewest:
+                found[part.name] = {"refused": f"fewer than {fewest} people are not shown"}
+                continue
+            moved = difference(second, first, same_deck=False)
+            facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
+            facts |= {"n_before": first.n, "n_now": second.n, "labels": list(part.campaign.labels)}
+            if part.campaign.number is not None:
+                low, high = part.campaign.number
+                facts["mean"] = {
+                    "change": (high - low) * facts["difference"][1],
+                    "interval": [(high - low) * end for end in facts["interval"][1]],
+                }
+            found[part.name] = facts
+        return {"survey": name, "since": wish.since, "paired": wish.paired, "changes": found}
 
     def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
         """Whether somebody has answered; refuses other open answers by the same person."""

@@ -37,6 +37,11 @@ def too_early(what: str) -> Problem:
     return Problem(425, "too-early", what, {"Retry-After": "5"})
 
 
+def busy() -> Problem:
+    """The database is in use by somebody else, or does not answer."""
+    return Problem(503, "busy", "the database does not answer now: try again", {"Retry-After": "5"})
+
+
 def gone(what: str) -> Problem:
     """It is over."""
     return Problem(410, "closed", what)
