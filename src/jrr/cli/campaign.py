@@ -11,6 +11,7 @@ import click
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_guarantee
+from jrr.cli.app import LazyCommand, LazyCommands
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
@@ -45,7 +46,17 @@ if TYPE_CHECKING:
 UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 
 
-@click.group()
+# Named, not imported, as in jrr.cli.app.
+_MORE = {
+    "report": LazyCommand(
+        "jrr.cli.report",
+        "report",
+        "Write the results as one page for people: pictures, groups, method, guarantee, limits.",
+    ),
+}
+
+
+@click.group(commands=LazyCommands(_MORE))
 def campaign() -> None:
     """Create, open, close, show and export campaigns.
 
@@ -543,14 +554,22 @@ def change(
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
-    """Write all reports as a report file, for `jrr estimate`."""
+    """Write all reports as a report file, for `jrr estimate`.
+
+    Of a survey of several items: a row per person, and beside it a codebook (OUT.codebook.csv and
+    .json) and an R script that estimates from it (OUT.R).
+    """
     from jrr.client.export import check_export_file, export_reports
 
     check_export_file(out, force)  # before anybody is asked for a token
     if is_survey_file(options["file"]):
-        from jrr.cli.surveys import export_survey
+        from jrr.cli.surveys import say_exported
+        from jrr.client.survey_files import export_survey_files
 
-        export_survey(survey_operator_of(**options), out, as_json)
+        asked = survey_operator_of(**options)
+        with waiting("fetching the answers"):
+            files = export_survey_files(asked, out, force=force)
+        say_exported(asked.survey.hash, files, as_json)
         return
     operator = operator_of(**options)
     with waiting("fetching the reports"):

@@ -202,16 +202,16 @@ def show_change(
                 )
 
 
-def export_survey(operator: "SurveyOperator", out: Path, as_json: bool) -> None:
-    """Write all answers, a row per person."""
-    kind = out.suffix.removeprefix(".")
-    checks.one_of("out", kind, ("parquet", "csv"))
-    with waiting("fetching the answers"):
-        write_whole_bytes(out, operator.export(kind))
+def say_exported(survey: str, files: dict[str, str], as_json: bool) -> None:
+    """Which files an export has written."""
     if as_json:
-        print_json({"survey": operator.survey.hash, "file": str(out)})
-    else:
-        console().print(f"Answers: {out}", soft_wrap=True)
+        print_json({"survey": survey, "file": files["answers"]} | files)
+        return
+    screen = console()
+    screen.print(f"Answers: {files['answers']}", soft_wrap=True)
+    beside = f"{files['codebook']} and {files['codebook_json']}"
+    screen.print(f"What the columns are: {beside}", soft_wrap=True)
+    screen.print(f"Estimates in R: {files['r']}", soft_wrap=True)
 
 
 def say_survey(as_json: bool, survey: "Survey", facts: dict[str, Any]) -> None:

@@ -9,30 +9,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
 from jrr._base import checks, randomness
-from jrr.errors import ArgumentError
 from jrr.estimation.masks import ClosedMasks
-from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import OwnNoise
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
-from jrr.mechanisms.laplace import (
-    LEAST_RATE,
-    MOST_STEPS,
-    STEPS,
-    Laplace,
-    noise_sums,
-    noisy_moments,
-    rate_for,
-    steps_told,
-    weighted_steps,
-)
+from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
+from jrr.mechanisms.laplace import LEAST_RATE, MOST_STEPS, STEPS, Laplace, rate_for
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
@@ -47,7 +37,7 @@ _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class MaskedLaplace(MRR):
+class MaskedLaplace(InSteps, MRR):
     """Numbers in whole steps with own noise and masks, for decks of n contributors.
 
     Args:
@@ -95,10 +85,7 @@ class MaskedLaplace(MRR):
         alone_rate: float | None = None,
     ) -> None:
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
-        if (own is None) == (rate is None):
-            raise ArgumentError(
-                f"exactly one of own and rate must be given, got {own!r} and {rate!r}"
-            )
+        checks.exactly_one(own=own, rate=rate)
         if rate is None:
             rate = rate_for("own", own, steps)
         allowed = f"at least {WIDEST_STEP:.3g} (own: for each of the {steps} steps)"
@@ -223,19 +210,6 @@ class MaskedLaplace(MRR):
 
     # -- contributor ------------------------------------------------------------------------
 
-    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> int:
-        """One report: a whole number."""
-        value = checks.integer("value", value, 0, 1)
-        cards = None if card is None else np.array([self.card_format.check_card(card)])
-        return int(self.respond_steps([value * self.steps], cards, rng)[0])
-
-    def respond(
-        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
-    ) -> Reports:
-        """Perturbed reports of the two ends; without cards at the whole ε."""
-        ends = checks.symbols("values", values, 2).astype(np.int64) * self.steps
-        return self.respond_steps(ends, cards, rng)
-
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
@@ -265,12 +239,6 @@ class MaskedLaplace(MRR):
         """What own noise makes of a number: without a card nothing is added to it."""
         self._without_card.report_format.check(np.frombuffer(report, "<i2"))
         return report
-
-    def _support(self, reports: Reports) -> tuple[int, ...]:
-        return steps_told(reports, self.steps)
-
-    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        return weighted_steps(reports, weights, self.steps)
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool

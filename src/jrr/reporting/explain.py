@@ -13,12 +13,9 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from jrr._base.wording import percentage_points, rounded_up, show_guarantee
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
+from jrr.reporting import catalogue
 
-OUTSIDE = (
-    "A share below 0% or above 100% is no mistake: estimates are right on average, and with few "
-    "people or a small ε the noise is larger than the share. Report the interval; shares that are "
-    "forced into 0 to 100% (jrr estimate --postprocess simplex) are a little off on average."
-)
+OUTSIDE = catalogue.text("en", "report.limits.outside")
 PRIOR = 0.1  # the guess whose change illustrates an ε
 _LEARN = {
     "report": "if all they see is what you send",

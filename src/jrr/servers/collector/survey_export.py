@@ -65,9 +65,14 @@ def _report_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any
     return columns
 
 
-def _numbers(mechanism: Mechanism, report: bytes) -> int | list[int]:
+def _numbers(mechanism: Mechanism, report: bytes) -> int | str | list[int]:
+    """A report as JSON has it; what is a text and a number there is one text, with a blank."""
     packed = np.frombuffer(report, np.uint8).reshape(1, mechanism.report_format.width)
-    return mechanism.report_to_json(mechanism.report_format.unpack(packed)[0])  # type: ignore[no-any-return]
+    one = mechanism.report_format.unpack(packed)[0]
+    found: Any = mechanism.report_to_json(one.tobytes() if one.ndim else one.item())
+    if isinstance(found, list) and any(isinstance(entry, str) for entry in found):
+        return " ".join(map(str, found))
+    return found  # type: ignore[no-any-return]
 
 
 def _as_texts(columns: dict[str, Any]) -> dict[str, Any]:
