@@ -17,6 +17,7 @@ from jrr.client.survey_operator import SurveyOperator
 from jrr.servers.page.files import page_files
 from jrr.survey.surveys import Survey
 from tests.e2e import Pair, ask
+from tests.e2e.test_page_screens import axe_script, inspect  # noqa: F401 - a fixture
 from tests.e2e.test_questionnaires import operator_at, survey_at
 from tests.e2e.visits import DESKTOP, TRUTH, Visit, visiting
 
@@ -168,10 +169,15 @@ def generous_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def answering(
-    browser: Any, page_url: str, survey: Survey, invitation: str, **settings: Any
+    browser: Any,
+    page_url: str,
+    survey: Survey,
+    invitation: str,
+    coin: str | None = None,
+    **settings: Any,
 ) -> AbstractContextManager[Visit]:
-    """A person who has opened the link, and whose coins tell the truth."""
-    return visiting(browser, answer_link(page_url, survey.link, invitation), TRUTH, **settings)
+    """A person who has opened the link."""
+    return visiting(browser, answer_link(page_url, survey.link, invitation), coin, **settings)
 
 
 def label_of(item: dict[str, Any], word: str | None, language: str) -> str:
@@ -316,7 +322,9 @@ def test_people_answer_all_kinds_of_items(
     survey, operator, invitations = begun(sqlite_pair, 6)
     answers = [OFFICE, WORKSHOP, WORKSHOP | {"age": 30}, OFFICE, OFFICE]
     bodies = []
-    with answering(browser, generous_url, survey, invitations[0]) as visit:  # on a phone, by hand
+    with answering(
+        browser, generous_url, survey, invitations[0], TRUTH
+    ) as visit:  # On a phone, by hand.
         visit.wait_for("Health at work")
         visit.photograph("survey-phone-0-introduction")
         assert visit.page.locator("details").first.get_attribute("open") is None
@@ -334,13 +342,15 @@ def test_people_answer_all_kinds_of_items(
         visit.click("I agree")
         visit.wait_for("Thank you")
         assert sent_by(visit) == bodies[0]
-    with answering(browser, generous_url, survey, invitations[1]) as visit:  # with keys alone
+    with answering(
+        browser, generous_url, survey, invitations[1], TRUTH
+    ) as visit:  # With keys alone.
         keys = answers[1] | {"pills": ["red-pill"]}
         by_keyboard(visit, keys)
         bodies.append(sent_by(visit))
         assert_no_true_answer(visit, keys, invitations[1])
     german = {"locale": "de-DE", "color_scheme": "dark"} | DESKTOP
-    with answering(browser, generous_url, survey, invitations[2], **german) as visit:
+    with answering(browser, generous_url, survey, invitations[2], TRUTH, **german) as visit:
         visit.wait_for("Gesundheit bei der Arbeit")
         assert visit.page.locator("html").get_attribute("lang") == "de"
         visit.photograph("survey-german-0-introduction")
@@ -349,7 +359,9 @@ def test_people_answer_all_kinds_of_items(
         bodies.append(send(visit, "de"))
         visit.photograph("survey-german-9-thanks")
         assert_no_true_answer(visit, answers[2], invitations[2])
-    with answering(browser, generous_url, survey, invitations[3]) as visit:  # offline when sending
+    with answering(
+        browser, generous_url, survey, invitations[3], TRUTH
+    ) as visit:  # Offline when sending.
         answer_all(visit, answers[3])
         visit.page.context.set_offline(True)
         visit.click("Send")
@@ -360,7 +372,9 @@ def test_people_answer_all_kinds_of_items(
         visit.wait_for("Thank you")
         bodies.append(sent_by(visit))
         assert not any(report["carded"] for report in bodies[3]["reports"].values())
-    with answering(browser, generous_url, survey, invitations[4]) as visit:  # changes their mind
+    with answering(
+        browser, generous_url, survey, invitations[4], TRUTH
+    ) as visit:  # Changes their mind.
         answer_all(visit, WORKSHOP)
         for _ in WORKSHOP:  # back to the first item, where all is as it was
             visit.click("Back")
@@ -374,7 +388,9 @@ def test_people_answer_all_kinds_of_items(
         visit.wait_for("Ready to send")
         bodies.append(send(visit))
         assert_no_true_answer(visit, answers[4], invitations[4])
-    with answering(browser, generous_url, survey, invitations[5]) as visit:  # declines midway
+    with answering(
+        browser, generous_url, survey, invitations[5], TRUTH
+    ) as visit:  # Declines midway.
         visit.click("I agree")
         answer_item(visit, "sector", "office", "en")
         visit.click("Next")
@@ -467,3 +483,30 @@ def test_a_dealer_with_another_survey_ends_it(
     assert operator.show()["collector"]["reports"] == 0
     reply = ask(sqlite_pair.collector.url, "GET", f"/v1/surveys/{survey.hash}")
     assert reply.status == 200
+
+
+def test_every_screen_of_a_survey_is_accessible(
+    browser: Any,
+    page_url: str,
+    sqlite_pair: Pair,
+    axe_script: str,  # noqa: F811 - the fixture of that name
+) -> None:
+    survey, _, invitations = begun(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    with answering(browser, page_url, survey, invitations[0]) as visit:
+        visit.wait_for("Health at work")
+        visit.page.locator("summary", has_text="Details").click()
+        inspect(visit, "survey-introduction", axe_script)
+        visit.click("Try it first")
+        visit.wait_for("Try it")
+        inspect(visit, "survey-try", axe_script)
+        visit.click("Back")
+        visit.click("I agree")
+        for name, answer in (OFFICE | {"sector": "workshop", "welding": "no"}).items():
+            answer_item(visit, name, answer, "en")
+            inspect(visit, f"survey-{name}", axe_script)
+            visit.click("Next")
+        visit.wait_for("Ready to send")
+        inspect(visit, "survey-review", axe_script)
+        visit.click("Send")
+        visit.wait_for("Thank you")
+        inspect(visit, "survey-thanks", axe_script)
