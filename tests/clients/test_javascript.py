@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import jrr
-from tests.golden import make_contributors
+from tests.golden import make_contributors, make_survey
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 OLDEST = 20
@@ -34,7 +34,8 @@ def node(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_golden_vectors_are_up_to_date() -> None:
-    assert make_contributors.PATH.read_text("utf-8") == make_contributors.text()
+    for made in (make_contributors, make_survey):
+        assert made.PATH.read_text("utf-8") == made.text()
 
 
 def test_its_own_tests_pass() -> None:
@@ -48,9 +49,15 @@ def test_no_dependencies_and_one_version() -> None:
     package = json.loads((CLIENT / "package.json").read_text("utf-8"))
     assert package["version"] == jrr.__version__
     assert not {"dependencies", "peerDependencies", "optionalDependencies"} & set(package)
-    for path in (*(CLIENT / "src").glob("*.js"), *(CLIENT / "page").glob("*.js")):
-        for source in re.findall(r'from "([^"]+)"', path.read_text("utf-8")):
-            assert source.startswith(("./", "../src/")), path
+    allowed = {
+        "src": ("./",),
+        "page": ("./", "../src/"),
+        "embed": ("../src/", "../page/"),
+    }
+    for folder, places in allowed.items():
+        for path in (CLIENT / folder).glob("*.js"):
+            for source in re.findall(r'from "([^"]+)"', path.read_text("utf-8")):
+                assert source.startswith(places), path
 
 
 def test_every_name_has_a_type() -> None:

@@ -5,7 +5,7 @@ import { cost } from "../src/index.js";
 import { element, foreign, heading, paragraph } from "./elements.js";
 
 /** Rounded up: never less than what holds. */
-const rounded = (number, digits, language) =>
+export const rounded = (number, digits, language) =>
   (Math.ceil(number * 10 ** digits) / 10 ** digits).toLocaleString(language);
 
 /** The servers of a campaign, as the texts name them. */
@@ -19,7 +19,7 @@ export function hosts(campaign, language) {
 }
 
 /** Your answer, what happens to it on this device, and what is sent. */
-function picture(text, hasCard) {
+export function picture(text, hasCard) {
   const box = (mark, key, kind) =>
     element(
       "span",

@@ -1,13 +1,20 @@
-// The answer page: one question, one person, one report. What is chosen lives in the form until
-// "Send" is pressed, then in one variable until the report is made, and nowhere else.
+// The answer page: one question or one survey of several, one person, one upload. What is chosen
+// lives in the form (of a survey: in its walk) until "Send" is pressed, then in one variable until
+// the report is made, and nowhere else.
 
-import { Contributor, IndexedDbStorage, JrrError, Ledger, invitationSecret } from "../src/index.js";
+import {
+  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret,
+} from "../src/index.js";
 import { acts, element, heading, paragraph } from "./elements.js";
 import { hosts, introductionParts } from "./introduction.js";
 import { questionForm } from "./question.js";
 import { pageHash } from "./seal.js";
+import {
+  inLanguage, itemScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, tried,
+} from "./survey.js";
 import { TEXTS, chosenLanguage, say } from "./texts.js";
 import { tryParts } from "./try.js";
+import { Walk } from "./walk.js";
 
 const LIMIT = 5; // the page refuses to answer where more would be told
 const PATIENCE = 10; // seconds to wait for each server
@@ -16,11 +23,13 @@ const main = document.getElementById("main");
 const picker = document.getElementById("language");
 const about = document.getElementById("about");
 const given = new URLSearchParams(location.hash.slice(1)); // never sent to any server
+const isSurvey = given.has("survey");
 let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
 let person;
-let campaign;
+let campaign; // or survey
+let walk; // through the items of a survey
 let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
@@ -33,7 +42,7 @@ function show(drawn, title, ...children) {
   screen = drawn;
   document.documentElement.lang = language;
   document.documentElement.dir = text("direction");
-  document.title = text("title");
+  document.title = text(isSurvey ? "survey_title" : "title");
   document.getElementById("language-label").textContent = text("choose_language");
   document.getElementById("about-title").textContent = text("about_title");
   document.getElementById("about-text").textContent = text("about");
@@ -42,6 +51,8 @@ function show(drawn, title, ...children) {
     top.dir = "auto";
     top.className = "keep-lines";
   }
+  if (title instanceof Node) top.dir = "auto"; // words of a survey
+  if (drawn === item) top.setAttribute("aria-describedby", "badge");
   main.replaceChildren(top, ...children);
   document.body.append(about.parentElement); // a new screen, down to its last line: nothing moves
   top.focus({ preventScroll: true });
@@ -56,22 +67,30 @@ function sending() {
   show(sending, text("sending"), paragraph(text("sending_what")));
 }
 
+/** Words of the survey, as a heading has them. */
+const ofSurvey = (texts) => {
+  const shown = surveyLanguage(campaign, language);
+  return inLanguage("span", texts[shown], shown);
+};
+
 function introduction() {
+  const parts = isSurvey ? surveyIntroduction : introductionParts;
   show(
     introduction,
-    text("title"),
-    ...introductionParts(campaign, text, language, spent),
+    isSurvey ? ofSurvey(campaign.questionnaire.title) : text("title"),
+    ...parts(campaign, text, language, spent),
     acts(button("agree", agreed, true), button("try", trying), button("decline", declined)),
   );
 }
 
 function trying() {
-  const parts = tryParts(campaign, text, language);
+  const parts = tryParts(isSurvey ? tried(campaign, text, language) : campaign, text, language);
   show(trying, text("try_title"), ...parts, acts(button("back", introduction, true)));
 }
 
 function declined() {
   consented = false;
+  walk?.forget();
   show(declined, text("declined_title"), paragraph(text("declined")));
 }
 
@@ -122,8 +141,12 @@ function invitation(wrong = false) {
 function newPerson() {
   const wanted = campaign?.invitations ? { invitation: given.get("invitation") } : {};
   const settings = { limit: LIMIT, patience: PATIENCE, storage, ...wanted };
+  if (isSurvey) return new SurveyContributor(given.get("survey"), settings);
   return new Contributor(given.get("campaign") ?? "", settings);
 }
+
+/** What is asked, fetched and checked. */
+const asked = (one) => (isSurvey ? one.survey() : one.campaign());
 
 async function agreed() {
   consented = true;
@@ -134,12 +157,35 @@ async function agreed() {
   loading();
   await guarded(async () => {
     person = newPerson();
-    await person.campaign();
+    await asked(person);
     if (await person.before()) return resume();
     if (campaign.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
-    return question();
+    if (!isSurvey) return question();
+    walk ??= new Walk(campaign);
+    return item();
   });
+}
+
+/** The item of a survey that comes next. */
+function item() {
+  const next = (answer) => (walk.next(answer) ? item() : review());
+  const back = button("back", () => (walk.back() ? item() : introduction()));
+  const parts = itemScreen(walk, campaign, text, language, next, back, button("decline", declined));
+  show(item, ofSurvey(walk.item.text), ...parts);
+}
+
+function review() {
+  const submit = button("send", sendAll, true);
+  const others = [button("back", item), button("decline", declined)];
+  const parts = reviewScreen(walk, campaign, text, language, submit, ...others);
+  show(review, text("review_title"), ...parts);
+}
+
+async function sendAll() {
+  const answers = walk.take(); // gone from the page from here on
+  sending();
+  await guarded(async () => thanks(await person.answer(answers)));
 }
 
 /** Whether cards are still to be dealt to those who take a place. */
@@ -183,6 +229,7 @@ async function resume() {
 }
 
 function thanks({ body, before }) {
+  if (isSurvey) return thanksForAll({ body, before });
   const { carded } = JSON.parse(body);
   show(
     () => thanks({ body, before }),
@@ -193,6 +240,21 @@ function thanks({ body, before }) {
     element("pre", { id: "sent", tabindex: "0", dir: "ltr", role: "region", "aria-label": text("sent") }, body),
     paragraph(text("sent_report")),
     campaign.dealers.length ? paragraph(text(carded ? "carded" : "cardless")) : "",
+  );
+}
+
+function thanksForAll({ body, before }) {
+  const label = { role: "region", "aria-label": text("sent") };
+  const raw = element("pre", { id: "sent", tabindex: "0", dir: "ltr", ...label }, body);
+  show(
+    () => thanksForAll({ body, before }),
+    text("thanks_title"),
+    paragraph(text(before ? "survey_thanks_before" : "survey_thanks")),
+    heading(2, text("sent")),
+    paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
+    sentTable(body, campaign, text, language),
+    paragraph(text("survey_sent")),
+    element("details", {}, element("summary", {}, text("sent_bytes")), raw),
   );
 }
 
@@ -247,7 +309,8 @@ window.addEventListener("online", () => {
 });
 // Whoever presses "back" later must not find a form that is filled in.
 window.addEventListener("pagehide", () => {
-  if (screen === question) main.replaceChildren();
+  walk?.forget();
+  if ([question, item, review].includes(screen)) main.replaceChildren();
 });
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
@@ -257,7 +320,7 @@ window.addEventListener("hashchange", () => location.reload());
 loading();
 await guarded(async () => {
   await openStorage();
-  campaign = await newPerson().campaign();
+  campaign = await asked(newPerson());
   // A link with a mistyped invitation is told at once, before anything is agreed to.
   if (given.has("invitation") && !invitationIsFine(given.get("invitation"))) invitation(true);
   else introduction();

@@ -30,11 +30,14 @@ export function checkAddress(value) {
   return value;
 }
 
-/** Collector and campaign of a link as https://survey.example/v1/campaigns/0123…. */
-export function splitLink(link) {
-  const found = /^(.+)\/v1\/campaigns\/([0-9a-f]{64})\/?$/u.exec(String(link).trim());
-  if (!found) throw new ArgumentError("link", "link must end in /v1/campaigns/ and 64 digits");
-  return { collector: checkAddress(found[1]), name: found[2] };
+/** Collector and campaign of a link as https://survey.example/v1/campaigns/0123…; or a survey. */
+export function splitLink(link, kind = "campaigns") {
+  const [collector, name, ...more] = String(link).trim().split(`/v1/${kind}/`);
+  const digits = name?.replace(/\/$/u, "");
+  if (more.length || !/^[0-9a-f]{64}$/u.test(digits ?? "")) {
+    throw new ArgumentError("link", `link must end in /v1/${kind}/ and 64 digits`);
+  }
+  return { collector: checkAddress(collector), name: digits };
 }
 
 export const campaignPath = (name) => `/v1/campaigns/${name}`;
@@ -45,7 +48,7 @@ export const hashOf = async (bytes) => toHex(await sha256(bytes));
 // Neither halves of characters nor marks that turn the direction of a text around.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
-function isText(value, most, empty = false) {
+export function isText(value, most, empty = false) {
   if (typeof value !== "string" || [...value].length > most) return false;
   return (empty || value.trim() !== "") && !UNPRINTABLE.test(value.replaceAll("\n", ""));
 }
@@ -55,7 +58,7 @@ function isLabels(value, count = value?.length) {
   return fits && value.every((label) => isText(label, 1000)) && new Set(value).size === count;
 }
 
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isWhole = (value, low) => Number.isSafeInteger(value) && value >= low;
 
 /** Two ends between which an answer lies that is a number. */
@@ -93,7 +96,7 @@ function readDealers(dealer, mechanism, dealing) {
   return dealer.urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
 }
 
-const TOLERANCE = 1 + 1e-9; // of losses that two languages computed
+export const TOLERANCE = 1 + 1e-9; // of losses that two languages computed
 
 /** Refuse a mechanism of which a campaign promises less than what holds, as far as can be told here. */
 function checkPromises({ version, guarantees }, mechanism) {
@@ -110,6 +113,18 @@ function checkPromises({ version, guarantees }, mechanism) {
   }
 }
 
+/** The canonical document in bytes that a server gave. */
+export function readDocument(bytes, what) {
+  if (bytes.length > MOST) throw new DamagedError(what, `${what} is over ${MOST} bytes`);
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new DamagedError(what, `${what} must be in UTF-8`);
+  }
+  return readCanonical(text);
+}
+
 /**
  * The campaign in these bytes.
  *
@@ -118,14 +133,11 @@ function checkPromises({ version, guarantees }, mechanism) {
  * @throws {ProtocolError} It promises less than what holds.
  */
 export async function readCampaign(bytes) {
-  if (bytes.length > MOST) throw new DamagedError("campaign", `campaign is over ${MOST} bytes`);
-  let text;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new DamagedError("campaign", "campaign must be in UTF-8");
-  }
-  const document = readCanonical(text);
+  return campaignOf(readDocument(bytes, "campaign"), { bytes, hash: await hashOf(bytes) });
+}
+
+/** The campaign that a document describes; as `readCampaign`. A survey has one for each answer. */
+export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
@@ -158,7 +170,7 @@ export async function readCampaign(bytes) {
   const campaign = Object.freeze({
     bytes,
     version,
-    hash: await hashOf(bytes),
+    hash,
     question,
     labels,
     number,

@@ -21,10 +21,17 @@ function write(value, number) {
   return typeof value === "number" ? number(value) : JSON.stringify(value);
 }
 
-/** The only text that stands for a document of whole numbers, texts, lists and objects. */
-export function canonicalJson(document) {
+/**
+ * The only text that stands for a document of whole numbers, texts, lists and objects.
+ *
+ * @param document Which is written.
+ * @param [options] `fractions`: other numbers may be in it; languages write these differently, so
+ *   that such a text is for one that reads it, not for one that compares it.
+ */
+export function canonicalJson(document, { fractions = false } = {}) {
+  const fits = fractions ? Number.isFinite : Number.isSafeInteger;
   return write(document, (value) => {
-    if (!Number.isSafeInteger(value)) throw new DamagedError("number", "numbers must be whole");
+    if (!fits(value)) throw new DamagedError("number", "numbers must be whole");
     return String(value);
   });
 }

@@ -9,9 +9,9 @@ import { deviceName, pseudonym } from "./identity.js";
 import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
-const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
+export const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
 
-function sameBytes(left, right) {
+export function sameBytes(left, right) {
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }
 
@@ -75,8 +75,11 @@ async function askForCards(campaign, { url }, net, body) {
 async function dealtBy(campaign, dealer, net, secrets) {
   const body = await cardRequest(campaign, dealer.role, secrets);
   const document = await askForCards(campaign, dealer, net, body);
-  if (document === null) return null;
-  const { n, cards, serials } = document;
+  return document === null ? null : readDealt(campaign, document);
+}
+
+/** The cards that a dealer gave for one campaign, checked. */
+export function readDealt(campaign, { n, cards, serials }) {
   const mechanism = forPeople(campaign, n, "the dealer");
   if (!Array.isArray(cards) || cards.length !== campaign.rounds) {
     throw new ProtocolError("card", `the dealer must give ${campaign.rounds} cards`);
@@ -100,6 +103,11 @@ async function dealtCard(campaign, net, secrets, round) {
     if (hand === null && !campaign.mayLeaveOut) return null;
     hands.push(hand);
   }
+  return addedHand(campaign, hands, round);
+}
+
+/** What all dealers gave, null from one that was left out, as one card; null where none gave. */
+export function addedHand(campaign, hands, round) {
   const held = hands.filter((hand) => hand !== null);
   if (held.length === 0) return null;
   const { mechanism } = held[0];

@@ -37,6 +37,62 @@ export interface Campaign {
   readonly losses: Record<View, number>;
 }
 
+/** One thing that a survey asks; texts by language. */
+export interface Item {
+  readonly name: string;
+  readonly kind: "yes-no" | "choice" | "several" | "scale" | "number";
+  readonly text: Readonly<Record<string, string>>;
+  readonly labels?: readonly Readonly<Record<string, string>>[];
+  readonly low?: number;
+  readonly high?: number;
+  /** Changed on this device; an open one is sent as it is. */
+  readonly sensitive: boolean;
+  readonly prefer_not: boolean;
+  /** Open items, and the answers of which it is asked. */
+  readonly only_if?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Questionnaire {
+  readonly title: Readonly<Record<string, string>>;
+  readonly languages: readonly string[];
+  readonly items: readonly Item[];
+  /** Of one wave. */
+  readonly epsilon: number;
+  readonly split: string;
+  /** How often the same people are asked. */
+  readonly waves: number;
+}
+
+/** One perturbed answer: to an item, or to one label of "several". */
+export interface Part {
+  readonly name: string;
+  readonly item: Item;
+  readonly label: number | null;
+  readonly campaign: Omit<Campaign, "bytes" | "hash"> & { bytes: null; hash: null };
+}
+
+export interface Survey {
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+  readonly questionnaire: Questionnaire;
+  readonly parts: readonly Part[];
+  /** By language. */
+  readonly consent: Readonly<Record<string, string>>;
+  readonly guarantees: Readonly<Record<string, unknown>>;
+  readonly panel: string | null;
+  readonly wave: number;
+  readonly collector: string;
+  readonly invitations: boolean;
+  readonly dealers: readonly { url: string; role: string }[];
+  readonly mayLeaveOut: boolean;
+  readonly opens: string | null;
+  readonly closes: string | null;
+}
+
+/** A label ("no" or "yes"), a number, labels of "several"; null: prefer not to say. */
+export type Answer = string | number | readonly string[] | null;
+export type Answers = Record<string, Answer>;
+
 /** Texts by key. */
 export interface Storage {
   get(key: string): Promise<string | undefined>;
@@ -90,6 +146,17 @@ export class Contributor {
     answer: number,
     options?: { covariates?: Record<string, string>; round?: number },
   ): Promise<Receipt>;
+}
+
+export class SurveyContributor {
+  constructor(link: string, options: ContributorOptions);
+  survey(): Promise<Survey>;
+  checkReady(): Promise<void>;
+  spent(): Promise<{ answers: number; epsilon: number }>;
+  before(): Promise<{ body: string; sent: boolean } | null>;
+  resume(): Promise<Receipt | null>;
+  /** Of exactly the items that are asked; open items by their labels in the first language. */
+  answer(answers: Answers): Promise<Receipt>;
 }
 
 export class Outbox {
@@ -158,8 +225,27 @@ export function cost(campaign: Campaign): { epsilon: number; view: View };
 export function forPeople(campaign: Campaign, n: number, who?: string): Mechanism;
 export function hashOf(bytes: Uint8Array): Promise<string>;
 export function readCampaign(bytes: Uint8Array): Promise<Campaign>;
-export function splitLink(link: string): { collector: string; name: string };
-export function canonicalJson(document: unknown): string;
+export function readSurvey(bytes: Uint8Array): Promise<Survey>;
+export function isSurveyLink(link: string): boolean;
+export function isAsked(questionnaire: Questionnaire, item: Item, open: Answers): boolean;
+export function askedItems(survey: Survey, open: Answers): Item[];
+export function askedParts(survey: Survey, open: Answers): Part[];
+export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
+export function surveyCost(survey: Survey, parts?: readonly Part[]): { epsilon: number; view: View };
+/** All answers of a person as they are sent. */
+export function uploadOf(
+  survey: Survey,
+  answers: Answers,
+  options: {
+    name: string;
+    hands: Hands | (() => Promise<Hands>);
+    words?: (count: number) => bigint[];
+  },
+): Promise<{ document: Record<string, unknown>; asked: Part[] }>;
+/** By the names of the parts. */
+export type Hands = Record<string, { card: Card | null; serials?: (string | null)[] }>;
+export function splitLink(link: string, kind?: "campaigns" | "surveys"): { collector: string; name: string };
+export function canonicalJson(document: unknown, options?: { fractions?: boolean }): string;
 export function readCanonical(text: string): unknown;
 export function checkLetters(plain: string): string;
 export function collectorRole(round: number): string;

@@ -24,4 +24,7 @@ export {
 } from "./mechanisms.js";
 export { roundedNumber } from "./numbers.js";
 export { Outbox } from "./outbox.js";
+export { checkOpenAnswers, isAsked } from "./open-answers.js";
+export { SurveyContributor, uploadOf } from "./survey-contributor.js";
+export { askedItems, askedParts, isSurveyLink, readSurvey, surveyCost } from "./survey.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

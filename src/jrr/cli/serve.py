@@ -4,14 +4,18 @@ import shlex
 import shutil
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
+
+if TYPE_CHECKING:
+    from jrr.research.sample_survey import SampleSurvey
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 PAGE_PORT = 8003  # after those of the servers
@@ -109,49 +113,94 @@ for server_command in (dealer, collector, party):
     type=click.IntRange(1, 65534),
     default=PORTS["dealer"],
     show_default=True,
-    help="The dealer's port; the collector has the next one.",
+    help="The dealer's port; the collector has the next one, the answer page the one after it.",
+)
+@click.option(
+    "--questionnaire",
+    type=FILE,
+    help="A TOML file: asks it on an answer page, and prints links and a QR code.",
+)
+@click.option(
+    "--people", type=int, default=100, show_default=True, help="Invited to the questionnaire."
 )
 @json_option
-def both(folder: Path, port: int, as_json: bool) -> None:
+def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_json: bool) -> None:
     """Run a dealer and a collector on this machine, to try things out.
 
     Two processes, each with a SQLite database and an admin token of its own, until
-    Ctrl-C. Whoever runs both can put cards and reports together: for a real survey, two parties
-    run one each.
+    Ctrl-C; with a questionnaire a third one, the answer page. Whoever runs both can put cards and
+    reports together: for a real survey, two parties run one each.
     """
     try:
         from jrr.research.processes import running
+        from jrr.research.sample_survey import begin_sample
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
-    with (
-        running("dealer", folder, port=port) as dealer,
-        running("collector", folder, port=port + 1) as collector,
-    ):
-        if as_json:
-            print_json(
-                {side.role: {"url": side.url, "token": side.token} for side in (dealer, collector)}
-            )
-        else:
-            print(f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}")
-            for line in _first_survey(dealer.url, collector.url):
-                print(line)
-            print(
+    asked = None
+    if questionnaire is not None:  # refused before anything runs
+        from jrr.survey.questionnaire import Questionnaire
+
+        asked = Questionnaire.read(questionnaire)
+    with ExitStack() as stack:
+        dealer = stack.enter_context(running("dealer", folder, port=port))
+        collector = stack.enter_context(running("collector", folder, port=port + 1))
+        servers = [dealer, collector]
+        facts: dict[str, Any] = {s.role: {"url": s.url, "token": s.token} for s in servers}
+        lines = [f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}"]
+        if asked is None:
+            lines += [
+                *_first_survey(dealer.url, collector.url),
                 "Both listen; the lines above, in another terminal and an empty directory, make a "
-                "survey and its first answer. Ctrl-C stops."
+                "survey and its first answer. Ctrl-C stops.",
+            ]
+        else:
+            page = stack.enter_context(running("page", folder, port=port + 2))
+            servers.append(page)
+            sample = begin_sample(
+                asked, people, folder, dealer=dealer, collector=collector, page=page
             )
+            facts |= {"page": {"url": page.url}, **sample.facts}
+            lines += _sample_lines(sample)
+        if as_json:
+            print_json(facts)
+        else:
+            print("\n".join(lines))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
-            while all(side.process.poll() is None for side in (dealer, collector)):
+            while all(side.process.poll() is None for side in servers):
                 time.sleep(0.2)
-            dead = next(side for side in (dealer, collector) if side.process.poll() is not None)
+            dead = next(side for side in servers if side.process.poll() is not None)
             raise UnreachableError(f"the {dead.role} must go on, but it stopped: see {folder}")
+
+
+def _jrr() -> str:
+    return "jrr" if shutil.which("jrr") else f"{shlex.quote(sys.executable)} -m jrr.cli"
+
+
+def _sample_lines(sample: "SampleSurvey") -> list[str]:
+    """Where to answer, and how to go on in another terminal."""
+    from jrr.client.qr import qr_characters
+
+    file = shlex.quote(str(sample.file))
+    return [
+        f"{_jrr()} campaign show {file}",
+        f"{_jrr()} campaign close {file} --discard-small --yes",
+        "",
+        qr_characters(sample.links[0]),
+        f"Answer here: {sample.links[0]}",
+        *(f"another:     {link}" for link in sample.links[1:3]),
+        f"All {len(sample.links)} links are in {sample.invitations}; each can be used once.",
+        "They lead to this machine and open on it. A phone needs servers with addresses of their "
+        "own, by https: docs/servers.md.",
+        "The lines on top, in another terminal, count answers and end the survey. Ctrl-C stops.",
+    ]
 
 
 def _first_survey(dealer: str, collector: str) -> list[str]:
     """Commands for a shell: a campaign, its invitations, and somebody who answers."""
     last = "tail -n 1 invitations.csv | cut -d ,"
-    jrr = "jrr" if shutil.which("jrr") else f"{shlex.quote(sys.executable)} -m jrr.cli"
+    jrr = _jrr()
     return [
         f'{jrr} campaign create -n 100 -e 1 --question "Have you taken bribes?" '
         f"--dealer {dealer} --collector {collector}",

@@ -122,7 +122,8 @@ class SurveyRequest:
         return survey
 
     def _campaign(self, planned: ItemPlan, question: str) -> Campaign:
-        item, mechanism = planned.item, planned.plan.mechanism
+        item = planned.item
+        mechanism = planned.plan.mechanism.for_dealers(max(1, len(self.dealers)))
         ends = (item.low, item.high) if item.kind == "number" else None
         return Campaign(
             question=question,

@@ -1,0 +1,211 @@
+// <jrr-question>: asks one campaign or one survey inside another page. Answers are changed in here
+// before anything is sent; the page around it is told that somebody has answered, never what.
+//
+//   <script type="module" src="…/embed/element.js"></script>
+//   <jrr-question link="https://collector.example/v1/campaigns/HASH" invitation="…"></jrr-question>
+//
+// Whoever serves the page around it can read whatever is typed into it: see docs/embedding.md.
+
+import {
+  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret, isSurveyLink,
+} from "../src/index.js";
+import { acts, element, paragraph } from "../page/elements.js";
+import { introductionParts } from "../page/introduction.js";
+import { questionForm } from "../page/question.js";
+import { inLanguage, itemScreen, reviewScreen, surveyIntroduction, surveyLanguage } from "../page/survey.js";
+import { TEXTS, chosenLanguage, say } from "../page/texts.js";
+import { Walk } from "../page/walk.js";
+
+const LIMIT = 5; // unless the attribute `limit` says otherwise
+const PATIENCE = 10; // seconds to wait for each server
+const STYLE = new URL("../page/page.css", import.meta.url).href;
+
+let storage; // one for all elements of a page
+
+export class JrrQuestion extends HTMLElement {
+  static observedAttributes = ["link", "invitation", "language", "limit"];
+
+  #root = this.attachShadow({ mode: "closed" });
+  #main = element("div", { class: "embedded" });
+  #campaign = null; // or survey
+  #person = null;
+  #walk = null;
+  #started = false;
+
+  connectedCallback() {
+    if (this.#started) return;
+    this.#root.replaceChildren(element("link", { rel: "stylesheet", href: STYLE }), this.#main);
+    // After the page around it has set all attributes, in whatever order.
+    queueMicrotask(() => this.#start());
+  }
+
+  disconnectedCallback() {
+    this.#walk?.forget();
+  }
+
+  attributeChangedCallback(_name, before, now) {
+    if (this.#started && before !== now) this.#start();
+  }
+
+  get #language() {
+    return chosenLanguage([this.getAttribute("language") ?? "", document.documentElement.lang, ...navigator.languages]);
+  }
+
+  get #isSurvey() {
+    return isSurveyLink(this.getAttribute("link"));
+  }
+
+  #text = (key, gaps) => say(this.#language, key, gaps);
+
+  #button(key, act, first = false) {
+    return element("button", { type: "button", class: first ? "first" : "other", onclick: act }, this.#text(key));
+  }
+
+  #show(title, ...children) {
+    const moved = this.#main.children.length > 0 && this.#root.activeElement !== null;
+    const heading = element("h2", { tabindex: "-1", class: "title" }, title);
+    if (title instanceof Node) heading.dir = "auto";
+    this.#main.lang = this.#language;
+    this.#main.dir = this.#text("direction");
+    this.#main.replaceChildren(heading, ...children);
+    if (moved) heading.focus({ preventScroll: false }); // only of somebody who is in here already
+  }
+
+  /** Tell the page around: what happened, never what was answered. */
+  #tell(name, detail) {
+    this.dispatchEvent(new CustomEvent(`jrr-${name}`, { detail, bubbles: true, composed: true }));
+  }
+
+  #newPerson(withInvitation) {
+    const invitation = this.getAttribute("invitation");
+    const wanted = withInvitation && invitation ? { invitation } : {};
+    const limit = Number(this.getAttribute("limit") ?? LIMIT);
+    const Kind = this.#isSurvey ? SurveyContributor : Contributor;
+    return new Kind(this.getAttribute("link") ?? "", { limit, patience: PATIENCE, storage, ...wanted });
+  }
+
+  #asked(person) {
+    return this.#isSurvey ? person.survey() : person.campaign();
+  }
+
+  async #start() {
+    this.#started = true;
+    this.#show(this.#text("loading"));
+    await this.#guarded(async () => {
+      try {
+        storage ??= new IndexedDbStorage();
+        await storage.add("works", "yes");
+      } catch {
+        throw new JrrError("storage", "this browser keeps nothing");
+      }
+      this.#campaign = await this.#asked(this.#newPerson(false));
+      if (this.#campaign.invitations) invitationSecret(this.getAttribute("invitation") ?? "");
+      this.#person = this.#newPerson(this.#campaign.invitations);
+      await this.#asked(this.#person);
+      if (await this.#person.before()) return this.#resume();
+      return this.#introduction();
+    });
+  }
+
+  async #introduction() {
+    const spent = await new Ledger(storage).spent();
+    const parts = this.#isSurvey ? surveyIntroduction : introductionParts;
+    this.#show(
+      this.#isSurvey ? this.#inSurvey(this.#campaign.questionnaire.title) : this.#text("title"),
+      ...parts(this.#campaign, this.#text, this.#language, spent),
+      acts(this.#button("agree", () => this.#agreed(), true), this.#button("decline", () => this.#declined())),
+    );
+  }
+
+  #inSurvey(texts) {
+    const shown = surveyLanguage(this.#campaign, this.#language);
+    return inLanguage("span", texts[shown], shown);
+  }
+
+  #declined() {
+    this.#walk?.forget();
+    this.#show(this.#text("declined_title"), paragraph(this.#text("declined")));
+    this.#tell("declined", {});
+  }
+
+  async #agreed() {
+    await this.#guarded(async () => {
+      await this.#person.checkReady();
+      if (!this.#isSurvey) return this.#question();
+      this.#walk ??= new Walk(this.#campaign);
+      return this.#item();
+    });
+  }
+
+  #question() {
+    const decline = this.#button("decline", () => this.#declined());
+    const send = (value, covariates) => this.#send(() => this.#person.answer(value, { covariates }));
+    const title = element("span", { dir: "auto", class: "keep-lines" }, this.#campaign.question);
+    this.#show(title, questionForm(this.#campaign, this.#text, this.#language, send, decline));
+  }
+
+  #item() {
+    const next = (answer) => (this.#walk.next(answer) ? this.#item() : this.#review());
+    const back = this.#button("back", () => (this.#walk.back() ? this.#item() : this.#introduction()));
+    const decline = this.#button("decline", () => this.#declined());
+    const parts = itemScreen(this.#walk, this.#campaign, this.#text, this.#language, next, back, decline);
+    this.#show(this.#inSurvey(this.#walk.item.text), ...parts);
+  }
+
+  #review() {
+    const submit = this.#button("send", () => {
+      const answers = this.#walk.take();
+      return this.#send(() => this.#person.answer(answers));
+    }, true);
+    const back = this.#button("back", () => this.#item());
+    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, submit, back);
+    this.#show(this.#text("review_title"), ...parts);
+  }
+
+  async #send(act) {
+    this.#show(this.#text("sending")); // the form is gone from here on
+    await this.#guarded(async () => this.#thanks(await act()));
+  }
+
+  async #resume() {
+    await this.#send(async () => ({ ...(await this.#person.resume()), before: true }));
+  }
+
+  #thanks({ body, before }) {
+    const all = this.#isSurvey ? "survey_" : "";
+    this.#show(
+      this.#text("thanks_title"),
+      paragraph(this.#text(`${all}${before ? "thanks_before" : "thanks"}`)),
+      element(
+        "details",
+        {},
+        element("summary", {}, this.#text("sent")),
+        element("pre", { id: "sent", tabindex: "0", dir: "ltr" }, body),
+      ),
+    );
+    this.#tell("answered", { hash: this.#campaign.hash, before });
+  }
+
+  async #guarded(act) {
+    try {
+      await act();
+    } catch (error) {
+      const unreachable = error.name === "UnreachableError";
+      const kept = unreachable && (await this.#person?.before().catch(() => null));
+      if (kept) {
+        const retry = this.#button("retry", () => this.#resume(), true);
+        this.#show(this.#text("waiting_title"), paragraph(this.#text("waiting")), acts(retry));
+        return;
+      }
+      const kind = { UnreachableError: "unreachable", UnsupportedError: "unsupported" }[error.name];
+      const named = kind ?? (error instanceof JrrError ? error.kind : "other");
+      const key = named === "invitation" ? "invitation_wrong" : `error_${named}`;
+      const told = this.#text(Object.hasOwn(TEXTS.en, key) ? key : "error_other");
+      const retry = unreachable ? [acts(this.#button("retry", () => this.#start(), true))] : [];
+      this.#show(this.#text("error_title"), paragraph(told), ...retry);
+      this.#tell("failed", { kind: named });
+    }
+  }
+}
+
+if (!customElements.get("jrr-question")) customElements.define("jrr-question", JrrQuestion);

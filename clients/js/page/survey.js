@@ -1,0 +1,171 @@
+// The screens of a survey of several items: what a person reads before the first, each item, what
+// is sent, and what was sent.
+
+import { surveyCost } from "../src/index.js";
+import { acts, element, foreign, heading, paragraph } from "./elements.js";
+import { hosts, picture, rounded } from "./introduction.js";
+import { itemForm } from "./items.js";
+
+/** The survey's language that comes next to the page's. */
+export function surveyLanguage({ questionnaire: { languages } }, language) {
+  const prefix = (tag) => tag.toLowerCase().split("-")[0];
+  return languages.find((tag) => tag === language)
+    ?? languages.find((tag) => prefix(tag) === prefix(language))
+    ?? languages[0];
+}
+
+/** Words of a survey: in their own language and direction. */
+export const inLanguage = (tag, words, lang, more = "") => {
+  const made = foreign(tag, words, more);
+  made.lang = lang;
+  return made;
+};
+
+/** A consent text: what everybody should read, and the lines under its heading for details. */
+export function consentBlocks(consent) {
+  const blocks = consent.split(/\n{2,}/u).filter((block) => block.trim());
+  const [title, ...lines] = blocks.at(-1)?.split("\n") ?? [];
+  if (!title?.trim().endsWith(":") || lines.length === 0) return { shown: blocks, details: [] };
+  return { shown: blocks.slice(0, -1), details: lines };
+}
+
+function ownDetails(survey, text, language, spent) {
+  const { epsilon, view } = surveyCost(survey);
+  const names = hosts(survey, language);
+  const lines = [
+    text("details_survey", { epsilon: rounded(epsilon, 3, language), against: text(`against_${view}`, names) }),
+  ];
+  if (survey.dealers.length && view !== "dealer") {
+    const together = survey.parts.reduce((sum, { campaign }) => sum + campaign.losses.dealer, 0);
+    lines.push(text("details_dealer", { ...names, epsilon: rounded(together, 3, language) }));
+  }
+  if (!survey.invitations) lines.push(text("details_public"));
+  if (spent.answers) {
+    const before = rounded(spent.epsilon, 3, language);
+    lines.push(text("details_spent", { answers: String(spent.answers), epsilon: before }));
+  }
+  const mechanisms = new Set(survey.parts.map(({ campaign }) => campaign.mechanism.mechanism));
+  lines.push(text("details_mechanism", { mechanism: [...mechanisms].join(", "), hash: survey.hash }));
+  return lines.map((line) => paragraph(line, { class: "quiet" }));
+}
+
+/** What is read before anything is asked. */
+export function surveyIntroduction(survey, text, language, spent) {
+  const shown = surveyLanguage(survey, language);
+  const consent = consentBlocks(survey.consent[shown]);
+  const { items } = survey.questionnaire;
+  const open = items.filter(({ sensitive }) => !sensitive).length;
+  const count = { count: String(items.length), open: String(open) };
+  const factor = rounded(Math.exp(surveyCost(survey).epsilon), 1, language);
+  const [before, after] = text("survey_factor", { factor: "\0" }).split("\0");
+  return [
+    paragraph(text(open ? "survey_who_open" : "survey_who", { ...hosts(survey, language), ...count })),
+    heading(2, text("safe_title")),
+    picture(text, survey.dealers.length > 0),
+    ...consent.shown.map((block) => inLanguage("p", block, shown)),
+    element("p", { class: "computed" }, before, element("strong", { class: "figure" }, factor), after),
+    element(
+      "details",
+      {},
+      element("summary", {}, text("details")),
+      ...consent.details.map((line) => inLanguage("p", line, shown, "quiet")),
+      ...ownDetails(survey, text, language, spent),
+    ),
+  ];
+}
+
+/** How far the person has come, and what becomes of this answer. */
+function progress({ at, of }, item, text) {
+  const told = text("progress", { at: String(at), of: String(of) });
+  const kind = item.sensitive ? "changed" : "open";
+  return [
+    element(
+      "div",
+      { class: "progress" },
+      element("span", {}, told),
+      element("progress", { value: String(at - 1), max: String(of), "aria-label": told }),
+    ),
+    element("p", { class: `badge ${kind}`, id: "badge" }, text(item.sensitive ? "badge_changed" : "badge_open")),
+  ];
+}
+
+/** The answer that is tried out: the first that has labels, with these in the person's language. */
+export function tried(survey, text, language) {
+  const { item, campaign } = survey.parts.find((part) => part.item.kind !== "number") ?? survey.parts[0];
+  const shown = surveyLanguage(survey, language);
+  let labels = campaign.labels;
+  if (item.kind === "choice") labels = item.labels.map((label) => label[shown]);
+  if (item.kind === "yes-no" || item.kind === "several") labels = [text("no"), text("yes")];
+  if (item.prefer_not) labels = [...labels.slice(0, campaign.mechanism.k - 1), text("prefer_not")];
+  return { ...campaign, labels };
+}
+
+/** One item. */
+export function itemScreen(walk, survey, text, language, onNext, ...buttons) {
+  const { languages } = survey.questionnaire;
+  const words = { text, language, languages, shown: surveyLanguage(survey, language) };
+  return [
+    ...progress(walk.progress, walk.item, text),
+    itemForm(walk.item, walk.chosen, words, onNext, ...buttons),
+  ];
+}
+
+/** An open answer as a person reads it. */
+function readable(item, answer, survey, text, language) {
+  const shown = surveyLanguage(survey, language);
+  const first = survey.questionnaire.languages[0];
+  const label = (word) => item.labels.find((one) => one[first] === word)[shown];
+  if (answer === null) return text("prefer_not");
+  if (Array.isArray(answer)) return answer.length ? answer.map(label).join(", ") : "–";
+  if (typeof answer === "number") return answer.toLocaleString(language);
+  return item.kind === "yes-no" ? text(answer) : label(answer);
+}
+
+/** What will be sent: open answers as they are; of the others, that they are changed first. */
+export function reviewScreen(walk, survey, text, language, ...buttons) {
+  const shown = surveyLanguage(survey, language);
+  const rows = walk.open.flatMap(([item, answer]) => [
+    inLanguage("dt", item.text[shown], shown),
+    element("dd", { dir: "auto" }, readable(item, answer, survey, text, language)),
+  ]);
+  return [
+    paragraph(text("review_changed", { count: String(walk.sensitive) })),
+    ...(rows.length ? [paragraph(text("review_open")), element("dl", {}, ...rows)] : []),
+    acts(...buttons),
+  ];
+}
+
+/** What was sent, item by item. */
+export function sentTable(body, survey, text, language) {
+  const { open, reports } = JSON.parse(body);
+  const shown = surveyLanguage(survey, language);
+  const row = (question, value, kind) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row", dir: "auto", lang: shown }, question),
+      element("td", { dir: "auto" }, value),
+      element("td", {}, text(kind)),
+    );
+  const asItIs = survey.questionnaire.items
+    .filter(({ name }) => Object.hasOwn(open, name))
+    .map((item) =>
+      row(item.text[shown], readable(item, open[item.name], survey, text, language), "sent_open"));
+  const changed = survey.parts
+    .filter(({ name }) => Object.hasOwn(reports, name))
+    .map(({ name, item, label }) => {
+      const more = label === null ? "" : ` – ${item.labels[label][shown]}`;
+      const { report, carded } = reports[name];
+      const told = typeof report === "string" ? report : JSON.stringify(report);
+      return row(item.text[shown] + more, told, carded ? "sent_carded" : "sent_changed");
+    });
+  const head = ["sent_question", "sent_value", "sent_how"].map((key) =>
+    element("th", { scope: "col" }, text(key)),
+  );
+  return element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...asItIs, ...changed),
+  );
+}

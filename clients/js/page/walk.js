@@ -1,0 +1,99 @@
+// The way of one person through the items of a survey: which comes next, which came before, how far
+// it is. Answers are kept here, in memory, until they are taken to be sent.
+
+import { askedItems, isAsked } from "../src/index.js";
+
+export class Walk {
+  #survey;
+  #answers = new Map();
+  #name;
+
+  constructor(survey) {
+    this.#survey = survey;
+    this.#name = survey.questionnaire.items[0].name;
+  }
+
+  get #items() {
+    return this.#survey.questionnaire.items;
+  }
+
+  /** Open answers so far; they alone decide what is asked. */
+  get #open() {
+    const open = this.#items.filter(({ name, sensitive }) => !sensitive && this.#answers.has(name));
+    const found = {};
+    for (const item of open) {
+      if (isAsked(this.#survey.questionnaire, item, found)) found[item.name] = this.#answers.get(item.name);
+    }
+    return found;
+  }
+
+  get #asked() {
+    return askedItems(this.#survey, this.#open);
+  }
+
+  /** Whether an item is asked, or may be after answers that are still missing. */
+  #mayBeAsked(item) {
+    return Object.entries(item.only_if ?? {}).every(([name, wanted]) => {
+      const other = this.#items.find((one) => one.name === name);
+      if (!this.#answers.has(name)) return this.#mayBeAsked(other);
+      const only = { ...item, only_if: { [name]: wanted } };
+      return isAsked(this.#survey.questionnaire, only, this.#open);
+    });
+  }
+
+  /** The item that is asked now. */
+  get item() {
+    return this.#items.find(({ name }) => name === this.#name);
+  }
+
+  /** What was answered to it before; undefined: nothing yet. */
+  get chosen() {
+    return this.#answers.get(this.#name);
+  }
+
+  /** Which item this is, and how many there are at most. */
+  get progress() {
+    const possible = this.#items.filter((item) => this.#mayBeAsked(item));
+    return { at: possible.findIndex(({ name }) => name === this.#name) + 1, of: possible.length };
+  }
+
+  /** Remember an answer and go on; false where there is no further item. */
+  next(answer) {
+    this.#answers.set(this.#name, answer);
+    const asked = this.#asked;
+    const next = asked[asked.findIndex(({ name }) => name === this.#name) + 1];
+    if (next !== undefined) this.#name = next.name;
+    return next !== undefined;
+  }
+
+  /** Go back; false where there is no item before. */
+  back() {
+    const asked = this.#asked;
+    const before = asked[asked.findIndex(({ name }) => name === this.#name) - 1];
+    if (before !== undefined) this.#name = before.name;
+    return before !== undefined;
+  }
+
+  /** The open items with their answers, as they will be sent. */
+  get open() {
+    const open = this.#open;
+    return this.#asked.filter(({ sensitive }) => !sensitive).map((item) => [item, open[item.name]]);
+  }
+
+  /** How many items are asked whose answers are changed. */
+  get sensitive() {
+    return this.#asked.filter(({ sensitive }) => sensitive).length;
+  }
+
+  /** All answers to items that are asked; none of them is here afterwards. */
+  take() {
+    const taken = Object.fromEntries(this.#asked.map(({ name }) => [name, this.#answers.get(name)]));
+    this.forget();
+    return taken;
+  }
+
+  forget() {
+    this.#answers.clear();
+    this.#name = this.#items[0].name;
+  }
+}

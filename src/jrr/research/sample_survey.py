@@ -1,0 +1,83 @@
+"""A survey at servers on this machine, open, with a link for each person: to try things out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jrr._base.files import write_whole_bytes
+from jrr.client.answer_links import answer_link, page_address, write_answer_links
+from jrr.client.operator import Tokens, new_invitations
+from jrr.client.survey_operator import SurveyOperator
+from jrr.research.processes import Running
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleSurvey:
+    """A survey that takes answers."""
+
+    survey: Survey
+    file: Path  # its document
+    invitations: Path  # a CSV file with a link for each person
+    links: tuple[str, ...]  # to the answer page
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a program needs to go on."""
+        return {
+            "survey": self.survey.hash,
+            "file": str(self.file),
+            "invitations": str(self.invitations),
+            "links": list(self.links),
+        }
+
+
+def begin_sample(
+    questionnaire: Questionnaire,
+    people: int,
+    folder: Path,
+    *,
+    dealer: Running,
+    collector: Running,
+    page: Running,
+) -> SampleSurvey:
+    """Plan a survey, give it to the servers, invite people and open it.
+
+    Args:
+        questionnaire: What is asked.
+        people: How many are invited.
+        folder: Where the document and the invitations go; both are named after the survey.
+        dealer: Which deals the cards.
+        collector: Which takes the answers.
+        page: Where people answer.
+
+    Raises:
+        ArgumentError: The questionnaire cannot be planned for so many people.
+    """
+    survey = SurveyRequest(
+        questionnaire=questionnaire,
+        people=people,
+        collector=collector.url,
+        dealers=(dealer.url,),
+    ).survey()
+    tokens = Tokens(dealer=dealer.token, collector=collector.token)
+    operator = SurveyOperator.by_tokens(survey, tokens)
+    operator.install()
+    invitations = new_invitations(people)
+    operator.invite(invitations)
+    operator.open()
+    file = folder / f"survey-{survey.hash[:8]}.json"
+    write_whole_bytes(file, survey.to_bytes())
+    start = page_address(page.url)
+    written = write_answer_links(
+        file.with_suffix(".csv"),
+        "csv",
+        page=page.url,
+        link=survey.link,
+        invitations=invitations,
+        title="",
+    )
+    links = tuple(answer_link(start, survey.link, one) for one in invitations)
+    return SampleSurvey(survey=survey, file=file, invitations=written, links=links)

@@ -1,0 +1,122 @@
+"""`jrr invite --page` and `jrr serve both --questionnaire`: links that people can be sent."""
+
+import csv
+import json
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr import RR
+from jrr.research.processes import free_port
+from tests.e2e import Pair
+from tests.e2e.test_commands import RUN, clean, jrr
+from tests.e2e.test_questionnaires import survey_at
+
+PAGE = "https://page.example/page/"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "questionnaire.toml"
+ITEM = {"name": "drinks", "kind": "yes-no", "text": {"en": "Drink?", "de": "Trinken Sie?"}}
+TITLE = {"en": "Health", "de": "Gesundheit"}
+DOCUMENT: dict[str, Any] = {"title": TITLE, "languages": ["en", "de"], "items": [ITEM]}
+
+
+def tokens_of(pair: Pair) -> dict[str, str]:
+    return {"JRR_DEALER_TOKEN": pair.dealer.token, "JRR_COLLECTOR_TOKEN": pair.collector.token}
+
+
+def test_invitations_become_links_of_every_format(sqlite_pair: Pair, tmp_path: Path) -> None:
+    survey = survey_at(sqlite_pair, 20, DOCUMENT)
+    (tmp_path / "survey.json").write_bytes(survey.to_bytes())
+    env = tokens_of(sqlite_pair)
+
+    def invite(*more: str) -> Any:
+        words = ("invite", "survey.json", "--page", PAGE, "--json", *more)
+        return jrr(*words, cwd=tmp_path, env=env)
+
+    assert invite("--count", "3") == {"invitations": 3, "file": "invitations.csv"}
+    rows = list(csv.DictReader((tmp_path / "invitations.csv").read_text("utf-8").splitlines()))
+    for row in rows:
+        wanted = f"{PAGE}#survey={survey.link}&invitation={row['invitation']}"
+        assert row["answer_link"] == wanted
+    # The other formats are made of the same invitations, and servers are told of nobody new.
+    again = ("--from", "invitations.csv", "--format")
+    assert invite(*again, "links")["links"] == "invitations.txt"
+    lines = (tmp_path / "invitations.txt").read_text("utf-8").splitlines()
+    assert lines == [row["answer_link"] for row in rows]
+    assert invite(*again, "qr")["links"] == "invitations-qr"
+    assert len(list((tmp_path / "invitations-qr").glob("*.png"))) == 3
+    assert invite(*again, "letters", "--language", "de")["links"] == "invitations.html"
+    assert '<h1 dir="auto">Gesundheit</h1>' in (tmp_path / "invitations.html").read_text("utf-8")
+    shown = jrr("campaign", "show", "survey.json", "--json", cwd=tmp_path, env=env)
+    assert shown["collector"]["invited"] == 3
+
+
+def test_one_link_for_a_public_campaign_and_its_limits(sqlite_pair: Pair, tmp_path: Path) -> None:
+    campaign = sqlite_pair.campaign(RR(epsilon=1.0), invitations=False)
+    (tmp_path / "campaign.json").write_bytes(campaign.to_bytes())
+    words = ("invite", "campaign.json", "--page", PAGE, "--format", "links", "--json")
+    told = jrr(*words, cwd=tmp_path)
+    assert told["links"] == 1
+    assert "count devices" in told["limits"]
+    line = (tmp_path / "invitations.txt").read_text("utf-8")
+    assert line == f"{PAGE}#campaign={campaign.link}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        (("--count", "3", "--format", "qr"), "page must be given"),
+        (("--count", "3", "--page", "http://page.example"), "page must be"),
+        (("--page", PAGE), "exactly one of --count and --from"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(
+    sqlite_pair: Pair, tmp_path: Path, more: tuple[str, ...], wrong: str
+) -> None:
+    survey = survey_at(sqlite_pair, 20, DOCUMENT)
+    (tmp_path / "survey.json").write_bytes(survey.to_bytes())
+    done = subprocess.run(
+        [*RUN, "invite", "survey.json", *more],
+        cwd=tmp_path,
+        env=clean(tokens_of(sqlite_pair)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert wrong in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
+
+
+def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
+    port = free_port(2)
+    command = [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--questionnaire", str(EXAMPLE), "--people", "20", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean(),
+    )
+    try:
+        assert process.stdout is not None
+        facts = json.loads(process.stdout.readline())
+        assert len(facts["links"]) == 20
+        address, _, told = facts["links"][0].partition("#")
+        assert address == facts["page"]["url"] == f"http://127.0.0.1:{port + 2}/page/"
+        assert f"/v1/surveys/{facts['survey']}&invitation=" in told
+        with urllib.request.urlopen(address) as reply:
+            assert b"<main" in reply.read()
+        env = {
+            f"JRR_{role.upper()}_TOKEN": facts[role]["token"] for role in ("dealer", "collector")
+        }
+        shown = jrr("campaign", "show", facts["file"], "--json", cwd=tmp_path, env=env)
+        assert shown["collector"]["state"] == "open"
+        assert shown["collector"]["invited"] == 20
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0

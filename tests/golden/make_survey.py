@@ -1,0 +1,270 @@
+"""Golden vectors of surveys: the document, and the upload that words and cards make of answers.
+
+    python -m tests.golden.make_survey
+
+writes survey.json beside this file: surveys of every kind of item with one dealer, two of which one
+is left out, and none; their hashes and costs, a person's names, and uploads. The JavaScript client
+(clients/js) is held to them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jrr
+from jrr.survey.deck import card_to_json
+from jrr.survey.identity import check_letters, collector_role, invitation_secret, pseudonym
+from jrr.survey.limits import Limits
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.steps import Call, Reply, Save
+from jrr.survey.survey_contributor import contribute_survey
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey
+from tests.golden.make_contributors import INVITATION, Words
+
+PATH = Path(__file__).with_name("survey.json")
+ONE = ("https://dealer.example",)
+TWO = ("https://one.example", "https://two.example:8443")
+NONCE = "0123456789abcdef0123456789abcdef"
+LIMITS = Limits(epsilon=1000.0, dealer=None)
+NUMBERS = (0.0, 1.0, -1.5, 20.0, 1e5, 1e6, 123456.0, 1234567.0, 1e-4, 1e-5, 0.1 + 0.2, 2.5e-7, 1e22)
+ITEMS: list[dict[str, Any]] = [
+    {
+        "name": "sector",
+        "kind": "choice",
+        "text": {"en": "Where do you work?", "de": "Wo arbeiten Sie?"},
+        "labels": [{"en": "office", "de": "Büro"}, {"en": "workshop", "de": "Werkstatt"}],
+        "sensitive": False,
+    },
+    {
+        "name": "age",
+        "kind": "number",
+        "text": {"en": "Age?", "de": "Alter?"},
+        "low": 15,
+        "high": 80,
+        "sensitive": False,
+        "prefer_not": True,
+    },
+    {
+        "name": "shifts",
+        "kind": "several",
+        "text": {"en": "Which shifts?", "de": "Welche Schichten?"},
+        "labels": [{"en": "early", "de": "früh"}, {"en": "late", "de": "spät"}],
+        "sensitive": False,
+        "only_if": {"sector": "workshop"},
+    },
+    {
+        "name": "drinks",
+        "kind": "yes-no",
+        "text": {"en": "Do you drink <b>at</b> work?", "de": "Trinken Sie bei der Arbeit?"},
+    },
+    {
+        "name": "mood",
+        "kind": "scale",
+        "text": {"en": "How are you? 1 to 5", "de": "Wie geht es Ihnen? 1 bis 5"},
+        "prefer_not": True,
+    },
+    {
+        "name": "pills",
+        "kind": "several",
+        "text": {"en": "Which do you take?", "de": "Welche nehmen Sie?"},
+        "labels": [{"en": "red", "de": "rote"}, {"en": "blue", "de": "blaue"}],
+        "prefer_not": True,
+    },
+    {
+        "name": "wage",
+        "kind": "choice",
+        "text": {"en": "How are you paid?", "de": "Wie werden Sie bezahlt?"},
+        "labels": [
+            {"en": "by the hour", "de": "nach Stunden"},
+            {"en": "by the month", "de": "monatlich"},
+            {"en": "not at all", "de": "gar nicht"},
+        ],
+    },
+    {
+        "name": "days",
+        "kind": "number",
+        "text": {"en": "Days ill?", "de": "Tage krank?"},
+        "low": 0,
+        "high": 20.5,
+        "only_if": {"age": ["20", "61.5"]},
+    },
+    {
+        "name": "welding",
+        "kind": "yes-no",
+        "text": {"en": "Without a mask?", "de": "Ohne Maske?"},
+        "only_if": {"shifts": ["late"]},
+    },
+]
+PEOPLE: list[dict[str, Any]] = [
+    {
+        "sector": "office",
+        "age": 20,
+        "drinks": "yes",
+        "mood": 3,
+        "pills": ["blue"],
+        "wage": "not at all",
+        "days": 7.25,
+    },
+    {
+        "sector": "workshop",
+        "age": 61.5,
+        "shifts": ["late", "early"],
+        "drinks": "no",
+        "mood": None,
+        "pills": [],
+        "wage": "nach Stunden",
+        "days": 20.5,
+        "welding": "yes",
+    },
+    {
+        "sector": "workshop",
+        "age": None,
+        "shifts": [],
+        "drinks": "no",
+        "mood": 5,
+        "pills": None,
+        "wage": "by the month",
+    },
+]
+
+
+def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
+    """A survey whose nonces stay."""
+    asked = Questionnaire.from_dict(
+        {
+            "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
+            "languages": ["en", "de"],
+            "epsilon": 6.0,
+            "waves": 2,
+            "items": ITEMS,
+        }
+    )
+    settings: dict[str, Any] = {"mechanism": "auto" if dealers else "rr"} | more
+    survey = SurveyRequest(
+        questionnaire=asked,
+        people=500,
+        collector="https://collector.example:8443/here",
+        dealers=dealers,
+        **settings,
+    ).survey()
+    campaigns = {name: replace(one, nonce=NONCE) for name, one in survey.campaigns.items()}
+    return replace(survey, campaigns=campaigns, nonce=NONCE)
+
+
+def joint(survey: Survey) -> Survey:
+    """The same with cards that lean one answer, of which JavaScript knows a bound only."""
+    leaning = replace(
+        survey.campaigns["drinks"],
+        mechanism=jrr.JRR(n=20, p=0.6, s=0.25),
+        colluders=0,
+        promised=None,
+    )
+    return replace(
+        survey,
+        campaigns={**survey.campaigns, "drinks": leaning},
+        consent=dict.fromkeys(survey.consent, ""),
+        promised=None,
+    )
+
+
+def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
+    """What a dealer replies to somebody who asks for cards."""
+    hands = {}
+    for part in survey.parts:
+        if part.campaign.deals:
+            card = part.campaign.mechanism.deal(source)[0]
+            hands[part.name] = {
+                "n": part.campaign.mechanism.n,
+                "cards": [card_to_json(part.campaign.mechanism, card)],
+                "serials": [f"{source.word():016x}" * 2],
+            }
+    return {"survey": survey.hash, "hands": hands}
+
+
+def upload_of(
+    survey: Survey, answers: Mapping[str, Any], seed: int, silent: str | None
+) -> dict[str, Any]:
+    """The upload of one person, with the words and the replies of dealers that it was made of."""
+    source = jrr.SeededRandom(seed)
+    words = Recorded(source)
+    replies = {
+        address: dealt(survey, jrr.SeededRandom(seed + 100 + at))
+        for at, address in enumerate(survey.dealer.addresses)
+        if address != silent
+    }
+    steps = contribute_survey(
+        survey, invitation_secret(INVITATION), answers, LIMITS, rng=words, device=bytes(32)
+    )
+    reply = None
+    while True:
+        step = steps.send(reply)
+        if isinstance(step, Save):
+            upload = json.loads(step.body)
+            given = [str(word) for word in words.given]
+            return {"answers": answers, "words": given, "dealt": replies, "upload": upload}
+        reply = None
+        if isinstance(step, Call):
+            address = step.address.partition("/v1/")[0]
+            body = survey.to_bytes()
+            if step.body is not None and address in replies:
+                body = json.dumps(replies[address]).encode()
+            reply = Reply(200, body) if address in replies else Reply(0)
+
+
+class Recorded(Words):
+    """A source that remembers what it gave."""
+
+    def __init__(self, source: jrr.SeededRandom) -> None:
+        super().__init__([])
+        self.source = source
+        self.given: list[int] = []
+
+    def words(self, count: int) -> Any:
+        fresh = self.source.words(count)
+        self.given += [int(word) for word in fresh]
+        return fresh
+
+
+def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
+    """A survey and what becomes of it."""
+    secret = invitation_secret(INVITATION)
+    names = {role: pseudonym(secret, survey.hash, role).hex() for role in survey.dealer.roles}
+    salt = survey.collector_salt
+    return {
+        "document": survey.to_bytes().decode(),
+        "hash": survey.hash,
+        "cost": {"epsilon": survey.cost, "view": survey.cost_view},
+        "pseudonyms": names | {"collector:0": pseudonym(secret, salt, collector_role(0)).hex()},
+        "uploads": [
+            upload_of(survey, person, seed, silent) for seed, person in enumerate(PEOPLE, 1)
+        ],
+    }
+
+
+def document() -> dict[str, Any]:
+    """Everything, as survey.json holds it."""
+    first, two = survey_of(ONE), survey_of(TWO, may_leave_out=True)
+    return {
+        "invitation": INVITATION + check_letters(INVITATION),
+        "conditions": [[number, f"{number:g}"] for number in NUMBERS],
+        "one dealer": entry(first),
+        "two dealers": entry(two),
+        "one of two dealers": entry(two, silent=TWO[0]),
+        "closed deck": entry(survey_of(ONE, closed_deck=True)),
+        "no cards": entry(survey_of(())),
+        "second wave": entry(survey_of(ONE, after=first)),
+        "joint": entry(joint(first)),
+    }
+
+
+def text() -> str:
+    """The document with one line per entry, so that a change can be read."""
+    lines = (f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in document().items())
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(), encoding="utf-8")
