@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jrr import JRR, OUE, RR, Laplace
+from jrr import JRR, OUE, Laplace
 from tests.e2e import Pair
 from tests.e2e.visits import DESKTOP, LABELS, PHONE, Visit, address_of, begun, visiting
 

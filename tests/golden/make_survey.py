@@ -175,9 +175,11 @@ def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
     hands = {}
     for part in survey.parts:
         if part.campaign.deals:
-            card = part.campaign.mechanism.deal(source)[0]
+            cards = part.campaign.mechanism.deal(source)
+            assert cards is not None  # it deals
+            card = cards[0]
             hands[part.name] = {
-                "n": part.campaign.mechanism.n,
+                "n": part.campaign.mechanism.moments.deck,
                 "cards": [card_to_json(part.campaign.mechanism, card)],
                 "serials": [f"{source.word():016x}" * 2],
             }
