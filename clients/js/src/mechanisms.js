@@ -23,9 +23,7 @@ export function checkMechanism(document) {
   if (typeof name !== "string") throw new DamagedError("mechanism", "mechanism must have a name");
   if (!Object.hasOwn(MECHANISMS, name)) {
     const known = Object.keys(MECHANISMS).join(", ");
-    const inSteps = name === "Laplace" || name === "MaskedLaplace";
-    const more = inSteps ? ": it tells a number by its two ends, not in steps" : "";
-    throw new UnsupportedError("mechanism", `this client speaks ${known}${more}`);
+    throw new UnsupportedError("mechanism", `this client speaks ${known}`);
   }
   const { fields, optional = {}, holds = () => true } = MECHANISMS[name];
   const known = { ...fields, ...optional };
