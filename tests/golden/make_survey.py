@@ -175,10 +175,10 @@ def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
     hands = {}
     for part in survey.parts:
         if part.campaign.deals:
-            card = part.campaign.mechanism.deal(source)[0]
+            mechanism: Any = part.campaign.mechanism
             hands[part.name] = {
-                "n": part.campaign.mechanism.n,
-                "cards": [card_to_json(part.campaign.mechanism, card)],
+                "n": mechanism.n,
+                "cards": [card_to_json(mechanism, mechanism.deal(source)[0])],
                 "serials": [f"{source.word():016x}" * 2],
             }
     return {"survey": survey.hash, "hands": hands}
