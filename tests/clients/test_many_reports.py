@@ -158,3 +158,27 @@ def check_hashes(
         if (entry.card is None) == (cards is None):
             check(entry.reports[0].tolist(), moved if cards is None else moved[cards == entry.card])
     check([1 / 16] * 16, (reports["seed"] >> np.uint64(60)).astype(np.int64))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "mechanism",
+    [jrr.Laplace(epsilon=4.0), jrr.MaskedLaplace.for_epsilon(REPORTS, 4.0, announced=True)],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_numbers_in_steps_are_pythons_and_their_noise_has_its_law(mechanism: Mechanism) -> None:
+    values = np.arange(REPORTS) % (mechanism.steps + 1)
+    cards = [int(card) for card in values - 3] if mechanism.deals else None
+    made = by_javascript(mechanism, 7, values.tolist(), cards)
+    assert isinstance(made, list)
+    source = jrr.SeededRandom(7)
+    for person in range(ONE_BY_ONE):
+        card = None if cards is None else cards[person]
+        assert made[person] == mechanism.respond_one_step(int(values[person]), card, source)
+    noise = np.array(made) - values - np.array(cards if cards is not None else 0)
+    rate, reach = float(mechanism.rate), 12  # type: ignore[attr-defined]
+    chances = np.exp(-rate * np.abs(np.arange(-200, 201)))
+    chances /= chances.sum()
+    law = chances[200 - reach : 201 + reach]
+    law[[0, -1]] = chances[: 201 - reach].sum()  # that far, or farther
+    check(law.tolist(), np.clip(noise, -reach, reach) + reach)

@@ -330,3 +330,14 @@ def test_many_answers_without_cards(browser: Any, page_url: str, sqlite_pair: Pa
         assert len(visit.sent()["report"]) == 4
         assert visit.sent()["carded"] is False
         assert "Answer" not in json.dumps([visit.requests, visit.kept(), visit.page.content()])
+
+
+def test_on_a_slow_network(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    with visiting(browser, "about:blank") as visit:
+        network = visit.page.context.new_cdp_session(visit.page)
+        slow = {"latency": 150, "downloadThroughput": 50_000, "uploadThroughput": 20_000}
+        network.send("Network.emulateNetworkConditions", {"offline": False} | slow)
+        visit.page.goto(address_of(page_url, campaign, invitation))
+        finish(visit, LABELS[1])
+        assert visit.sent()["carded"] is True

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jrr import JRR, OUE, RR
+from jrr import JRR, OUE, Laplace
 from tests.e2e import Pair
 from tests.e2e.visits import DESKTOP, LABELS, PHONE, Visit, address_of, begun, visiting
 
@@ -130,10 +130,14 @@ def test_every_other_screen(
         visit.wait_for("You have a place")
         seen("14-seated")
     asking, _, _ = begun(
-        sqlite_pair, 1, mechanism=RR(epsilon=1.0), number=(0.0, 24.0), invitations=False,
+        sqlite_pair, 1, mechanism=Laplace(epsilon=1.0), number=(0.0, 24.0), invitations=False,
         question="How many hours did you sleep?", labels=("0 hours", "24 hours"),
     )  # fmt: skip
     with visiting(browser, address_of(page_url, asking)) as visit:
+        visit.click("Try it first")
+        visit.page.locator(".crowd li").first.wait_for()
+        seen("17-try-number")
+        visit.click("Back")
         visit.click("I agree")
         visit.page.locator("#number").fill("25")
         visit.click("Send")

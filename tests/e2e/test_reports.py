@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from jrr import OLH, OUE, RR
+from jrr import OLH, OUE, RR, plan
+from jrr._base.wording import show_guarantee
 from jrr.cli.app import run
 from jrr.client.closing import Ending
 from jrr.client.fleet import drive_all
@@ -338,3 +339,19 @@ def test_reports_are_made_by_whoever_has_the_collectors_token(sqlite_pair: Pair)
     operator = Operator(campaign, Admin(sqlite_pair.dealer.url, "x"), None)
     with pytest.raises(ArgumentError, match="JRR_COLLECTOR_TOKEN"):
         campaign_report(operator, ReportWish())
+
+
+def test_a_loss_that_holds_at_a_delta_says_so(sqlite_pair: Pair) -> None:
+    mechanism = plan(40, 1.0, mechanism="drr", dealer_epsilon=3.0).mechanism
+    campaign = sqlite_pair.campaign(mechanism, labels=("no", "yes"), colluders=2)
+    operator, secrets = sqlite_pair.begin(campaign, 40)
+    answer_all(campaign, secrets[:30])
+    operator.close()
+    report = campaign_report(operator, ReportWish())
+    people = report.participation
+    assert (people.invited, people.answered, people.dealt, people.lost) == (40, 30, 30, 0)
+    assert report.deltas["everything"] == campaign.delta > 0
+    page = report_page(report)
+    shown = show_guarantee(campaign.guarantee("everything"), campaign.delta)
+    assert f"{shown} to a collector who has all reports" in page
+    assert "to somebody who also has the cards of 2 other people" in page

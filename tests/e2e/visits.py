@@ -20,8 +20,12 @@ from tests.e2e import Pair, ask, path_of
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = os.environ.get("JRR_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
-DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 360, "height": 740},
+    "has_touch": True,
+    "is_mobile": True,
+}
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 QUESTION = 'Have you ever <b>taken</b> a bribe? <img src=x onerror="document.title=1">'
 LABELS = ("Never-ever", "Once-or-more")
 MECHANISM = MRR.for_epsilon(50, 1.0, announced=True)

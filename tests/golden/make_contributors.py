@@ -21,6 +21,7 @@ from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoD
 from jrr.survey.deck import card_from_json
 from jrr.survey.identity import check_letters, device_name, invitation_secret, pseudonym
 from jrr.survey.messages import report_request
+from tests.golden.make_encodings import Recorder
 
 PATH = Path(__file__).with_name("contributors.json")
 DEVICE = bytes(range(32))
@@ -58,6 +59,12 @@ CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
     "mrr, tiny": (jrr.MRR(10_000, own=2.0, card_rate=0.03, announced_rate=0.04), ONE),
     **ENCODED,
 }
+STEPPED = [
+    jrr.Laplace(epsilon=1.0),
+    jrr.Laplace(epsilon=3.0, steps=7),
+    jrr.MaskedLaplace.for_epsilon(50, 1.0, announced=True),
+    jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5),
+]
 NUMBER = (-2.5, 10.0)  # ends of a question for a number
 # Whose cards are dealt to those who enrolled, and how many they are.
 ENROLLED: dict[str, tuple[Mechanism, int]] = {
@@ -119,6 +126,22 @@ def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
     return found
 
 
+def stepped(mechanism: Mechanism) -> dict[str, Any]:
+    """Reports of numbers in steps: ordinary words, and some where floating point is not sure."""
+    source, found = jrr.SeededRandom(9), []
+    last = 2**64 - 1
+    hard = [[0, 0, 1], [0, 7, 2**63, 5], [last, last], [1, last], [2**24 - 1, 2**24], [3, 2**60]]
+    for at in range(60):
+        words = hard[at] if at < len(hard) else [source.word() for _ in range(2)]
+        recorder = Recorder(iter([*words, *(source.word() for _ in range(6))]))
+        card = (None, 0, 5, -40, 32_767)[at % 5] if mechanism.deals else None
+        value = at % (mechanism.steps + 1)
+        report = mechanism.respond_one_step(value, card, recorder)
+        entry = {"words": recorder.drawn, "value": value, "card": card, "report": report}
+        found.append(entry)
+    return {"mechanism": mechanism.to_dict(), "vectors": found}
+
+
 def rounded() -> list[dict[str, Any]]:
     """Numbers between two ends, and the end that a word makes of each: 0 the lower, 1 the upper."""
     low, high = NUMBER
@@ -138,8 +161,10 @@ def rounded() -> list[dict[str, Any]]:
         edge = 2 * int((answer - low) / width * 2**63)
         words = [0, 2**64 - 1, edge - 1, edge, edge + 1, jrr.SeededRandom(at).word()]
         for word in sorted({word for word in words if 0 <= word < 2**64}):
-            step = jrr.Numbers(low, high, jrr.RR(p=0.75)).steps([answer], Words([word]))
-            found.append({"number": answer, "word": str(word), "value": int(step[0])})
+            for mechanism in (jrr.RR(p=0.75), jrr.Laplace(epsilon=1.0)):
+                step = jrr.Numbers(low, high, mechanism).steps([answer], Words([word]))
+                told = {"number": answer, "word": str(word), "steps": mechanism.steps}
+                found.append(told | {"value": int(step[0])})
     return found
 
 
@@ -155,6 +180,15 @@ class Words:
 
     def word(self) -> int:
         return int(self.words(1)[0])
+
+
+def number_entry(mechanism: Mechanism) -> dict[str, Any]:
+    """A campaign that asks for a number in steps, and what it loses."""
+    dealer = ONE if mechanism.deals else NoDealer()
+    campaign = campaign_of(mechanism, dealer, number=NUMBER)
+    views = ("report", "everything", "dealer")
+    losses = {view: campaign.guarantee(view) for view in views}
+    return {"document": campaign.to_bytes().decode(), "losses": losses}
 
 
 def enrolled() -> dict[str, Any]:
@@ -237,9 +271,13 @@ def document() -> dict[str, Any]:
             {"mechanism": mechanism.to_dict(), "vectors": reports_of_several(mechanism)}
             for mechanism in SEVERALLY
         ],
+        "stepped": [stepped(mechanism) for mechanism in STEPPED],
         "rounded": rounded(),
         "campaigns": {name: campaign_entry(*given) for name, given in CAMPAIGNS.items()},
         "number": campaign_of(jrr.RR(epsilon=1.0), NoDealer(), number=NUMBER).to_bytes().decode(),
+        "number in steps": {
+            mechanism.name: number_entry(mechanism) for mechanism in (STEPPED[0], STEPPED[2])
+        },
         "enrolled": enrolled(),
     }
 
@@ -250,7 +288,7 @@ def text() -> str:
     for name, part in document().items():
         if isinstance(part, str):
             written = json.dumps(part)
-        elif name in ("masked", "several"):
+        elif name in ("masked", "several", "stepped"):
             written = "[\n" + ",\n".join(map(_masked_lines, part)) + "\n]"
         elif isinstance(part, list):
             written = "[\n" + ",\n".join(map(json.dumps, part)) + "\n]"

@@ -175,10 +175,12 @@ def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
     hands = {}
     for part in survey.parts:
         if part.campaign.deals:
-            mechanism: Any = part.campaign.mechanism
+            cards = part.campaign.mechanism.deal(source)
+            assert cards is not None  # it deals
+            card = cards[0]
             hands[part.name] = {
-                "n": mechanism.n,
-                "cards": [card_to_json(mechanism, mechanism.deal(source)[0])],
+                "n": part.campaign.mechanism.moments.deck,
+                "cards": [card_to_json(part.campaign.mechanism, card)],
                 "serials": [f"{source.word():016x}" * 2],
             }
     return {"survey": survey.hash, "hands": hands}

@@ -5,7 +5,13 @@
 
 import { chances, deals, respond, supports } from "../src/index.js";
 
-const isMasked = ({ mechanism }) => mechanism === "MRR";
+const isMasked = ({ mechanism }) => mechanism === "MRR" || mechanism === "MaskedLaplace";
+
+/** Whether reports are numbers to which something was added. */
+export const tellsNumbers = (mechanism) => isMasked(mechanism) || mechanism.steps !== undefined;
+
+/** An answer as it is perturbed: of a number in steps, one of its two ends. */
+const perturbed = ({ steps = 1 }, value) => value * steps;
 
 /** A random number in 0..1, neither end included. */
 function fraction() {
@@ -53,7 +59,7 @@ function bitCards({ k }, people) {
 /** Cards for so many people, as dealers would deal them (of several, a list); null for none. */
 export function madeUpCards(mechanism, people) {
   if (!deals(mechanism)) return Array(people).fill(null);
-  const { mechanism: name, k, deck, card_rate, dealers = 1 } = mechanism;
+  const { mechanism: name, k = 2, deck, card_rate, dealers = 1 } = mechanism;
   if (name === "DRR") return dealtFrom([...deck.entries()], people);
   if (name === "SUE" || name === "OUE") return bitCards(mechanism, people);
   if (!isMasked(mechanism)) return dealtFrom(signs(mechanism), people);
@@ -65,11 +71,11 @@ export function madeUpCards(mechanism, people) {
 
 /** What so many devices with this answer would send. */
 export function madeUpReports(mechanism, value, times) {
-  return madeUpCards(mechanism, times).map((card) => respond(mechanism, value, card));
+  return madeUpCards(mechanism, times).map((card) => respond(mechanism, perturbed(mechanism, value), card));
 }
 
 /** How many people a crowd has: fewer where a report is long. */
-export const crowdSize = ({ k }) => Math.max(100, Math.min(1000, Math.floor(50_000 / k)));
+export const crowdSize = ({ k = 2 }) => Math.max(100, Math.min(1000, Math.floor(50_000 / k)));
 
 /**
  * A crowd of whom a share has one answer and the others the rest, evenly.
@@ -80,11 +86,11 @@ export function crowd(mechanism, value, share) {
   const people = crowdSize(mechanism);
   const holders = Math.round(share * people);
   const cards = madeUpCards(mechanism, people);
-  const { k } = mechanism;
+  const { k = 2 } = mechanism;
   let support = 0;
   cards.forEach((card, person) => {
     const other = (value + 1 + (person % (k - 1))) % k;
-    const report = respond(mechanism, person < holders ? value : other, card);
+    const report = respond(mechanism, perturbed(mechanism, person < holders ? value : other), card);
     support += supports(mechanism, report)[value];
   });
   if (isMasked(mechanism)) support -= sumOf(mechanism, cards, value);
@@ -94,12 +100,12 @@ export function crowd(mechanism, value, share) {
 
 /** The sum of the cards at one value, as each dealer tells it at the end: with some noise. */
 function sumOf(mechanism, hands, value) {
-  const { k, announced_rate, total_rate, dealers = 1 } = mechanism;
+  const { k = 2, announced_rate, total_rate, dealers = 1, steps = 1 } = mechanism;
   const sign = k === 2 && value === 0 ? -1 : 1; // a report for yes is one against no
   const cards = dealers > 1 ? hands.flat() : hands;
   let sum = cards.reduce((total, card) => total + (k === 2 ? sign * card : card[value]), 0);
   for (let dealer = 0; dealer < dealers; dealer++) sum += noise(announced_rate || total_rate);
-  return sum;
+  return sum / steps;
 }
 
 /**
@@ -108,7 +114,7 @@ function sumOf(mechanism, hands, value) {
  * @param values Of which to speak; masked reports are shown by their number at the first of them.
  */
 export function rowsOf(mechanism, labels, values) {
-  if (!isMasked(mechanism)) {
+  if (!tellsNumbers(mechanism)) {
     const names = values.map((value) => labels[value]);
     const find = (report) => {
       const support = supports(mechanism, report);
@@ -116,7 +122,8 @@ export function rowsOf(mechanism, labels, values) {
     };
     return { names, find };
   }
-  const step = Math.max(1, Math.round(0.9 / mechanism.card_rate));
+  const { card_rate, rate = Infinity } = mechanism;
+  const step = Math.max(1, Math.round(0.9 / Math.min(card_rate ?? rate, rate)));
   const ends = [-3, -2, -1, 0, 1, 2, 3].map((at) => at * step);
   const range = (low, high) => (low === high ? `${low}` : `${low} … ${high}`);
   const minus = (text) => text.replaceAll("-", "−");
@@ -126,7 +133,7 @@ export function rowsOf(mechanism, labels, values) {
     `≥ ${ends.at(-1)}`,
   ].map(minus);
   const find = (report) => {
-    const number = mechanism.k === 2 ? report : report[values[0]];
+    const number = Array.isArray(report) ? report[values[0]] : report;
     return [ends.filter((end) => number >= end).length];
   };
   return { names, find };

@@ -1,7 +1,7 @@
 // "Try it": a made-up answer is perturbed many times on this device, and a made-up crowd shows what
 // a collector can still find out. Nothing is sent, kept or connected with the real answer.
 
-import { crowd, madeUpReports, rowsOf } from "./crowd.js";
+import { crowd, madeUpReports, rowsOf, tellsNumbers } from "./crowd.js";
 import { acts, bar, choices, element, foreign, heading, paragraph } from "./elements.js";
 
 const TIMES = 100;
@@ -48,7 +48,7 @@ export function tryParts(campaign, text, language) {
 
   function perturb() {
     const value = chosen();
-    const values = spokenOf(mechanism.k, value);
+    const values = spokenOf(labels.length, value);
     const rows = rowsOf(mechanism, labels, values);
     results.replaceChildren(
       picture(text("try_if", { answer: labels[value] }), mechanism, rows, value),
@@ -70,7 +70,7 @@ export function tryParts(campaign, text, language) {
     { autocomplete: "off" },
     element("fieldset", {}, element("legend", {}, text("try_choose")), ...buttons),
     acts(button("try_again", perturb)),
-    paragraph(text(mechanism.mechanism === "MRR" ? "try_numbers" : "try_counts", { times: String(TIMES) })),
+    paragraph(text(tellsNumbers(mechanism) ? "try_numbers" : "try_counts", { times: String(TIMES) })),
     results,
     heading(2, text("try_crowd_title")),
     paragraph(text("try_crowd")),

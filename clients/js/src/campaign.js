@@ -4,7 +4,7 @@
 import { readCanonical, sha256, toHex } from "./documents.js";
 import { ArgumentError, DamagedError, ProtocolError, UnsupportedError } from "./errors.js";
 import { losses } from "./loss.js";
-import { announces, checkMechanism, deals, masked, resized } from "./mechanisms.js";
+import { announces, checkMechanism, deals, masked, resized, stepsOf, valuesOf } from "./mechanisms.js";
 
 const VERSION = 2;
 const MOST = 1 << 20; // bytes of a document
@@ -62,9 +62,9 @@ export const isObject = (value) => value !== null && typeof value === "object" &
 const isWhole = (value, low) => Number.isSafeInteger(value) && value >= low;
 
 /** Two ends between which an answer lies that is a number. */
-function isRange(value, { k }) {
+function isRange(value, mechanism) {
   const isPair = Array.isArray(value) && value.length === 2 && value.every(Number.isFinite);
-  return isPair && k === 2 && value[0] < value[1] && Number.isFinite(value[1] - value[0]);
+  return isPair && valuesOf(mechanism) === 2 && value[0] < value[1] && Number.isFinite(value[1] - value[0]);
 }
 
 function check(fits, field) {
@@ -152,9 +152,9 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const mechanism = checkMechanism(document.mechanism);
   check(isText(question, 2000), "question");
   check(isText(consent.text, 100_000, true) && isText(consent.version, 100), "consent");
-  check(isLabels(labels, mechanism.k), "labels");
+  check(isLabels(labels, valuesOf(mechanism)), "labels");
   const number = document.number ?? null;
-  check(number === null || isRange(number, mechanism), "number");
+  check(number === null ? stepsOf(mechanism) === 1 : isRange(number, mechanism), "number");
   check(isWhole(rounds, 1) && rounds <= 1000, "rounds");
   check(isWhole(document.capacity, 1), "capacity");
   check(typeof document.invitations === "boolean", "invitations");

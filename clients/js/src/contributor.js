@@ -7,7 +7,7 @@ import { ArgumentError, ProtocolError } from "./errors.js";
 import { announcedMechanism, collectorStatus, fetchHand, takeSeats } from "./hand.js";
 import { collectorRole, invitationSecret, newSecret, pseudonym } from "./identity.js";
 import { Ledger, totalWith } from "./ledger.js";
-import { reportFrom, secureWords, wordSource, wordsNeeded } from "./mechanisms.js";
+import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { Outbox } from "./outbox.js";
 import { gaveUp, insist, refused, unreachable } from "./steps.js";
@@ -157,7 +157,7 @@ export class Contributor {
 
   /** The value 0..k-1 of an answer; a number between two ends is rounded by chance to one. */
   #valueOf({ number, mechanism }, answer) {
-    if (number !== null) return roundedNumber(number, answer, this.#words(1)[0]);
+    if (number !== null) return roundedNumber(number, answer, this.#words(1)[0], stepsOf(mechanism));
     if (!Number.isInteger(answer) || answer < 0 || answer >= mechanism.k) {
       throw new ArgumentError("answer", `answer must be in 0..${mechanism.k - 1}`);
     }

@@ -6,8 +6,9 @@ export type View = "report" | "everything" | "dealer";
 
 /** Parameters as `Mechanism.to_dict()` of the Python package writes them. */
 export type Mechanism = {
-  mechanism: "RR" | "JRR" | "DRR" | "MRR" | "SS" | "SUE" | "OUE" | "OLH";
-  k: number;
+  mechanism: "RR" | "JRR" | "DRR" | "MRR" | "SS" | "SUE" | "OUE" | "OLH" | "Laplace" | "MaskedLaplace";
+  /** Of numbers in steps (Laplace, MaskedLaplace) there is none. */
+  k?: number;
 } & Record<string, unknown>;
 
 export interface Campaign {
@@ -264,8 +265,13 @@ export function reportFromWords(
   words: bigint[],
 ): Report;
 export function respond(mechanism: Mechanism, value: number, card?: Card | Card[] | null): Report;
-/** The lower end (0) or the upper one (1) that a random word makes of a number between them. */
-export function roundedNumber(ends: readonly [number, number], number: number, word: bigint): 0 | 1;
+/** The step that a random word makes of a number between two ends; with one, 0 or 1. */
+export function roundedNumber(
+  ends: readonly [number, number],
+  number: number,
+  word: bigint,
+  steps?: number,
+): number;
 /** How much a report speaks for each value. */
 export function supports(mechanism: Mechanism, report: Report): number[];
 /** How many random words a report takes, but for rare ties. */

@@ -48,6 +48,16 @@ function ofMasked(mechanism) {
   };
 }
 
+/** Numbers in steps: own noise and masks protect each by itself, and in the tails not together. */
+function ofSteps({ steps, rate, card_rate, total_rate, announced_rate }) {
+  const up = (loss) => loss * UP + 2 ** -40;
+  const dealer = up(steps * rate);
+  if (card_rate === undefined) return { report: dealer, everything: dealer, dealer };
+  const masked = (step) => up(steps * Math.min(rate, step));
+  const everything = masked(card_rate + total_rate + announced_rate);
+  return { report: everything, everything, dealer };
+}
+
 function ofDealt(mechanism) {
   const { own, truth } = dealtWords(mechanism);
   const drawn = own / BigInt(mechanism.k);
@@ -87,6 +97,7 @@ const ONE_FOR_ALL = { DRR: ofDealt, SS: ofSubsets, SUE: ofBits, OUE: ofBits };
  */
 export function losses(mechanism) {
   if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
+  if (Object.hasOwn(mechanism, "steps")) return ofSteps(mechanism);
   const loss = (ONE_FOR_ALL[mechanism.mechanism] ?? ofCoins)(mechanism);
   return { report: loss, everything: loss, dealer: loss };
 }

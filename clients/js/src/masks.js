@@ -26,7 +26,7 @@ export const coinWords = remembered((mechanism) => {
   return { carded: lying(faces, exact(mechanism.p)), alone: lying(faces, exact(mechanism.alone)) };
 });
 
-const isMask = (number) => Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
+export const isMask = (number) => Number.isInteger(number) && Math.abs(number) <= LARGEST_CARD;
 
 export const MRR = {
   fields: {

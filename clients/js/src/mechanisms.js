@@ -7,9 +7,10 @@
 import { DRR, JRR, RR } from "./coins.js";
 import { OLH, OUE, SS, SUE, hashBucket, namedValues } from "./encodings.js";
 import { ArgumentError, DamagedError, UnsupportedError } from "./errors.js";
+import { Laplace, MaskedLaplace } from "./laplace.js";
 import { MRR } from "./masks.js";
 
-const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH };
+const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH, Laplace, MaskedLaplace };
 
 /**
  * Refuse what is no mechanism that this client speaks.
@@ -49,7 +50,13 @@ const kind = (mechanism) => MECHANISMS[mechanism.mechanism];
 export const deals = (mechanism) => kind(mechanism).deals(mechanism);
 
 /** Whether cards are whole numbers that are added to reports. */
-export const masked = (mechanism) => mechanism.mechanism === "MRR";
+export const masked = ({ mechanism }) => mechanism === "MRR" || mechanism === "MaskedLaplace";
+
+/** How many answers there are; of a number in steps its two ends. */
+export const valuesOf = ({ k = 2 }) => k;
+
+/** In how many steps a number is told; 1: it is rounded to one of its two ends. */
+export const stepsOf = ({ steps = 1 }) => steps;
 
 /** Whether the dealer announces, at the end, the sum of the cards that were used. */
 export const announces = (mechanism) => (mechanism.announced_rate ?? 0) > 0;
@@ -82,14 +89,15 @@ export function resized(mechanism, n) {
  * The report that words make of a value.
  *
  * @param mechanism As the campaign's document has it.
- * @param {number} value The true answer, 0..k-1.
+ * @param {number} value The true answer, 0..k-1; of a number in steps 0..steps.
  * @param card As the dealer gave it; of several dealers a list of theirs; null where there is none.
  * @param {() => bigint} next The next random word of 64 bits.
  * @returns A whole number, a list of them, or hexadecimal digits: as JSON has it.
  */
 export function reportFrom(mechanism, value, card, next) {
-  if (!Number.isInteger(value) || value < 0 || value >= mechanism.k) {
-    throw new ArgumentError("answer", `value must be in 0..${mechanism.k - 1}`); // not repeated
+  const last = Object.hasOwn(mechanism, "steps") ? mechanism.steps : mechanism.k - 1;
+  if (!Number.isInteger(value) || value < 0 || value > last) {
+    throw new ArgumentError("answer", `value must be in 0..${last}`); // not repeated
   }
   if (card !== null && !deals(mechanism)) {
     throw new ArgumentError("card", "card must be null: the mechanism deals none");
@@ -112,6 +120,7 @@ export function reportFromWords(mechanism, value, card, words) {
 /** How much a report speaks for each value. */
 export function supports(mechanism, report) {
   const { mechanism: name, k, g } = mechanism;
+  if (Object.hasOwn(mechanism, "steps")) return [1 - report / mechanism.steps, report / mechanism.steps];
   if (name === "OLH") {
     const [seed, bucket] = report;
     return Array.from({ length: k }, (_, v) => Number(hashBucket(BigInt(seed), v, g) === bucket));

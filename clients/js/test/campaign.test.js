@@ -86,6 +86,17 @@ test("a question for a number says its ends", async () => {
   await assert.rejects(changed("mrr of three", (d) => (d.number = [0, 1])), { name: "DamagedError" });
 });
 
+for (const [name, { document, losses }] of Object.entries(golden("contributors")["number in steps"])) {
+  test(`a number in steps: ${name}`, async () => {
+    const campaign = await readCampaign(bytes(document));
+    for (const [view, epsilon] of Object.entries(losses)) {
+      assert.ok(campaign.losses[view] >= epsilon && campaign.losses[view] <= epsilon * (1 + 1e-9) + 1e-9, view);
+    }
+    const { mechanism } = campaign;
+    await assert.rejects(changed("mrr, closed deck", (d) => (d.mechanism = mechanism)), { name: "DamagedError" });
+  });
+}
+
 for (const [name, { document, n, mechanism }] of Object.entries(enrolled)) {
   test(`for as many as enrolled: ${name}`, async () => {
     const campaign = await readCampaign(bytes(document));

@@ -77,7 +77,9 @@ COMMANDS = {
         "invite",
         "Make one-time invitations, and tell the servers whom to accept.",
     ),
-    "contribute": LazyCommand("jrr.cli.contribute", "contribute", "Answer a campaign's question."),
+    "contribute": LazyCommand(
+        "jrr.cli.contribute", "contribute", "Answer a campaign's question, or a survey's."
+    ),
     "ledger": LazyCommand(
         "jrr.cli.ledger", "ledger", "Show what your answers on this device have cost together."
     ),

@@ -117,8 +117,9 @@ def campaign_report(
     items = (fetched.item(asked),)
     servers = operator.show()
     counts = servers[COLLECTOR]
-    dealing = [counts_of for name, counts_of in servers.items() if name != COLLECTOR]
-    seats = [one["seats"] for one in dealing if "seats" in one]
+    # A committee deals to everybody who has enrolled at once, and has no seats.
+    dealing = [one.get("seats", one.get("n")) for name, one in servers.items() if name != COLLECTOR]
+    seats = [count for count in dealing if count is not None]
     return fetched.report(
         title=campaign.question,
         identity=campaign.hash,

@@ -26,10 +26,8 @@ class SurveyContributor(Device):
     perturbed here; the upload is kept in the directory `state` and sent until the collector has
     committed it. True answers are neither stored, logged nor sent.
 
-    Args:
-        link: The survey's link, as https://survey.example/v1/surveys/ and its name.
-        invitation: One's own; None where anybody may answer.
-        **options: As for `Contributor`.
+    Its arguments are those of `Contributor`; the link is a survey's, as
+    https://survey.example/v1/surveys/ and its name.
 
     Example:
         >>> person = SurveyContributor(link, invitation, limit=2.0)  # doctest: +SKIP

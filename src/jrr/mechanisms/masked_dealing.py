@@ -74,7 +74,8 @@ class MaskedDealing(Mechanism):
                 that are unknown, doubled or fewer than two.
 
         Example:
-            >>> m = MRR.for_epsilon(4, 1.0, announced=True)
+            >>> import jrr
+            >>> m = jrr.MRR.for_epsilon(4, 1.0, announced=True)
             >>> type(m.announce(m.deal(), named=[0, 1, 3])).__name__
             'int'
         """
