@@ -170,6 +170,22 @@ def joint(survey: Survey) -> Survey:
     )
 
 
+def stepped(survey: Survey) -> Survey:
+    """The same with a number that is told in steps and not by its two ends."""
+    days = replace(
+        survey.campaigns["days"],
+        mechanism=jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5),
+        colluders=0,
+        promised=None,
+    )
+    return replace(
+        survey,
+        campaigns={**survey.campaigns, "days": days},
+        consent=dict.fromkeys(survey.consent, ""),
+        promised=None,
+    )
+
+
 def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
     """What a dealer replies to somebody who asks for cards."""
     hands = {}
@@ -259,6 +275,7 @@ def document() -> dict[str, Any]:
         "no cards": entry(survey_of(())),
         "second wave": entry(survey_of(ONE, after=first)),
         "joint": entry(joint(first)),
+        "number in steps": entry(stepped(first)),
     }
 
 

@@ -7,7 +7,7 @@ import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { collectorRole, invitationSecret, newSecret, pseudonym } from "./identity.js";
 import { Ledger, totalWith } from "./ledger.js";
-import { reportFrom, secureWords, wordSource, wordsNeeded } from "./mechanisms.js";
+import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
 import { Outbox } from "./outbox.js";
@@ -17,7 +17,7 @@ import { fetchHands } from "./survey-hands.js";
 import { askedParts, readSurvey, surveyCost, surveyPath } from "./survey.js";
 
 /** The value that an answer stands for, of one part; what was answered is not repeated. */
-function valueOf({ item, label }, answer, words) {
+function valueOf({ item, label, campaign }, answer, words) {
   const refusal = () => new ArgumentError("answers", `the answer to ${item.name} is none of its item's`);
   const texts = (one) => Object.values(item.labels[one]);
   if (answer === null) {
@@ -29,7 +29,9 @@ function valueOf({ item, label }, answer, words) {
     if (!Array.isArray(answer) || !answer.every((one) => known.includes(one))) throw refusal();
     return Number(texts(label).some((text) => answer.includes(text)));
   }
-  if (item.kind === "number") return roundedNumber([item.low, item.high], answer, words(1)[0]);
+  if (item.kind === "number") {
+    return roundedNumber([item.low, item.high], answer, words(1)[0], stepsOf(campaign.mechanism));
+  }
   if (item.kind === "scale") {
     if (!Number.isInteger(answer) || answer < item.low || answer > item.high) throw refusal();
     return answer - item.low;

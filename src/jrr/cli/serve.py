@@ -110,7 +110,7 @@ for server_command in (dealer, collector, party):
 )
 @click.option(
     "--port",
-    type=click.IntRange(1, 65534),
+    type=click.IntRange(1, 65533),
     default=PORTS["dealer"],
     show_default=True,
     help="The dealer's port; the collector has the next one, the answer page the one after it.",
@@ -140,8 +140,14 @@ def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_js
     asked = None
     if questionnaire is not None:  # refused before anything runs
         from jrr.survey.questionnaire import Questionnaire
+        from jrr.survey.survey_creation import SurveyRequest
 
-        asked = Questionnaire.read(questionnaire)
+        asked = SurveyRequest(
+            questionnaire=Questionnaire.read(questionnaire),
+            people=people,
+            dealers=(f"http://127.0.0.1:{port}",),
+            collector=f"http://127.0.0.1:{port + 1}",
+        ).survey()
     with ExitStack() as stack:
         dealer = stack.enter_context(running("dealer", folder, port=port))
         collector = stack.enter_context(running("collector", folder, port=port + 1))
@@ -157,9 +163,7 @@ def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_js
         else:
             page = stack.enter_context(running("page", folder, port=port + 2))
             servers.append(page)
-            sample = begin_sample(
-                asked, people, folder, dealer=dealer, collector=collector, page=page
-            )
+            sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
             facts |= {"page": {"url": page.url}, **sample.facts}
             lines += _sample_lines(sample)
         if as_json:

@@ -9,8 +9,6 @@ from jrr.client.answer_links import answer_link, page_address, write_answer_link
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_operator import SurveyOperator
 from jrr.research.processes import Running
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
 
 
@@ -35,37 +33,26 @@ class SampleSurvey:
 
 
 def begin_sample(
-    questionnaire: Questionnaire,
-    people: int,
+    survey: Survey,
     folder: Path,
     *,
     dealer: Running,
     collector: Running,
     page: Running,
 ) -> SampleSurvey:
-    """Plan a survey, give it to the servers, invite people and open it.
+    """Give a survey to the servers, invite as many people as it has room for, and open it.
 
     Args:
-        questionnaire: What is asked.
-        people: How many are invited.
+        survey: Which names these servers.
         folder: Where the document and the invitations go; both are named after the survey.
         dealer: Which deals the cards.
         collector: Which takes the answers.
         page: Where people answer.
-
-    Raises:
-        ArgumentError: The questionnaire cannot be planned for so many people.
     """
-    survey = SurveyRequest(
-        questionnaire=questionnaire,
-        people=people,
-        collector=collector.url,
-        dealers=(dealer.url,),
-    ).survey()
     tokens = Tokens(dealer=dealer.token, collector=collector.token)
     operator = SurveyOperator.by_tokens(survey, tokens)
     operator.install()
-    invitations = new_invitations(people)
+    invitations = new_invitations(survey.first.capacity)
     operator.invite(invitations)
     operator.open()
     file = folder / f"survey-{survey.hash[:8]}.json"
