@@ -328,6 +328,73 @@ def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
         again.change(survey_at_other_panel(pair))
 
 
+def test_pairs_are_people_who_answered_the_item_in_both_waves(sqlite_pair: Pair) -> None:
+    """Nobody changes an answer; those who say yes leave the branch: the change is none."""
+    document = {
+        "title": "T",
+        "epsilon": 20.0,
+        "waves": 2,
+        "items": [
+            DOCUMENT["items"][0],
+            {"name": "b", "kind": "yes-no", "text": "B?", "only_if": {"sector": "workshop"}},
+        ],
+    }
+    first = survey_at(sqlite_pair, 40, document, dealers=(), mechanism="rr")
+    second = survey_at(sqlite_pair, 40, document, dealers=(), mechanism="rr", after=first)
+    operator, again = operator_at(sqlite_pair, first), operator_at(sqlite_pair, second)
+    invitations = new_invitations(40)
+    for one in (operator, again):
+        one.install()
+        one.invite(invitations)
+        one.open()
+    secrets = [invitation_secret(text) for text in invitations]
+    stay = [{"sector": "workshop", "b": "no"}] * 20
+    steps = [
+        contribute_survey(survey, secret, answers, LIMITS)
+        for survey, others in (
+            (first, {"sector": "workshop", "b": "yes"}),
+            (second, {"sector": "office"}),
+        )
+        for secret, answers in zip(secrets, [*stay, *[others] * 20], strict=True)
+    ]
+    assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+    operator.close()
+    again.close()
+    moved = again.change(first, paired=True)["changes"]["b"]
+    assert (moved["n_before"], moved["n_now"]) == (20, 20)
+    assert moved["difference"][1] == pytest.approx(0.0, abs=0.02)
+
+
+def test_a_survey_with_a_closed_part_takes_nobody_and_an_empty_item_blocks_no_other(
+    sqlite_pair: Pair,
+) -> None:
+    document = DOCUMENT | {"waves": 2}
+    first = survey_at(sqlite_pair, 30, document)
+    second = survey_at(sqlite_pair, 30, document, after=first)
+    for survey in (first, second):
+        operator = operator_at(sqlite_pair, survey)
+        operator.install()
+        invitations = new_invitations(16)
+        operator.invite(invitations)
+        operator.open()
+        secrets = [invitation_secret(text) for text in invitations]
+        office = [made_up_answers(0)] * 12
+        steps = [
+            contribute_survey(survey, secret, answers, LIMITS)
+            for secret, answers in zip(secrets, office, strict=False)
+        ]
+        asyncio.run(drive_all(steps))
+        # One part is closed at the collector, as in the middle of closing.
+        part = survey.parts[-1].campaign
+        sqlite_pair.collector.admin.post(f"/v1/admin/campaigns/{part.hash}/close", {"decks": None})
+        with pytest.raises(ProtocolError, match="closed"):
+            _drive(contribute_survey(survey, secrets[14], made_up_answers(0), LIMITS), [])
+        operator.close()
+    changes = operator_at(sqlite_pair, second).change(first)["changes"]
+    assert "refused" in changes["welding"]  # nobody was asked
+    assert "difference" in changes["drinks"]
+
+
 def survey_at_other_panel(pair: Pair) -> Survey:
     other = survey_at(pair, 20)
     operator_at(pair, other).install()

@@ -1,53 +1,76 @@
-"""Coins that are remembered from wave to wave: the exact loss, against laws of whole reports."""
+"""Why coins are fresh in every wave: what one that is remembered would show, by enumeration.
+
+A coin that is tossed once for each question and answer (memoised, or permanent, responses) keeps
+dealers and collector from averaging coins out over waves. But the same coin's answer twice means
+that the answer did not change.
+"""
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jrr import MRR
-from jrr.privacy.memoised import MOST_WAVES, remembered_loss
 
 REACH = 60
+HISTORIES = tuple(itertools.product((0, 1), repeat=2))
 
 
-def enumerated(own: float, rate: float) -> float:
-    """Two waves by the law of every pair of reports: coin's answer plus a discrete Laplace card."""
+def coin(own: float) -> Any:
+    """Answer -> chances of the coin's answers."""
     truth = math.exp(own) / (1 + math.exp(own))
-    places = np.arange(-REACH, REACH + 1)
-    card = np.exp(-rate * np.abs(places))
-    shifted = np.stack([card[1:], card[:-1]])  # the report's law where the coin says 0, and 1
-    chances = np.array([[truth, 1 - truth], [1 - truth, truth]])
-    laws = []
-    for first, second in itertools.product((0, 1), repeat=2):
-        if first == second:  # one coin, two cards
-            law = sum(
-                chances[first, coin] * np.outer(shifted[coin], shifted[coin]) for coin in (0, 1)
-            )
+    return np.array([[truth, 1 - truth], [1 - truth, truth]])
+
+
+def laws(own: float, rate: float, remembered: bool) -> list[Any]:
+    """The law of two waves' reports, behind independent cards, for every pair of answers."""
+    card = np.exp(-rate * np.abs(np.arange(-REACH, REACH + 1)))
+    shifted = np.stack([card[1:], card[:-1]])  # where the coin says 0, and 1
+    chances = coin(own)
+    found = []
+    for first, second in HISTORIES:
+        if remembered and first == second:
+            law = sum(chances[first, c] * np.outer(shifted[c], shifted[c]) for c in (0, 1))
         else:
             law = np.outer(chances[first] @ shifted, chances[second] @ shifted)
-        laws.append(law)
-    return max(float(np.max(np.log(one / other))) for one, other in itertools.permutations(laws, 2))
+        found.append(law)
+    return found
 
 
-@pytest.mark.parametrize(("own", "rate"), [(0.15, 0.69), (1.0, 0.3), (3.0, 1.13), (2.5, 0.05)])
-def test_two_waves_are_what_enumeration_finds(own: float, rate: float) -> None:
-    assert remembered_loss(own, rate, 2) == pytest.approx(enumerated(own, rate), rel=1e-9)
+def worst(found: list[Any]) -> float:
+    """The largest loss; unbounded where what one history may show another cannot."""
+    losses = []
+    for one, other in itertools.permutations(found, 2):
+        possible = one > 0
+        if np.any(other[possible] == 0):
+            return math.inf
+        losses.append(float(np.max(np.log(one[possible] / other[possible]))))
+    return max(losses)
 
 
-def test_one_wave_is_the_mechanisms_own_loss() -> None:
-    mechanism = MRR.for_epsilon(1_000, 1.0, announced=True)
-    found = remembered_loss(mechanism.own, float(mechanism.step), 1)
-    assert found == pytest.approx(mechanism.epsilon("everything"), rel=1e-9)
+@pytest.mark.parametrize(("epsilon", "own"), [(0.05, 0.15), (1.0, 3.0)])
+def test_fresh_coins_cost_twice_one_wave(epsilon: float, own: float) -> None:
+    mechanism = MRR.for_epsilon(1_000, epsilon, own, announced=True)
+    found = worst(laws(mechanism.own, float(mechanism.step), remembered=False))
+    assert found == pytest.approx(2 * mechanism.epsilon("everything"), rel=1e-9)
 
 
-def test_an_answer_that_changed_shows_where_the_coin_protects_most() -> None:
-    """A small budget of its own: two waves cost more than twice one, so coins must be fresh."""
-    mechanism = MRR.for_epsilon(1_000, 0.05, own=0.15, announced=True)
-    once = mechanism.epsilon("everything")
-    assert remembered_loss(mechanism.own, float(mechanism.step), 2) > 1.5 * 2 * once
+def test_a_remembered_coin_costs_more_where_the_coin_protects_most() -> None:
+    """As for an item of a long questionnaire: 1.68 times what fresh coins cost."""
+    mechanism = MRR.for_epsilon(1_000, 0.05, 0.15, announced=True)
+    found = worst(laws(mechanism.own, float(mechanism.step), remembered=True))
+    assert found / (2 * mechanism.epsilon("everything")) == pytest.approx(1.68, abs=0.01)
 
 
-def test_waves_that_are_too_many_to_try_have_no_bound() -> None:
-    assert remembered_loss(3.0, 1.0, MOST_WAVES + 1) == math.inf
+def test_to_who_knows_the_cards_it_shows_for_sure_that_an_answer_changed() -> None:
+    """Dealers and collector together: a loss without bound, where fresh coins cost 2 own."""
+    chances = coin(3.0)
+    fresh = [np.outer(chances[first], chances[second]) for first, second in HISTORIES]
+    assert worst(fresh) == pytest.approx(6.0)
+    remembered = [
+        np.diag(chances[first]) if first == second else np.outer(chances[first], chances[second])
+        for first, second in HISTORIES
+    ]
+    assert worst(remembered) == math.inf

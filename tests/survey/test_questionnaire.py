@@ -128,3 +128,20 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     path.write_text("title = ")
     assert run(command) == 2
     assert "must be a TOML file" in capsys.readouterr().err
+
+
+def test_labels_mean_one_thing_in_all_languages() -> None:
+    item = {
+        "name": "c",
+        "kind": "choice",
+        "text": {"en": "?", "de": "?"},
+        "labels": [{"en": "gift", "de": "Geschenk"}, {"en": "poison", "de": "gift"}],
+    }
+    with pytest.raises(ArgumentError, match="'gift' for two"):
+        Questionnaire.from_dict({"title": "T", "languages": ["en", "de"], "items": [item]})
+
+
+def test_a_name_that_exports_need_is_refused() -> None:
+    item = {"name": "a_carded", "kind": "yes-no", "text": "?"}
+    with pytest.raises(ArgumentError, match="_carded"):
+        Questionnaire.from_dict({"title": "T", "items": [item]})

@@ -1,6 +1,5 @@
 """Surveys of several items: the document, what it refuses, and what answers cost together."""
 
-import dataclasses
 import itertools
 import json
 import math
@@ -90,6 +89,25 @@ class TestDocument:
         data = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         with pytest.raises(DamagedError, match=reason):
             Survey.from_bytes(data.encode())
+
+    def test_one_campaign_twice_is_refused(self) -> None:
+        """The ledger would count it once."""
+        twice = asked({"name": "a"} | YES_NO, {"name": "b"} | YES_NO)
+        document = json.loads(survey_of(twice).to_bytes())
+        document["parts"][1]["campaign"] = document["parts"][0]["campaign"]
+        data = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        with pytest.raises(DamagedError, match="different campaigns"):
+            Survey.from_bytes(data.encode())
+
+    def test_waves_need_invitations(self) -> None:
+        with pytest.raises(ArgumentError, match="waves must be 1 without invitations"):
+            survey_of(asked({"name": "a"} | YES_NO, waves=2), invitations=False)
+
+    def test_a_document_that_nobody_would_read_is_not_made(self) -> None:
+        many = [f"label {'x' * 900} {at}" for at in range(600)]
+        item = {"name": "m", "kind": "several", "text": "?", "labels": many}
+        with pytest.raises(ArgumentError, match="must be at most"):
+            survey_of(asked(item))
 
     def test_dealers_are_asked_for(self) -> None:
         with pytest.raises(ArgumentError, match="dealers must be"):
@@ -217,38 +235,36 @@ class TestAnswers:
         assert values == {"a": 1, "s": 2, "m.1": 0, "m.2": 1, "n": 1, "c": 1}
         assert read_answers(survey, told | {"s": None})[1]["s"] == 5
 
+    def test_numbers_of_numpy_and_labels_of_any_language(self) -> None:
+        color = {
+            "name": "c",
+            "kind": "choice",
+            "sensitive": False,
+            "text": "?",
+            "labels": [{"en": "red", "de": "rot"}, {"en": "blue", "de": "blau"}],
+        }
+        scale = {"name": "s", "kind": "scale", "text": "?"}
+        survey = survey_of(asked(color, scale, languages=["en", "de"]))
+        for three in (3, np.int64(3), "3"):
+            given, values = read_answers(survey, {"c": "blau", "s": three})
+            assert given == {"c": "blue"}
+            assert values == {"s": 2}
+        for wrong in (3.5, True, None, "six"):
+            with pytest.raises(ArgumentError, match="one of '1'"):
+                read_answers(survey, {"c": "blau", "s": wrong})
+
     @pytest.mark.parametrize(
         "answers",
         [
             {"sector": "office", "age": 30, "a": "perhaps secret"},
+            {"sector": "my secret place", "age": 30, "a": "no"},
             {"sector": "office", "age": 30},
             {"sector": "office", "age": 30, "a": "no", "b": "no"},
             {"sector": "workshop", "age": 30, "a": "no"},
         ],
-        ids=range(4),
+        ids=range(5),
     )
     def test_refusals_repeat_no_answer(self, answers: dict[str, Any]) -> None:
         with pytest.raises(ArgumentError) as caught:
             read_answers(survey_of(BRANCHED), answers)
         assert "secret" not in str(caught.value)
-
-
-class TestRememberedCoins:
-    def test_only_where_they_cost_no_more_than_fresh_ones(self) -> None:
-        two = asked({"name": "a"} | YES_NO, waves=2)
-        wide = survey_of(two)  # ε = 1, cap 3
-        assert wide.remembers("a")
-        tight = survey_of(two, epsilon=0.05, dealer_epsilon=0.15)
-        assert not tight.remembers("a")
-        assert not survey_of(asked({"name": "a"} | YES_NO)).remembers("a")
-        scale = asked({"name": "s", "kind": "scale", "text": "?"}, waves=2)
-        assert not survey_of(scale).remembers("s")
-        alone = survey_of(two, dealers=(), mechanism="rr")
-        assert not alone.remembers("a")
-
-    def test_documents_of_different_waves_ask_the_same_question(self) -> None:
-        two = asked({"name": "a"} | YES_NO, waves=2)
-        first = survey_of(two)
-        second = survey_of(two, after=first)
-        changed = dataclasses.replace(first.campaigns["a"], nonce=second.campaigns["a"].nonce)
-        assert changed.mechanism == second.campaigns["a"].mechanism

@@ -2,15 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
-from jrr._base.randomness import KeyedRandom
 from jrr.client.device import Device
 from jrr.client.ledger import Entry
 from jrr.errors import DamagedError
 from jrr.survey import survey_contributor as protocol
 from jrr.survey.answers import Receipt
-from jrr.survey.identity import pseudonym
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
 from jrr.survey.steps import Reply, Save
 from jrr.survey.survey_contributor import Answers
@@ -82,7 +79,6 @@ class SurveyContributor(Device):
             self._limits,
             rng=self._rng,
             device=self._device(),
-            coins=self._coins,
         )
         return self._drive(conversation, self._save)
 
@@ -93,20 +89,6 @@ class SurveyContributor(Device):
             return None
         body = path.read_bytes()
         return self._drive(protocol.send_upload(self.survey, body, self._limits.patience))
-
-    def _coins(self, part: SurveyPart, value: int) -> Any:
-        """The random words for a value of a part: where coins are remembered, in all waves alike.
-
-        They follow from a secret that stays on this device until the last wave. It tells nothing
-        without the card that was added to the coin's answer, and that is not kept.
-        """
-        if not self.survey.remembers(part.name):
-            return self._rng
-        panel = self.survey.collector_salt
-        person = pseudonym(self._secret(), panel, "state").hex()[:32]
-        key = self._kept_secret(self._state / f"{panel[:16]}-{person}.coins")
-        asked = f"{question_hash(part.campaign, part.campaign.mechanism)}:{value}"
-        return KeyedRandom(key, b"coins:" + asked.encode())
 
     def _check(self, before: list[Expense], parts: Iterable[SurveyPart]) -> Spent:
         entered = {

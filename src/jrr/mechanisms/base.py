@@ -6,7 +6,6 @@ new one is a class that fills them in and one line in jrr.mechanisms.registry (C
 """
 
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, overload
@@ -104,15 +103,6 @@ class Mechanism(ABC):
     def pure(self) -> bool:
         """Whether ε of the view "cards" holds, without a δ, also in the view "everything"."""
         return not self.deals
-
-    def remembered_epsilon(self, waves: int) -> float:
-        """The loss of waves in which one toss of the own coin serves for the same answer.
-
-        In the view "everything", over all answers that somebody may give to the waves. Unbounded
-        where it is not known, so that coins must be fresh.
-        """
-        del waves
-        return math.inf
 
     @classmethod
     def families(cls) -> tuple[Any, ...]:

@@ -38,7 +38,6 @@ from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.informed.independent import independent_losses
 from jrr.privacy.loss import IndependentLaw
 from jrr.privacy.masked import masked_bits, masked_value
-from jrr.privacy.memoised import remembered_loss
 from jrr.privacy.views import View
 
 COINS: tuple[Coin, ...] = ("rr", "oue")
@@ -347,13 +346,6 @@ class MRR(MaskedDealing, MaskedCollecting):
         return least(made, request)
 
     # -- privacy ----------------------------------------------------------------------------
-
-    def remembered_epsilon(self, waves: int) -> float:
-        """The loss of waves that share one toss of the own coin, to who does not know the cards.
-
-        Unbounded for more than two values, where it is not known.
-        """
-        return remembered_loss(self.own, float(self.step), waves) if self.k == 2 else math.inf
 
     @property
     def step(self) -> Fraction:

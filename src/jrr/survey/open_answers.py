@@ -71,26 +71,54 @@ def as_covariates(questionnaire: Questionnaire, answers: OpenAnswers) -> dict[st
     return found
 
 
-def _checked(item: Item, answer: Any) -> Any:
-    if answer is None:
-        if item.prefer_not:
-            return None
-        raise ArgumentError(f"the answer to {item.name!r} must be given: it has no other way out")
-    argument = f"the answer to {item.name!r}"
-    if item.kind == "number":
-        return checks.real(
-            argument, answer, f"from {item.low:g} to {item.high:g}", item.low, item.high
-        )
-    if item.kind == "scale":
-        return checks.integer(argument, answer, math.ceil(item.low), math.floor(item.high))
-    words = tuple(next(iter(label.values())) for label in item.labels) or NO_YES
+def label_places(item: Item, answer: Any) -> set[int]:
+    """Which labels of an item are meant by texts in any of the survey's languages.
+
+    Raises:
+        ArgumentError: One of them is no label; it is not repeated.
+    """
+    places = {text: at for at, label in enumerate(item.labels) for text in label.values()}
+    if not isinstance(answer, list | tuple) or not set(map(str, answer)) <= set(places):
+        raise ArgumentError(f"the answer to {item.name!r} must be of its labels, got another")
+    return {places[str(text)] for text in answer}
+
+
+def in_first_language(item: Item, answer: Any) -> Any:
+    """An open answer as it is sent: labels in the survey's first language."""
+    if answer is None or item.kind not in ("choice", "several"):
+        return answer
+    words = [next(iter(label.values())) for label in item.labels]
     if item.kind == "several":
-        if not isinstance(answer, list) or len({str(one) for one in answer}) != len(answer):
-            raise ArgumentError(f"{argument} must be a list of labels, each once")
-        for one in answer:
-            checks.one_of(argument, one, words)
-        return [word for word in words if word in answer]
-    return checks.one_of(argument, answer, words)
+        return [words[at] for at in sorted(label_places(item, answer))]
+    (place,) = label_places(item, [answer])
+    return words[place]
+
+
+def _checked(item: Item, answer: Any) -> Any:
+    """An answer of this item. A refusal does not repeat it: it may be meant for nobody."""
+    words = tuple(next(iter(label.values())) for label in item.labels) or NO_YES
+    allowed = {
+        "number": f"a number from {item.low:g} to {item.high:g}",
+        "scale": f"a whole number from {item.low:g} to {item.high:g}",
+        "several": f"a list of {', '.join(map(repr, words)):.300}, each once",
+    }.get(item.kind, f"one of {', '.join(map(repr, words)):.300}")
+    if answer is None and item.prefer_not:
+        return None
+    try:
+        if item.kind == "number":
+            return checks.real("answer", answer, allowed, item.low, item.high)
+        if item.kind == "scale":
+            return checks.integer("answer", answer, math.ceil(item.low), math.floor(item.high))
+        if item.kind == "several":
+            if isinstance(answer, list) and len(set(map(str, answer))) == len(answer):
+                for one in answer:
+                    checks.one_of("answer", one, words)
+                return [word for word in words if word in answer]
+        elif answer in words:
+            return answer
+    except (ArgumentError, TypeError):
+        pass
+    raise ArgumentError(f"the answer to {item.name!r} must be {allowed}, got another")
 
 
 def _words(answer: Any) -> tuple[str, ...]:

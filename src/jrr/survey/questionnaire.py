@@ -224,6 +224,8 @@ def _item(entry: object, languages: tuple[str, ...]) -> Item:
     fields = _checked_fields(where, entry, _FIELDS, needed=("name", "kind", "text"))
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 60:
         raise checks.refusal("name", name, "letters, digits and underscores, at most 60")
+    if name.endswith("_carded"):
+        raise checks.refusal("name", name, "without _carded at its end: exports need that")
     kind: Any = checks.one_of("kind", fields["kind"], KINDS)
     sensitive = _flag(where, "sensitive", fields.get("sensitive", True))
     low, high = _range(where, kind, fields)
@@ -310,6 +312,13 @@ def _labels(where: str, kind: Kind, given: object, languages: tuple[str, ...]) -
             f"labels of {where} must be {fewest} to {_MOST_LABELS} texts, got {given!r:.80}"
         )
     labels = tuple(_texts(f"labels of {where}", one, languages) for one in given)
+    meant: dict[str, int] = {}
+    for at, label in enumerate(labels):
+        for text in label.values():
+            if meant.setdefault(text, at) != at and len(set(label.values())) > 1:
+                raise ArgumentError(
+                    f"labels of {where} must mean one thing in all languages, got {text!r} for two"
+                )
     for language in languages:
         texts = [label[language] for label in labels]
         twice = next((text for text in texts if texts.count(text) > 1), None)

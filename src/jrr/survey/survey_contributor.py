@@ -5,7 +5,8 @@ True answers are used once, to make the reports, and are in nothing that is yiel
 """
 
 import json
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Mapping
 from typing import Any
 
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
@@ -17,7 +18,8 @@ from jrr.survey.campaign import hash_of
 from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, device_name, pseudonym
 from jrr.survey.limits import Limits
-from jrr.survey.open_answers import check_open_answers
+from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
+from jrr.survey.questionnaire import NO_YES
 from jrr.survey.states import NO_ANSWERS, OPEN, read_state
 from jrr.survey.steps import Call, Reply, Save, Steps, insist, read_reply, refused, unreachable
 from jrr.survey.survey_limits import check_survey_limits
@@ -75,7 +77,9 @@ def read_answers(
             answer is none of its item's. What was answered is not repeated.
     """
     first = {
-        one.name: answers[one.name] for one in survey.questionnaire.open if one.name in answers
+        one.name: in_first_language(one, answers[one.name])
+        for one in survey.questionnaire.open
+        if one.name in answers
     }
     given = check_open_answers(survey.questionnaire, first)
     asked = survey.asked(given)
@@ -98,7 +102,6 @@ def contribute_survey(
     *,
     rng: Rng = None,
     device: bytes | None = None,
-    coins: Callable[[SurveyPart, int], Rng] | None = None,
 ) -> Steps[Receipt]:
     """Get cards if there are any, respond to every item, save the upload, send it until received.
 
@@ -109,7 +112,6 @@ def contribute_survey(
         limits: What the contributor accepts.
         rng: Where randomness comes from; by default the system's secure one.
         device: A secret of this device, so that nobody else can fetch its cards.
-        coins: Gives the random words for a part and a value; None: fresh ones of `rng`.
 
     Returns:
         The collector's receipt; `carded` is whether all parts that have cards were answered with
@@ -131,8 +133,7 @@ def contribute_survey(
         mechanism, hand = part.campaign.mechanism, hands.get(part.name)
         card = None if hand is None or hand.cards is None else hand.cards[0]
         serials = None if hand is None or hand.serials is None else hand.serials[0]
-        words = rng if coins is None else coins(part, values[part.name])
-        report = mechanism.respond_one_step(values[part.name], card, words)
+        report = mechanism.respond_one_step(values[part.name], card, rng)
         reports[part.name] = part_report(mechanism, report, card is not None, serials)
     name = pseudonym(secret, survey.collector_salt, collector_role(0))
     body = upload(name, given, reports)
@@ -235,35 +236,30 @@ def _same_at_dealer(survey: Survey, dealer: str, patience: float) -> Steps[bool]
 
 
 def _value(part: SurveyPart, answer: Any, rng: Rng) -> int:
-    """The value that an answer stands for, of one part."""
+    """The value that an answer stands for, of one part. A refusal does not repeat the answer."""
     item = part.item
-    if item.kind == "several":
-        return _value_of_label(part, answer)
     if answer is None and item.prefer_not:
         return len(item.answers) - 1
-    if isinstance(answer, str) and item.kind == "choice":
-        for at, label in enumerate(item.labels):
-            if answer in label.values():
-                return at
-    if item.kind == "scale" and isinstance(answer, int) and not isinstance(answer, bool):
-        answer = str(answer)
-    if item.kind == "yes-no" and isinstance(answer, bool):
-        answer = "yes" if answer else "no"
     try:
+        if item.kind == "several":
+            assert part.label is not None  # one part for each label
+            return int(part.label in label_places(item, answer))
+        if item.kind == "choice":
+            (place,) = label_places(item, [answer])
+            return place
+        if item.kind == "scale":
+            answer = str(operator.index(answer)) if not isinstance(answer, str | bool) else answer
+        elif item.kind == "yes-no" and isinstance(answer, bool):
+            answer = NO_YES[answer]
         return read_answer(part.campaign, answer, rng)
-    except ArgumentError as error:
-        raise ArgumentError(f"item {item.name!r}: {error}") from None
-
-
-def _value_of_label(part: SurveyPart, answer: Any) -> int:
-    item = part.item
-    if answer is None and item.prefer_not:
-        return len(item.answers) - 1
-    known = {text for label in item.labels for text in label.values()}
-    if not isinstance(answer, list | tuple) or not set(answer) <= known:
-        raise ArgumentError(f"item {item.name!r}: answer must be a list of its labels, got another")
-    assert part.label is not None  # one part for each label
-    return int(any(text in answer for text in item.labels[part.label].values()))
+    except (ArgumentError, TypeError, ValueError):
+        told = ", ".join(map(repr, item.answers)) if item.kind != "number" else ""
+        allowed = {
+            "several": "a list of its labels",
+            "choice": "one of its labels",
+            "number": f"a number from {item.low:g} to {item.high:g}",
+        }.get(item.kind, f"one of {told}")
+        raise ArgumentError(f"the answer to {item.name!r} must be {allowed}, got another") from None
 
 
 def _at_collector(survey: Survey) -> str:

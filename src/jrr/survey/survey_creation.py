@@ -12,7 +12,7 @@ from jrr.planning.choice import AUTO, cardless_words, check_word
 from jrr.planning.defaults import LOST
 from jrr.reporting.lay import SurveyFacts, consent_text
 from jrr.survey.addresses import without_slash
-from jrr.survey.campaign import ARRIVAL, Campaign
+from jrr.survey.campaign import ARRIVAL, MOST, Campaign
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
 from jrr.survey.open_answers import covariates_of
 from jrr.survey.questionnaire import Questionnaire
@@ -116,6 +116,11 @@ class SurveyRequest:
             wave=1 if before is None else before.wave + 1,
         )
         survey = replace(bare, consent=self._consent(bare))
+        if len(survey.to_bytes()) > MOST:
+            raise ArgumentError(
+                f"the survey must be at most {MOST} bytes, got {len(survey.to_bytes())}: ask fewer "
+                "items, or fewer labels"
+            )
         _, end = survey.first.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")

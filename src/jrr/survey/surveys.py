@@ -99,6 +99,8 @@ class Survey:
         names = part_names(self.questionnaire)
         if tuple(self.campaigns) != tuple(names):
             raise checks.refusal("parts", list(self.campaigns), f"{list(names)}, in this order")
+        if len({one.hash for one in self.campaigns.values()}) != len(self.campaigns):
+            raise ArgumentError("parts must be different campaigns, got one of them twice")
         for name, (item, label) in names.items():
             _check_part(name, item, label, self.campaigns[name], self.first, self.questionnaire)
         self._check_dealers()
@@ -107,6 +109,10 @@ class Survey:
             raise checks.refusal("wave", self.wave, allowed)
         if (self.wave > 1) != (self.panel is not None):
             raise checks.refusal("panel", self.panel, "the first wave's hash from wave 2 on")
+        if self.questionnaire.waves > 1 and not self.invitations:
+            raise ArgumentError(
+                "waves must be 1 without invitations: nobody could tell that the same people answer"
+            )
         if self.panel is not None and bytes_from_hex(self.panel) is None:
             raise checks.refusal("panel", self.panel, "64 hexadecimal digits")
         check_text("nonce", self.nonce, 100)
@@ -236,20 +242,6 @@ class Survey:
                 one.check_everything()
             except ProtocolError as error:
                 raise ProtocolError(f"item {name}: {error}") from None
-
-    def remembers(self, name: str) -> bool:
-        """Whether a part's own coin is tossed once for all waves, and not in each anew.
-
-        Only where that costs no more than fresh coins do: the same coin in two waves shows
-        whether an answer has changed (jrr.privacy.memoised). And only where cards are numbers to
-        be added: a device that keeps its coins and the report of another mechanism keeps the
-        answer.
-        """
-        mechanism, waves = self.campaigns[name].mechanism, self.questionnaire.waves
-        if waves == 1 or not mechanism.masked:
-            return False
-        fresh = waves * mechanism.epsilon(EVERYTHING)
-        return mechanism.remembered_epsilon(waves) <= fresh * (1 + 1e-9)
 
     @property
     def collector_salt(self) -> str:

@@ -136,7 +136,8 @@ def test_a_demonstration_with_a_committee_says_the_same_things(tmp_path: Path) -
     first, second = result_of(with_committee), result_of(alone)
     assert set(first) == set(second)
     assert first["mechanism"] in ("JRR", "DRR")  # there were cards to deal
-    assert first["reports"] == second["reports"] == 60
+    assert 50 < first["reports"] <= 60  # some vanish with their card
+    assert 50 < second["reports"] <= 60
     assert (tmp_path / "one" / "report.html").exists()
 
 

@@ -215,7 +215,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         also_in: str | None = None,
         population: str = "respondents",
     ) -> Estimate:
-        """The estimate of everybody at the end; also_in: of those who answered this survey too."""
+        """The final estimate of everybody; also_in: of those who answered this campaign too."""
         tallies = self._tallies(store, held, 0, None, also_in=also_in)
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received")
@@ -234,7 +234,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         *,
         also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round; also_in: of those who answered this survey too."""
+        """Group -> counted reports of a round; also_in: of those who answered this campaign too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
         for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):

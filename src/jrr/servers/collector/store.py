@@ -266,7 +266,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
     ) -> Iterator[ReportBlock]:
         """Reports of a round by the order of their hashes, some at a time.
 
-        also_in: Only of people who answered this survey too.
+        also_in: Only of people who have a report in this campaign too.
         """
         table = self.reports
         query = (
@@ -275,7 +275,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             .order_by(table.c.pseudonym)
         )
         if also_in is not None:
-            others = select(self.people.c.pseudonym).where(self.people.c.survey == also_in)
+            others = select(table.c.pseudonym).where(table.c.campaign == also_in)
             query = query.where(table.c.pseudonym.in_(others))
         streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
         for rows in streaming.execute(query).partitions(ROWS):

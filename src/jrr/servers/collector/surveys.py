@@ -1,6 +1,7 @@
 """The collector's part of surveys: everybody's answers to all items, taken together."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, func, insert, select
 
 from jrr.estimation.differences import difference
+from jrr.mechanisms.numbers import Numbers
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.collector.survey_export import export_answers
 from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
+from jrr.survey.campaign import Campaign
 from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.states import CLOSED, Act
 from jrr.survey.survey_messages import StoredAnswers, read_upload
@@ -36,6 +39,20 @@ class ChangeWish:
     level: float = 0.95
     simultaneous: bool = False
     population: str = "respondents"
+
+
+def _asks_the_same(old: Campaign, new: Campaign) -> bool:
+    """Whether two waves ask the same question, so that their answers can be compared."""
+    return (old.question, old.labels, old.number) == (new.question, new.labels, new.number)
+
+
+def _change_of_means(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Of two separate means and their intervals: distances of opposite ends, added as squares."""
+    change = now["mean"] - before["mean"]
+    (low, high), (low_before, high_before) = now["interval"], before["interval"]
+    down = math.hypot(now["mean"] - low, high_before - before["mean"])
+    up = math.hypot(high - now["mean"], before["mean"] - low_before)
+    return {"change": change, "interval": [change - down, change + up]}
 
 
 class CollectorSurveyJobs(SurveyJobs[Any]):
@@ -64,6 +81,8 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
             if not all(here):
                 raise Problem(409, "conflict", "other answers were received under this pseudonym")
             return False
+        for one in held.values():  # also those that were not asked: the survey ends as a whole
+            check_state(Act.REPORT, one)
         for part, report in answers.reports.items():
             self.campaigns.check_new(store, store.find(held[part].name), report)
         with connection.begin_nested():  # other jobs share this transaction
@@ -119,42 +138,54 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         now, before = self.find(connection, name), self.find(connection, wish.since)
         if now.collector_salt != before.collector_salt:
             raise Problem(409, "other-panel", "the surveys must be waves of the same people")
-        store = CollectorStore(connection)
         found: dict[str, Any] = {}
         for part in now.parts:
             old = before.campaigns.get(part.name)
-            if old is None or (old.labels, old.number) != (
-                part.campaign.labels,
-                part.campaign.number,
-            ):
+            if old is None or not _asks_the_same(old, part.campaign):
+                found[part.name] = {"refused": "the wave before did not ask the same"}
                 continue
-            held = [store.find(one.hash) for one in (before.campaigns[part.name], part.campaign)]
-            for one in held:
-                if one.state != CLOSED:
-                    raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
-            if wish.paired and any(one.mechanism.masked for one in held):
-                found[part.name] = {"refused": PAIRED_MASKS}
-                continue
-            others = (name, wish.since) if wish.paired else (None, None)
-            first, second = (
-                self.campaigns.final_estimate(store, one, also_in=other, population=wish.population)
-                for one, other in zip(held, others, strict=True)
-            )
-            fewest = part.campaign.min_cell
-            if min(first.n, second.n) < fewest:
-                found[part.name] = {"refused": f"fewer than {fewest} people are not shown"}
-                continue
-            moved = difference(second, first, same_deck=False)
-            facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
-            facts |= {"n_before": first.n, "n_now": second.n, "labels": list(part.campaign.labels)}
-            if part.campaign.number is not None:
-                low, high = part.campaign.number
-                facts["mean"] = {
-                    "change": (high - low) * facts["difference"][1],
-                    "interval": [(high - low) * end for end in facts["interval"][1]],
-                }
-            found[part.name] = facts
+            try:
+                found[part.name] = self._change_of(connection, old, part.campaign, wish)
+            except Problem as problem:
+                found[part.name] = {"refused": problem.detail}
         return {"survey": name, "since": wish.since, "paired": wish.paired, "changes": found}
+
+    def _change_of(
+        self, connection: Connection, old: Campaign, new: Campaign, wish: ChangeWish
+    ) -> dict[str, Any]:
+        """The change of one part; a Problem where it may not be shown."""
+        store = CollectorStore(connection)
+        first, second = store.find(old.hash), store.find(new.hash)
+        if first.state != CLOSED or second.state != CLOSED:
+            raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
+        if wish.paired and (first.mechanism.masked or second.mechanism.masked):
+            raise Problem(409, "paired-masks", PAIRED_MASKS)
+        estimates = [
+            self.campaigns.final_estimate(
+                store,
+                one,
+                also_in=other.name if wish.paired else None,
+                population=wish.population,
+            )
+            for one, other in ((first, second), (second, first))
+        ]
+        fewest = max(old.min_cell, new.min_cell)
+        if min(estimate.n for estimate in estimates) < fewest:
+            raise Problem(409, "too-few", f"fewer than {fewest} people are not shown")
+        moved = difference(estimates[1], estimates[0], same_deck=False)
+        facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
+        facts |= {
+            "n_before": estimates[0].n,
+            "n_now": estimates[1].n,
+            "labels": list(new.labels),
+        }
+        if new.number is not None:
+            means = [
+                Numbers(*new.number, one.mechanism).estimate_from(estimate).to_dict(wish.level)
+                for one, estimate in zip((first, second), estimates, strict=True)
+            ]
+            facts["mean"] = _change_of_means(*means)
+        return facts
 
     def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
         """Whether somebody has answered; refuses other open answers by the same person."""
