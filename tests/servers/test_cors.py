@@ -32,8 +32,9 @@ def ask(
 
 
 @pytest.mark.parametrize("route", ["", "/status", "/cards", "/seats", "/reports", "/complaints"])
-def test_any_page_may_use_a_contributors_routes(route: str) -> None:
-    path = f"/v1/campaigns/{NAME}{route}"
+@pytest.mark.parametrize("kind", ["campaigns", "surveys"])
+def test_any_page_may_use_a_contributors_routes(kind: str, route: str) -> None:
+    path = f"/v1/{kind}/{NAME}{route}"
     status, told = ask(path)
     assert (status, told["access-control-allow-origin"]) == (409, "*")  # refusals can be read too
     assert told["a"] == "b"
@@ -49,6 +50,7 @@ def test_any_page_may_use_a_contributors_routes(route: str) -> None:
     [
         f"/v1/admin/campaigns/{NAME}",
         f"/v1/admin/campaigns/{NAME}/estimate",
+        f"/v1/admin/surveys/{NAME}/export",
         f"/v1/campaigns/{NAME}/reports/more",
         "/healthz",
         "/openapi.json",
