@@ -11,6 +11,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from jrr._base.forgetting import overwrite
 from jrr.errors import DamagedError
 
 KEY = 32
@@ -38,14 +39,20 @@ class KeyFiles:
         finally:
             os.close(descriptor)
         self._sync()
-        return key, nonce + AESGCM(wrapping).encrypt(nonce, key, campaign.encode())
+        wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, campaign.encode())
+        overwrite(wrapping)
+        return key, wrapped
 
     def unwrap(self, campaign: str, wrapped: bytes) -> bytes | None:
         """The campaign key; None where it has been burned."""
         try:
-            wrapping = self.path(campaign).read_bytes()
+            descriptor = os.open(self.path(campaign), os.O_RDONLY)
         except FileNotFoundError:
             return None
+        try:
+            wrapping = os.read(descriptor, KEY + 1)  # not through a buffer, which would keep it
+        finally:
+            os.close(descriptor)
         try:
             cipher = AESGCM(wrapping)
             return cipher.decrypt(wrapped[:12], wrapped[12:], campaign.encode())
@@ -53,6 +60,8 @@ class KeyFiles:
             raise DamagedError(
                 f"the key file {self.path(campaign)} is not the one of this database"
             ) from None
+        finally:
+            overwrite(wrapping)
 
     def burn(self, campaign: str) -> None:
         """Overwrite the key file, then remove it."""
