@@ -130,8 +130,8 @@ def test_what_cannot_be_burned_is_not_told(
 
     with monkeypatch.context() as broken:
         broken.setattr(KeyFiles, "burn", fail)
-        with pytest.raises(OSError, match="the disk is gone"):
-            announce(app, dealing, dealing.names())
+        status, problem = announce(app, dealing, dealing.names())
+        assert (status, problem["type"]) == (503, "urn:jrr:problem:unavailable")
     with dealing.engine.begin() as connection:
         kept = dealing.job().announce(connection, dealing.campaign.hash, dealing.names())
     assert announce(app, dealing, dealing.names()) == (200, kept)

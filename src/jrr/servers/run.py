@@ -9,6 +9,7 @@ from typing import Any
 import uvicorn
 
 from jrr.errors import ArgumentError
+from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
@@ -18,6 +19,9 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
     Role.COLLECTOR: ("jrr.servers.collector.routes", "collector_app"),
     Role.PARTY: ("jrr.servers.party.routes", "party_app"),
 }
+
+MOST_CONNECTIONS = 4_000
+SPARE_FILES = 100  # for databases, logs and keys
 
 
 def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None] = print) -> None:
@@ -78,13 +82,17 @@ def run_app(
 
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
+    door = _door(app)
+    quiet_logs()
     config = uvicorn.Config(
         app,
+        http=protocol_of(door),
+        limit_concurrency=door.most + 100,  # the door keeps to `most`; this is the wall behind it
         access_log=False,  # who came when, and from where, is nobody's business
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=30,
+        timeout_keep_alive=int(DEADLINE),
         timeout_graceful_shutdown=10,
         ssl_certfile=certificate or None,
         ssl_keyfile=key or None,
@@ -97,6 +105,34 @@ def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
             f"{certificate!r} and {key!r}"
         ) from None
     return config
+
+
+def _door(app: Any) -> Door:
+    """For an application that says whether it is full (jrr.servers.common.web), or any other."""
+    state = getattr(app, "state", None)
+    return Door(
+        is_full=getattr(state, "is_full", lambda: False),
+        any_origin=getattr(state, "any_origin", False),
+        most=_most_connections(),
+    )
+
+
+def _most_connections() -> int:
+    """As many as the system lets us open, less what databases and files need."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 1_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return (
+        MOST_CONNECTIONS
+        if soft == resource.RLIM_INFINITY
+        else min(MOST_CONNECTIONS, max(16, soft - SPARE_FILES))
+    )
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -50,6 +50,7 @@ def connect(url: str) -> Engine:
             "synchronous=FULL",
             "secure_delete=ON",  # what is deleted is overwritten
             "busy_timeout=10000",
+            "temp_store=MEMORY",  # nothing of a rewrite is left in a file
         ):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -16,14 +16,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.cors import CrossOrigin, read_origins
+from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
 from jrr.servers.common.problems import Problem, unknown_campaign
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_matches
+from jrr.servers.common.visitors import Visitors
 
 log = logging.getLogger("jrr.servers")
 PROBLEM = "application/problem+json"
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
+SMALL_BODY = 4096  # bytes of a contributor's request that is no report
 LONG_PATHS = ("/announce", "/unknown", "/discard")
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
@@ -59,7 +61,10 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.is_full = lambda: writer.is_full  # asked by connections
+    app.state.any_origin = ANY in read_origins(settings.origins)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
+    app.add_middleware(Visitors)
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
@@ -80,6 +85,19 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         return {"status": "ready"}
 
     return app
+
+
+async def read_at_most(request: Request, limit: int) -> bytes:
+    """A body of at most so many bytes; a Problem before more than that is read."""
+    claimed = request.headers.get("content-length", "")
+    if claimed.isdecimal() and int(claimed) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
 
 
 def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
