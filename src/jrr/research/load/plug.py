@@ -23,15 +23,16 @@ class Plug(asyncio.Protocol):
         self._received = b""
         self._transport: asyncio.Transport | None = None
         self.number = -1  # of the request that is under way; -1: none
-        self.begun = 0.0  # when it was due
+        self.due = 0.0  # when it should have been sent
+        self.begun = 0.0  # when it was
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
-    def send(self, number: int, due: float, request: bytes) -> None:
+    def send(self, number: int, due: float, now: float, request: bytes) -> None:
         """Begin a request."""
-        self.number, self.begun, self._received = number, due, b""
+        self.number, self.due, self.begun, self._received = number, due, now, b""
         assert self._transport is not None  # connected
         self._transport.write(request)
 

@@ -116,7 +116,7 @@ class _Sender:
             request = b"%sContent-Length: %d\r\n\r\n%s" % (self._head, len(body), body)
             self._busy[plug] = None
             self._sent.tries += 1
-            plug.send(number, due, request)
+            plug.send(number, due, loop.time(), request)
         room = self._job.connections - len(self._busy) - len(self._free) - self._opening
         for _ in range(min(room, len(self._waiting) - self._opening)):
             self._opening += 1
@@ -138,14 +138,14 @@ class _Sender:
         number, plug.number = plug.number, -1
         self._busy.pop(plug, None)
         if plug.is_open:
-            self._free.append(plug)
+            self._free.appendleft(plug)
         if outcome.status in (200, 201):
-            self._sent.acknowledged[number] = now - plug.begun
+            self._sent.acknowledged[number] = now - plug.due
             self._sent.at.append(now - self._start)
         elif outcome.status == 0:
             self._sent.broken += 1
         else:
             self._sent.refusals[f"{outcome.status} {outcome.problem}".strip()] += 1
             if self._job.obey and outcome.retry_after:
-                wait = outcome.retry_after * random.uniform(1.0, 1.5)  # noqa: S311 - no secret
+                wait = outcome.retry_after * random.uniform(1.0, 1.5)
                 self._again.append((now + wait, number, now + wait))
