@@ -81,6 +81,7 @@ def running(
     }
     if role == Role.DEALER:
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
+        environment["JRR_DEALER_ACCEPT"] = "keys-beside-database"  # to try things out
     if role == Role.PARTY:
         if not (folder / "party.pem").exists():
             make_certificate(folder / "party")

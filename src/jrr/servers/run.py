@@ -1,16 +1,19 @@
 """Running a server: a socket, TLS if asked for, a clean stop on SIGTERM."""
 
 import logging
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import uvicorn
 
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, JrrError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
 
@@ -20,35 +23,53 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
     Role.PARTY: ("jrr.servers.party.routes", "party_app"),
 }
 
+log = logging.getLogger("jrr.servers")
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 100  # for databases, logs and keys
 
 
-def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None] = print) -> None:
+def serve(
+    settings: Settings,
+    migrate: bool = False,
+    ready: Callable[[str], None] = print,
+    again: Callable[[], Settings] | None = None,
+) -> None:
     """Serve until told to stop.
+
+    On SIGHUP the certificate and its key, and the admin tokens, are read again; other settings
+    need a restart.
 
     Args:
         settings: Which role, where to listen, which database.
         migrate: Bring an older database up to date.
         ready: Told the address once the server listens.
+        again: Reads the settings anew.
 
     Raises:
         ArgumentError: A setting cannot be used: no certificate, a port that is taken, a database
             of another role.
     """
+    check_safety(settings)
     engine = connect(settings.database)
     prepare(engine, settings.role, migrate)
-    module, attribute = APPS[Role(settings.role)]
-    app = getattr(import_module(module), attribute)(settings, engine)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    run_app(
-        app,
-        settings.host,
-        settings.port,
-        certificate=settings.tls_certificate,
-        key=settings.tls_key,
-        ready=ready,
-    )
+    with alone(settings, engine):
+        module, attribute = APPS[Role(settings.role)]
+        app = getattr(import_module(module), attribute)(settings, engine)
+
+        def read_again() -> None:
+            if again is not None:
+                app.state.tokens.replace(again().admin_token_sha256)
+
+        run_app(
+            app,
+            settings.host,
+            settings.port,
+            certificate=settings.tls_certificate,
+            key=settings.tls_key,
+            ready=ready,
+            on_hangup=read_again,
+        )
 
 
 def run_app(
@@ -59,6 +80,7 @@ def run_app(
     certificate: str = "",
     key: str = "",
     ready: Callable[[str], None] = print,
+    on_hangup: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve an application until told to stop.
 
@@ -69,6 +91,7 @@ def run_app(
         certificate: Of TLS, in PEM; "": without TLS.
         key: Of the certificate.
         ready: Told the address once the server listens.
+        on_hangup: Called on SIGHUP, after the certificate is read again.
 
     Raises:
         ArgumentError: No certificate and its key, or a port that is taken.
@@ -78,7 +101,23 @@ def run_app(
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
+    _listen_for_hangup(config, certificate, key, on_hangup)
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen_for_hangup(
+    config: uvicorn.Config, certificate: str, key: str, then: Callable[[], None]
+) -> None:
+    def read_again(*_: object) -> None:
+        try:
+            if config.ssl is not None:
+                config.ssl.load_cert_chain(certificate, key)  # for connections from now on
+            then()
+        except (JrrError, OSError) as error:  # it goes on with what it has
+            log.error("settings could not be read again: %s", error)
+
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, read_again)
 
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:

@@ -213,7 +213,8 @@ class Writer:
         changed: set[str] = set()
         try:
             with connection.begin():
-                connection.info["arrivals"], connection.info["changed"] = {}, changed
+                committed: list[Callable[[], None]] = []
+                connection.info.update(arrivals={}, changed=changed, committed=committed)
                 for at, waiting in enumerate(batch):
                     if waiting.kind == BULK:
                         together[waiting.job].append(at)
@@ -224,6 +225,8 @@ class Writer:
                     for at, outcome in zip(numbers, job(connection, items), strict=True):
                         outcomes[at] = outcome
                 grown = connection.info["arrivals"]
+            for act in committed:
+                act()
         finally:
             for told in self.changed:
                 told(changed)

@@ -62,6 +62,9 @@ class CampaignJobs(ABC, Generic[S]):
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """What a new campaign's row holds besides; refuses one that this server cannot hold."""
 
+    def check_ready(self, connection: Connection) -> None:
+        """Refuse unless the server can do its work; the database was written to just before."""
+
     def find(self, connection: Connection, name: str) -> HeldCampaign:
         """The campaign as it is held now."""
         held: HeldCampaign = self.store(connection).find(name)

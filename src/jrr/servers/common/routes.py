@@ -23,7 +23,7 @@ def role_app(
     memory: CampaignMemory | None = None,
 ) -> FastAPI:
     """An application with what every server has; the role adds its own routes."""
-    app = make_app(jobs.title, settings, engine, writer)
+    app = make_app(jobs.title, settings, engine, writer, jobs.check_ready)
     admin = admin_dependency(settings)
     remembered = memory or CampaignMemory(writer, jobs)
 
@@ -58,6 +58,6 @@ def role_app(
     return app
 
 
-def admin_dependency(settings: Settings) -> list[Any]:
+def admin_dependency(_: Settings) -> list[Any]:
     """What lets only the operator pass."""
-    return [Depends(admin_only(settings))]
+    return [Depends(admin_only)]

@@ -5,7 +5,7 @@ Names are hashes of pseudonyms, and nothing tells a time or an order.
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -177,6 +177,10 @@ class CampaignStore(ABC, Generic[H]):
     def count_arrival(self, held: H) -> None:
         """One more has come; the caller has locked the campaign."""
         self.count_arrivals(held, 1)
+
+    def when_committed(self, act: Callable[[], None]) -> None:
+        """Do something after the commit, and before anybody is answered."""
+        self.connection.info.setdefault("committed", []).append(act)
 
     def _upsert(self, table: Table) -> Any:
         is_sqlite = self.connection.dialect.name == "sqlite"

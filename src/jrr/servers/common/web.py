@@ -1,14 +1,15 @@
 """What all servers have in common: problems, limits, tokens, health."""
 
 import logging
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, text
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,12 +20,13 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
 from jrr.servers.common.problems import Problem, unknown_campaign
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.tokens import token_matches
+from jrr.servers.common.tokens import TokenGuard
 from jrr.servers.common.visitors import Visitors
 
 log = logging.getLogger("jrr.servers")
 PROBLEM = "application/problem+json"
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
+READY = 1.0  # seconds that an answer about health holds
 SMALL_BODY = 4096  # bytes of a contributor's request that is no report
 LONG_PATHS = ("/announce", "/unknown", "/discard")
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
@@ -45,8 +47,15 @@ def body_schema(
     return {"requestBody": {"required": True, "content": content}}
 
 
-def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> FastAPI:
+def make_app(
+    title: str,
+    settings: Settings,
+    engine: Engine,
+    writer: Writer,
+    check_ready: Callable[[Connection], None],
+) -> FastAPI:
     """An application with problems, limits and health; roles add their routes."""
+    readiness = Readiness(writer, check_ready)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
@@ -61,6 +70,7 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.tokens = TokenGuard(settings.admin_token_sha256)
     app.state.is_full = lambda: writer.is_full  # asked by connections
     app.state.any_origin = ANY in read_origins(settings.origins)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
@@ -80,11 +90,43 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """The database answers."""
-        await writer.run(lambda connection: connection.execute(select(1)).scalar_one())
+        """The database can be written to, and nothing else is missing."""
+        await readiness.check()
         return {"status": "ready"}
 
     return app
+
+
+class Readiness:
+    """Whether a server can do its work; asked of the database once a second at most."""
+
+    def __init__(self, writer: Writer, check: Callable[[Connection], None]) -> None:
+        self._writer, self._check = writer, check
+        self._until = 0.0
+        self._problem: Problem | None = None
+
+    async def check(self) -> None:
+        """Refuse unless it can."""
+        now = time.monotonic()
+        if now >= self._until:
+            self._until = now + READY
+            try:
+                await self._writer.run(self._try)
+                self._problem = None
+            except Problem as problem:
+                self._problem = problem
+        if self._problem is not None:
+            raise Problem(
+                self._problem.status,
+                self._problem.kind,
+                self._problem.detail,
+                self._problem.headers,
+            )
+
+    def _try(self, connection: Connection) -> None:
+        # A write that changes nothing: a full or read-only disk fails here.
+        connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+        self._check(connection)
 
 
 async def read_at_most(request: Request, limit: int) -> bytes:
@@ -100,18 +142,17 @@ async def read_at_most(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
-    """A dependency that lets only the holder of the admin token pass."""
-
-    async def check(request: Request) -> None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        matches = token_matches(token.strip(), settings.admin_token_sha256)
-        if scheme.lower() != "bearer" or not matches:
-            raise Problem(
-                401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"}
-            )
-
-    return check
+async def admin_only(request: Request) -> None:
+    """A dependency that lets only the holder of an admin token pass."""
+    guard: TokenGuard = request.app.state.tokens
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and guard.matches(token.strip()):
+        return
+    wait = guard.too_many()
+    if wait:
+        later = {"Retry-After": str(int(wait))}
+        raise Problem(429, "wrong-tokens", "too many wrong admin tokens were sent", later)
+    raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
 
 
 class BodyLimit:

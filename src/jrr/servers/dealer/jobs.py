@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from jrr._base.forgetting import overwrite
-from jrr.errors import JrrError
+from jrr.errors import DamagedError, JrrError
 from jrr.servers.common.batch import as_problem
 from jrr.servers.common.jobs import (
     CampaignJobs,
@@ -78,8 +78,11 @@ class _Table:
         seat = Seat(block=block, number=number, fetched=place is not None, device=device)
         self.seats[visitor.who] = self.new[visitor.who] = seat
 
-    def keep(self, store: DealerStore) -> None:
-        """Write what is new."""
+    def keep(self, store: DealerStore, keys: KeyFiles) -> None:
+        """Write what is new, and beside the keys how many there are then."""
+        if self.new:
+            name, seats = self.held.name, self.arrivals
+            store.when_committed(lambda: keys.note_seats(name, seats))
         store.add_seats(self.held.name, self.new)
         store.count_arrivals(self.held, len(self.new))
         store.note_fetched(self.held.name, self.fetched)
@@ -120,6 +123,8 @@ class DealerJobs(CampaignJobs[DealerStore]):
         super().__init__(clock)
         self._keys = keys
         self._dealers: dict[str, Dealer] = {}
+        self._checked: set[str] = set()  # campaigns that have all their seats
+        self._said: set[str] = set()  # in the log
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """A fresh key; refuses a campaign that another kind of dealer deals."""
@@ -152,6 +157,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
         check_state(Act.ENROL_AGAIN, held)
         check_times(held.campaign, self.clock())
+        self._check_backup(held)
         table = _Table.of(store, held, people)
 
         def enrol(visitor: Visitor) -> bool:
@@ -167,7 +173,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             return True
 
         outcomes = [_outcome(enrol, visitor) for visitor in people]
-        table.keep(store)
+        table.keep(store, self._keys)
         return outcomes
 
     def deal(self, connection: Connection, name: str) -> dict[str, Any]:
@@ -231,7 +237,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             return reply
 
         outcomes = [_outcome(cards, visitor) for visitor in people]
-        table.keep(store)
+        table.keep(store, self._keys)
         return outcomes
 
     def close(
@@ -340,18 +346,53 @@ class DealerJobs(CampaignJobs[DealerStore]):
         """The campaign's decks, from its key; kept open until the campaign is closed."""
         if held.name in self._dealers:
             return self._dealers[held.name]
+        self._check_backup(held)
         key = None
         if held.wrapped_key is not None:
             try:
                 key = self._keys.unwrap(held.name, held.wrapped_key)
             except JrrError as error:
-                log.error("%s", error)
-                raise Problem(503, "no-key", "the dealer cannot open its deck") from None
+                raise self._unusable(error) from None
         if key is None:
             raise gone("the cards are burned")
         dealer = Dealer(held.mechanism, key, held.campaign.rounds)
         self._dealers[held.name] = dealer
         return dealer
+
+    def _check_backup(self, held: DealerCampaign) -> None:
+        """Refuse to deal from a database that knows of fewer seats than were given away."""
+        if held.name in self._checked:
+            return
+        try:
+            given = self._keys.seats(held.name)
+        except JrrError as error:
+            raise self._unusable(error) from None
+        if held.arrivals < given:
+            raise self._unusable(
+                DamagedError(
+                    f"the database has {held.arrivals} seats of campaign {held.name[:12]}, but "
+                    f"{given} were given away: is it from an older backup? cards would be dealt "
+                    "twice"
+                )
+            )
+        self._checked.add(held.name)
+
+    def _unusable(self, error: JrrError) -> Problem:
+        """Say once in the log why the deck stays closed; people are told to come back."""
+        if str(error) not in self._said:
+            self._said.add(str(error))
+            log.error("%s", error)
+        return Problem(503, "no-key", "the dealer cannot open its deck", {"Retry-After": "60"})
+
+    def check_ready(self, connection: Connection) -> None:
+        """Refuse unless every campaign that is open could be dealt."""
+        try:
+            self._keys.check()
+        except JrrError as error:
+            raise self._unusable(error) from None
+        store = DealerStore(connection)
+        for name in store.open_ones():
+            self._dealer(store.find(name))
 
 
 def _check_device(seat: Seat, device: bytes | None) -> None:

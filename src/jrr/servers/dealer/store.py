@@ -27,7 +27,7 @@ from jrr.servers.common.store import (
     campaigns_table,
     invited_table,
 )
-from jrr.survey.states import CLOSED, Role
+from jrr.survey.states import CLOSED, OPEN, Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +125,11 @@ class DealerStore(CampaignStore[DealerCampaign]):
     def closed(self) -> list[str]:
         """Campaigns that are over."""
         query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == CLOSED.value)
+        return [name for (name,) in self.connection.execute(query)]
+
+    def open_ones(self) -> list[str]:
+        """Campaigns whose cards are given away."""
+        query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == OPEN.value)
         return [name for (name,) in self.connection.execute(query)]
 
     def tell(self, held: DealerCampaign, told: dict[str, Any]) -> None:
