@@ -1,12 +1,10 @@
 """What the collector does to its database; each job checks first and writes last."""
 
 import json
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -384,14 +382,14 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:
         """All reports of a round as a file; kind: parquet, csv, or csv.json for its header."""
-        from jrr.servers.collector.export import write_reports  # needs pyarrow
+        from jrr.servers.collector.export import export_folder, write_reports  # needs pyarrow
 
         store = CollectorStore(connection)
         held = store.find(name)
         held.campaign.check_round(round_number)
         blocks = store.report_blocks(name, round_number, held.mechanism)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"reports.{kind.removesuffix('.json')}"
+        with export_folder() as folder:
+            path = folder / f"reports.{kind.removesuffix('.json')}"
             write_reports(path, held, blocks)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
