@@ -69,9 +69,17 @@ class Running:
 
 @contextmanager
 def running(
-    role: str, folder: Path, database: str | None = None, *more: str, port: int = 0
+    role: str,
+    folder: Path,
+    database: str | None = None,
+    *more: str,
+    port: int = 0,
+    module: str = "jrr.cli",
 ) -> Iterator[Running]:
-    """Start a server, and stop it cleanly, whatever happens."""
+    """Start a server, and stop it cleanly, whatever happens.
+
+    module: What is run; another one to change something of the server for a measurement.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     token = new_token()
     environment = {
@@ -89,7 +97,7 @@ def running(
         environment["JRR_PARTY_LINK_KEY"] = str(folder / "party.key")
     with (folder / f"{role}.log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jrr.cli", "serve", role, "--json", "--port", str(port), *more],
+            [sys.executable, "-m", module, "serve", role, "--json", "--port", str(port), *more],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -24,6 +24,7 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
 }
 
 log = logging.getLogger("jrr.servers")
+DOORS = 16
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 100  # for databases, logs and keys
 
@@ -102,7 +103,10 @@ def run_app(
     shown = f"[{host}]" if ":" in host else host
     ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
     _listen_for_hangup(config, certificate, key, on_hangup)
-    uvicorn.Server(config).run(sockets=[listening])
+    # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
+    # whoever is not accepted cannot even be refused; so there are several for the one address.
+    doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]
+    uvicorn.Server(config).run(sockets=doors)
 
 
 def _listen_for_hangup(

@@ -28,6 +28,7 @@ P = ParamSpec("P")
 MOST = 512  # jobs per commit
 LONGEST = 2.0  # seconds of work that may wait
 FEWEST = 32  # jobs that may wait, however slow they are
+AT_ONCE = 32  # answers in one turn of the event loop
 QUIET = 0.02  # seconds without a job after which there is time for housekeeping
 Bulk = Callable[[Connection, Sequence[I]], Sequence[T | Exception]]
 
@@ -296,7 +297,10 @@ def as_problem(error: Problem | JrrError) -> Problem:
 
 
 def _settle(settled: list[tuple["asyncio.Future[Any]", Any]]) -> None:
-    for future, outcome in settled:
+    """Answer some now and the rest in the loop's next turn: others want to be let in meanwhile."""
+    if len(settled) > AT_ONCE:
+        asyncio.get_running_loop().call_soon(_settle, settled[AT_ONCE:])
+    for future, outcome in settled[:AT_ONCE]:
         if future.done():  # nobody waits any more
             continue
         if isinstance(outcome, Exception):
