@@ -75,18 +75,21 @@ def running(
     *more: str,
     port: int = 0,
     module: str = "jrr.cli",
+    token_in_environment: bool = True,
 ) -> Iterator[Running]:
     """Start a server, and stop it cleanly, whatever happens.
 
     module: What is run; another one to change something of the server for a measurement.
+    token_in_environment: False: a file of settings in `more` names the admin tokens.
     """
     folder.mkdir(parents=True, exist_ok=True)
     token = new_token()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("JRR_")},
-        f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256": token_digest(token),
         f"JRR_{role.upper()}_DATABASE": database or f"sqlite:///{folder / (role + '.db')}",
     }
+    if token_in_environment:
+        environment[f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256"] = token_digest(token)
     if role == Role.DEALER:
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
         environment["JRR_DEALER_ACCEPT"] = "keys-beside-database"  # to try things out

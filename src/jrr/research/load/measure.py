@@ -34,6 +34,7 @@ class Crowd:
     campaign: Campaign
     operator: Operator
     bodies: tuple[bytes, ...]
+    so_far: Counter[str] = field(default_factory=Counter)  # sent and acknowledged, by all loads
 
     @property
     def path(self) -> str:
@@ -173,7 +174,7 @@ def put_under_load(
     Returns:
         What came of it.
     """
-    before, begin = crowd.stored, time.time() + 1.0
+    begin = time.time() + 1.0
     used = processor_of(server.process.pid)
     targets = [urlsplit(url) for url in (urls or [server.url])]
     jobs = [
@@ -200,16 +201,19 @@ def put_under_load(
         watch.over.set()
         thread.join()
     used = processor_of(server.process.pid) - used
-    return _joined(parts, rate, len(bodies), crowd.stored - before, watch, used)
+    return _joined(parts, rate, len(bodies), crowd, watch, used)
 
 
 def _joined(
-    parts: Sequence[Sent], rate: float, sent: int, stored: int, watch: _Watch, used: float
+    parts: Sequence[Sent], rate: float, sent: int, crowd: Crowd, watch: _Watch, used: float
 ) -> Load:
     waits = np.array([wait for part in parts for wait in part.acknowledged.values()] or [0.0])
     at = np.array([moment for part in parts for moment in part.at] or [0.0])
     acknowledged = sum(len(part.acknowledged) for part in parts)
     lasted = sent / rate
+    # Over all loads: what was given up in one may be stored during the next.
+    crowd.so_far.update(sent=sent, acknowledged=acknowledged)
+    stored = crowd.stored
     refusals: Counter[str] = sum((part.refusals for part in parts), Counter())
     return Load(
         asked=rate,
@@ -223,8 +227,8 @@ def _joined(
         timeouts=sum(part.timeouts for part in parts),
         broken=sum(part.broken for part in parts),
         held_back=sum(part.held_back for part in parts),
-        lost=max(0, acknowledged - stored),
-        doubled=max(0, stored - sent),
+        lost=max(0, crowd.so_far["acknowledged"] - stored),
+        doubled=max(0, stored - crowd.so_far["sent"]),
         generator_late=max(part.latest for part in parts),
         readyz=watch.slowest,
         memory_mb=watch.memory,
