@@ -34,6 +34,7 @@ lint: .venv/.ready ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_structure.py
+	$(BIN)/python tools/page_integrity.py --check
 
 bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)
 	@$(BIN)/python -m benchmarks $(ARGS)

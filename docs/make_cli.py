@@ -28,7 +28,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr shuffle` | files of reports into one in random order, without anything that tells them apart |
 | `jrr estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
 | `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
-| `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network |
+| `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network; `report` makes a page of results |
 | `jrr serve` | runs a dealer, a collector, a party of a committee or the answer page; `jrr serve both` \
 (`make serve`) both servers here, to try things out |
 | `jrr invite` | one-time invitations, and who may use them |

@@ -9,14 +9,38 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# Whole surveys in processes of their own, of which another variant stays in `make test`.
+# What is in `make test-slow` only: variants of which another one stays in `make test`, and what
+# takes half a minute alone. A name without brackets stands for all its variants.
 SLOW = (
     "tests/e2e/test_commands.py::test_a_survey_from_the_command_line[enrol]",
     "tests/e2e/test_commands.py::test_the_demonstration_over_http[postgres]",
     "tests/e2e/test_processes.py::test_a_dealer_that_comes_back_deals_on_where_it_was[postgresql-killed]",
+    "tests/e2e/test_questionnaires.py::test_a_questionnaire_from_the_invitation_to_the_results[postgresql]",
+    "tests/e2e/test_questionnaires.py::test_change_between_waves_paired_and_unpaired[postgresql]",
+    "tests/estimation/test_masks.py::test_mixtures_hold_their_level",
+    "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_a_population[MaskedLaplace]",
+    "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_respondents[MaskedLaplace",
+    "tests/planning/test_plans.py::test_required_n_and_epsilon_in_the_view_everything",
+    "tests/planning/test_plans.py::test_required_n_and_required_epsilon_are_inverse[1.0-auto]",
+    "tests/research/test_audit.py::test_planted_bugs_are_found[OUE",
+    "tests/research/test_audit.py::test_the_same_seed_gives_the_same_audit_with_any_number_of_processes",
+    "tests/research/test_audit_choice.py::test_the_claim_in_the_view_everything_stands_and_less_does_not[OUE",
+    "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[figure2]",
+    "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[figure3]",
+    "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[figure4]",
+    "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[frequency]",
     "tests/survey/committee/test_command_line.py::test_a_group_deals_among_itself[7]",
+    "tests/survey/committee/test_uniform.py::test_reports_follow_the_law_of_a_dealer_s_deck[JRR",
+    "tests/survey/test_campaign.py::test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to",
+    "tests/tables/test_files.py::test_differences_of_groups_hold_their_level[<lambda>1]",
     "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[arrow]",
-    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[csv.gz]",
+    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[csv",
+    "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[cards-SIGINT]",
+    "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[estimate-SIGINT]",
+    "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[perturb",
+    "tests/tables/test_refusals.py::test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash[estimate-arrow]",
+    "tests/tables/test_refusals.py::test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash[perturb",
+    "tests/test_hardening.py::test_damaged_figures_are_made_again",
 )
 HEAVY = (
     "tests/cli/test_cli.py",
@@ -80,6 +104,11 @@ HEAVY = (
 )
 
 
+def is_slow(test: str) -> bool:
+    """Whether a test, by its id, is in the list: by its whole name, or by the beginning of it."""
+    return any(test == name or (test.startswith(name) and name[-1] != "]") for name in SLOW)
+
+
 def is_heavy(test: str) -> bool:
     """Whether a test, by its id, is in the list."""
     return any(
@@ -97,7 +126,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks slow and heavy tests, and those that decide on random samples."""
     for item in items:
-        if item.nodeid in SLOW:
+        if is_slow(item.nodeid):
             item.add_marker("slow")
         if is_heavy(item.nodeid) or item.get_closest_marker("statistical"):
             item.add_marker("heavy")

@@ -27,6 +27,7 @@ PUBLIC = [
     "SUE",
     "SecureRandom",
     "SeededRandom",
+    "SurveyContributor",
     "Tally",
     "algorithm1",
     "amplified_epsilon",

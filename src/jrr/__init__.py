@@ -8,6 +8,7 @@ from jrr.errors import JrrError
 if TYPE_CHECKING:
     from jrr._base.randomness import SecureRandom, SeededRandom
     from jrr.client.contributor import Contributor
+    from jrr.client.survey_contributor import SurveyContributor
     from jrr.estimation import postprocess
     from jrr.estimation.differences import Difference, difference
     from jrr.estimation.estimates import Estimate
@@ -56,6 +57,7 @@ __all__ = [
     "Plan",
     "SecureRandom",
     "SeededRandom",
+    "SurveyContributor",
     "Tally",
     "algorithm1",
     "amplified_epsilon",
@@ -96,6 +98,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "SUE": "jrr.mechanisms.unary",
     "SecureRandom": "jrr._base.randomness",
     "SeededRandom": "jrr._base.randomness",
+    "SurveyContributor": "jrr.client.survey_contributor",
     "Tally": "jrr.estimation.tally",
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",

@@ -14,7 +14,7 @@ from jrr.cli.asking import ask_choice
 from jrr.cli.plan import shown_frequencies
 from jrr.client.http import Http
 from jrr.client.operator import new_invitations
-from jrr.survey.contributor import find_label
+from jrr.survey.answers import find_label
 
 Said = Callable[..., str]
 

@@ -24,9 +24,10 @@ from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running
 from jrr.survey import contributor, messages
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Conversation, Receipt
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
+from jrr.survey.contributor import Conversation
+from jrr.survey.dealer_kinds import DealerServer, DealerServers, NoDealer
 from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.steps import Save
@@ -74,8 +75,11 @@ class Pair:
             "collector": self.collector.url,
             "capacity": mechanism.moments.deck or 1_000,
             "min_cell": 5,
-        }
-        return Campaign(**(settings | more))
+        } | more
+        dealer = settings["dealer"]
+        if isinstance(dealer, DealerServers):
+            settings["mechanism"] = mechanism.for_dealers(len(dealer.urls))
+        return Campaign(**settings)
 
     def operator(self, campaign: Campaign) -> Operator:
         """Of both servers, by the addresses that the campaign names."""

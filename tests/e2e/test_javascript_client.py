@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jrr import DRR, JRR, MRR, RR
+from jrr import DRR, JRR, MRR, OLH, OUE, RR, SS, SUE
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running, running
@@ -26,6 +26,10 @@ MECHANISMS: list[Mechanism] = [
     MRR(20, own=3.0, card_rate=0.4, total_rate=0.5),
     MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5, k=3),
     MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5, k=4, coin="oue"),
+    SS(6, epsilon=1.0),
+    SUE(9, epsilon=1.0),
+    OUE(9, q=0.3, s=0.1, coupling="joint", n=20),
+    OLH(7, g=3, p=0.6, s=0.2, coupling="joint", n=20),
 ]
 
 
@@ -35,24 +39,33 @@ def second_dealer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]
         yield second
 
 
-def answer(campaign: Campaign, operator: Operator) -> list[dict[str, Any]]:
+def answer(
+    campaign: Campaign, operator: Operator, values: list[float] | None = None
+) -> list[dict[str, Any]]:
     operator.install()
     invitations = new_invitations(PEOPLE)
     operator.invite(invitations)
-    operator.open()
-    given = {
+    people = {
         "link": campaign.link,
         "invitations": invitations,
-        "values": [at % campaign.mechanism.k for at in range(PEOPLE)],
+        "values": values or [at % campaign.mechanism.k for at in range(PEOPLE)],
         "covariates": {"region": "süd"},
     }
-    told = json.dumps(given).encode()
-    command = [node_program(), str(SCRIPT)]
-    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr.decode()
-    sent = [json.loads(body) for body in json.loads(done.stdout)]
+    operator.open()
+    if campaign.enrols:
+        people["storages"] = by_script(people | {"act": "enrol"})
+        assert operator.deal() == PEOPLE
+    sent = [json.loads(body) for body in by_script(people | {"act": "answer"})]
     assert len(sent) == PEOPLE
     return sent
+
+
+def by_script(people: dict[str, Any]) -> Any:
+    command = [node_program(), str(SCRIPT)]
+    told = json.dumps(people).encode()
+    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
@@ -68,6 +81,46 @@ def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> No
     if not mechanism.masked:  # of masks only the dealer knows what to take off
         counted = mechanism.estimate(tally_of(mechanism, sent)).to_dict()
         assert found["frequencies"] == counted["frequencies"]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        JRR(n=9, p=0.6, s=0.25),
+        DRR(n=11, truth=0.3, own=0.2, k=3),
+        MRR(11, own=3.0, card_rate=0.4, announced_rate=0.5),
+    ],
+    ids=lambda m: m.name,
+)
+def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(
+        mechanism, dealing="enrol", capacity=40, covariates={"region": ("nord", "süd")}
+    )
+    operator = sqlite_pair.operator(campaign)
+    sent = answer(campaign, operator)
+    assert all(entry["carded"] for entry in sent)
+    operator.close()
+    found = operator.estimate()["estimate"]
+    assert found["n"] == PEOPLE
+    if not mechanism.masked:
+        dealt = campaign.for_people(PEOPLE)
+        assert (
+            found["frequencies"] == dealt.estimate(tally_of(dealt, sent)).to_dict()["frequencies"]
+        )
+
+
+def test_numbers_by_their_two_ends(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(
+        MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5),
+        number=(0.0, 10.0),
+        covariates={"region": ("nord", "süd")},
+    )
+    operator = sqlite_pair.operator(campaign)
+    sent = answer(campaign, operator, [at % 11 / 1.1 for at in range(PEOPLE)])
+    assert all(type(entry["report"]) is int for entry in sent)
+    closed = operator.close()
+    assert closed["collector"]["settled"] is True
+    assert operator.estimate()["estimate"]["n"] == PEOPLE
 
 
 def test_cards_of_two_dealers(sqlite_pair: Pair, second_dealer: Running) -> None:

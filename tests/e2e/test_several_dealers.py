@@ -29,6 +29,7 @@ from tests.e2e import (
     link_of,
     path_of,
     proxy,
+    read_rows,
     report_body,
     tally_of,
 )
@@ -195,3 +196,27 @@ def test_tokens_of_several_dealers_have_numbers(
     for wrong in (Tokens(dealers={3: "token"}), Tokens(parties={0: "token"})):
         with pytest.raises(ArgumentError, match="of this campaign"):
             Operator.by_tokens(campaign, wrong)
+
+
+def test_each_dealer_is_shown_another_device(
+    sqlite_pair: Pair, dealers: tuple[Running, ...], tmp_path: Path
+) -> None:
+    """Dealers that compare what they store cannot match people by their devices."""
+    campaign, operator, invitations = begun(sqlite_pair, dealers)
+
+    def person(at: int) -> Contributor:
+        state = tmp_path / str(at)
+        return Contributor(link_of(campaign), invitations[at], limit=5.0, state=state)
+
+    for at in range(6):
+        person(at).answer(1)
+    query = f"SELECT pseudonym, device FROM seats WHERE campaign = '{campaign.hash}'"
+    stored = [read_rows(f"sqlite:///{one.folder}/dealer.db", query) for one in dealers]
+    shown = [value for rows in stored for row in rows for value in row]
+    assert [len(rows) for rows in stored] == [6, 6, 6]
+    assert None not in shown
+    assert len(set(shown)) == 36
+    # Whoever comes again from the same device is known at each.
+    assert person(0).fetch_cards() is True
+    operator.close()
+    assert operator.estimate()["carded"] == 6

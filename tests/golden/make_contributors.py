@@ -3,8 +3,9 @@
     python -m tests.golden.make_contributors
 
 writes contributors.json beside this file: masked reports of more than two values (from several
-words), cards of several dealers, pseudonyms, campaigns with their hashes and losses, and reports
-as they are sent. The JavaScript client (clients/js) is held to them.
+words), cards of several dealers, numbers rounded to one of two ends, pseudonyms, campaigns with
+their hashes, losses and what they become for as many as enrolled, and reports as they are sent.
+The JavaScript client (clients/js) is held to them.
 """
 
 import json
@@ -17,11 +18,12 @@ import jrr
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
-from jrr.survey.deck import added_cards, card_from_json, card_to_json
-from jrr.survey.identity import check_letters, invitation_secret, pseudonym
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import check_letters, device_name, invitation_secret, pseudonym
 from jrr.survey.messages import report_request
 
 PATH = Path(__file__).with_name("contributors.json")
+DEVICE = bytes(range(32))
 INVITATION = "abcdefghijklmnopqrstuvwxyz234567"
 ONE, SEVERAL = (
     DealerServer("https://dealer.example"),
@@ -32,16 +34,38 @@ MASKED = [
     jrr.MRR(10, own=3.0, card_rate=7.0, announced_rate=0.3, k=5),
     jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=4, coin="oue"),
 ]
+SEVERALLY = [
+    jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)
+]
+ENCODED: dict[str, tuple[Mechanism, DealerKind]] = {
+    "ss": (jrr.SS(8, epsilon=1.0), NoDealer()),
+    "sue": (jrr.SUE(10, epsilon=1.0), NoDealer()),
+    "oue": (jrr.OUE(9, epsilon=0.7), NoDealer()),
+    "oue, joint": (jrr.OUE(10, q=0.3, s=0.1, coupling="joint", n=20), ONE),
+    "sue, dealt": (jrr.SUE(8, q=0.3, s=0.2, coupling="dealt", n=20), ONE),
+    "olh": (jrr.OLH(12, epsilon=1.0), NoDealer()),
+    "olh, joint": (jrr.OLH(12, g=4, p=0.5, s=0.2, coupling="joint", n=20), ONE),
+}
 CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
     "rr": (jrr.RR(epsilon=1.0), NoDealer()),
     "rr of seven": (jrr.RR(k=7, epsilon=0.3), NoDealer()),
     "jrr": (jrr.JRR(n=20, p=0.6, s=0.25), ONE),
     "drr": (jrr.DRR(n=20, truth=0.3, own=0.2), ONE),
-    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55), SEVERAL),
+    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55, dealers=2), SEVERAL),
     "mrr, closed deck": (jrr.MRR(50, own=2.5, card_rate=0.6, total_rate=0.7), ONE),
     "mrr of three": (jrr.MRR(10, own=3.0, card_rate=0.8, announced_rate=0.3, k=3), ONE),
     "mrr, oue": (MASKED[2], ONE),
     "mrr, tiny": (jrr.MRR(10_000, own=2.0, card_rate=0.03, announced_rate=0.04), ONE),
+    **ENCODED,
+}
+NUMBER = (-2.5, 10.0)  # ends of a question for a number
+# Whose cards are dealt to those who enrolled, and how many they are.
+ENROLLED: dict[str, tuple[Mechanism, int]] = {
+    "jrr": (jrr.JRR(n=19, p=0.6, s=0.25), 33),
+    "drr of three": (jrr.DRR(n=20, truth=0.3, own=0.2, k=3), 31),
+    "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55), 4_000),
+    "oue, joint": (jrr.OUE(10, q=0.3, s=0.1, coupling="joint", n=19), 64),
+    "olh, joint": (jrr.OLH(12, g=4, p=0.5, s=0.2, coupling="joint", n=19), 64),
 }
 
 
@@ -71,31 +95,105 @@ def masked_reports(mechanism: jrr.MRR, seed: int) -> list[dict[str, Any]]:
     return found
 
 
-def sums(mechanism: jrr.MRR) -> list[dict[str, Any]]:
-    """Cards of several dealers and the one card that they make."""
-    reach = mechanism.limit + 1
-    shape = (3,) if mechanism.k == 2 else (3, mechanism.k)
-    draws = [np.random.default_rng(at).integers(-reach, reach + 1, shape).tolist() for at in (1, 2)]
+def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
+    """Reports with the cards of one to three dealers, near and far beyond the clamp."""
+    source, draws = jrr.SeededRandom(5), np.random.default_rng(5)
     found = []
-    for cards in draws:
+    for at in range(40):
+        reach = (5, mechanism.limit + 2, 32_767)[at % 3]
+        shape: tuple[int, ...] = (1 + at % mechanism.dealers,)
+        shape += () if mechanism.k == 2 else (mechanism.k,)
+        cards = draws.integers(-reach, reach + 1, shape).tolist()
+        words = [source.word() for _ in range(mechanism.report_format.words)]
+        value = at % mechanism.k
         held = [card_from_json(mechanism, card) for card in cards]
-        total = card_to_json(mechanism, added_cards(mechanism, held))
-        found.append({"mechanism": mechanism.to_dict(), "cards": cards, "sum": total})
+        report = mechanism.report_from_words(value, held, words)
+        found.append(
+            {
+                "words": [str(one) for one in words],
+                "value": value,
+                "card": cards,
+                "report": mechanism.report_to_json(report),
+            }
+        )
     return found
 
 
-def campaign_of(mechanism: Mechanism, dealer: DealerKind) -> Campaign:
+def rounded() -> list[dict[str, Any]]:
+    """Numbers between two ends, and the end that a word makes of each: 0 the lower, 1 the upper."""
+    low, high = NUMBER
+    width = high - low
+    answers = [
+        low,
+        high,
+        0.0,
+        1.0,
+        7.3,
+        low + width / 2,
+        low + width * 2**-52,
+        np.nextafter(high, 0),
+    ]
+    found = []
+    for at, answer in enumerate(map(float, answers)):
+        edge = 2 * int((answer - low) / width * 2**63)
+        words = [0, 2**64 - 1, edge - 1, edge, edge + 1, jrr.SeededRandom(at).word()]
+        for word in sorted({word for word in words if 0 <= word < 2**64}):
+            step = jrr.Numbers(low, high, jrr.RR(p=0.75)).steps([answer], Words([word]))
+            found.append({"number": answer, "word": str(word), "value": int(step[0])})
+    return found
+
+
+class Words:
+    """A source of given words."""
+
+    def __init__(self, words: list[int]) -> None:
+        self.coming = list(words)
+
+    def words(self, count: int) -> Any:
+        taken, self.coming = self.coming[:count], self.coming[count:]
+        return np.array(taken, np.uint64)
+
+    def word(self) -> int:
+        return int(self.words(1)[0])
+
+
+def enrolled() -> dict[str, Any]:
+    """Campaigns that enrol first, and their mechanism for as many as did."""
+    found = {}
+    for name, (mechanism, people) in ENROLLED.items():
+        campaign = campaign_of(mechanism, ONE, dealing="enrol", capacity=10_000)
+        found[name] = {
+            "document": campaign.to_bytes().decode(),
+            "n": people,
+            "mechanism": campaign.for_people(people).to_dict(),
+        }
+    return found
+
+
+def campaign_of(mechanism: Mechanism, dealer: DealerKind, **more: Any) -> Campaign:
     """One whose texts need care: quotation marks, accents, beyond 16 bits, line breaks."""
+    settings: dict[str, Any] = {"capacity": 500} | more
     return Campaign(
         question='¿Ámbar, 漢字, "ε" 𝛆\n</script>?',
         labels=tuple(f"answer {value} ü\\" for value in range(mechanism.k)),
         mechanism=mechanism,
         dealer=dealer,
         collector="https://collector.example:8443/here",
-        capacity=500,
         covariates={"region": ("north", "süd"), "\U0001f600": ("a",), "\uff5e": ("b",)},
         nonce="0123456789abcdef0123456789abcdef",
+        **settings,
     )
+
+
+def report_of(mechanism: Mechanism) -> Any:
+    """Some report, as `respond_one` would make it."""
+    if mechanism.masked:
+        return 1 if mechanism.k == 2 else bytes(2 * mechanism.k)
+    if isinstance(mechanism, jrr.OLH):
+        return 2**64 - 1, 1
+    if isinstance(mechanism, jrr.SS | jrr.SUE | jrr.OUE):
+        return bytes([3]).ljust(mechanism.width, b"\0")
+    return 1
 
 
 def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
@@ -103,14 +201,14 @@ def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
     campaign = campaign_of(mechanism, dealer)
     secret = invitation_secret(INVITATION)
     roles = (*dealer.roles, "collector:0", "collector:7")
-    report = [0] * mechanism.k if mechanism.masked and mechanism.k > 2 else 1
+    report = report_of(mechanism)
     serials = ["0f" * 16, None] if dealer is SEVERAL else ["0f" * 16]
     body = report_request(
         pseudonym=pseudonym(secret, campaign.hash, "collector:0"),
         round_number=0,
         carded=campaign.deals,
         mechanism=mechanism,
-        report=np.array(report, "<i2").tobytes() if isinstance(report, list) else report,
+        report=report,
         covariates={"region": "süd", "\U0001f600": "a", "\uff5e": "b"},
         serials=serials if campaign.announces else None,
     )
@@ -120,6 +218,7 @@ def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
         "hash": campaign.hash,
         "losses": {view: campaign.guarantee(view) for view in views},
         "pseudonyms": {role: pseudonym(secret, campaign.hash, role).hex() for role in roles},
+        "devices": {role: device_name(DEVICE, campaign.hash, role).hex() for role in dealer.roles},
         "report": body.decode(),
     }
 
@@ -133,12 +232,15 @@ def document() -> dict[str, Any]:
             {"mechanism": mechanism.to_dict(), "vectors": masked_reports(mechanism, at)}
             for at, mechanism in enumerate(MASKED)
         ],
-        "sums": [
-            entry
-            for mechanism in (*MASKED, jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3))
-            for entry in sums(mechanism)
+        "device": DEVICE.hex(),
+        "several": [
+            {"mechanism": mechanism.to_dict(), "vectors": reports_of_several(mechanism)}
+            for mechanism in SEVERALLY
         ],
+        "rounded": rounded(),
         "campaigns": {name: campaign_entry(*given) for name, given in CAMPAIGNS.items()},
+        "number": campaign_of(jrr.RR(epsilon=1.0), NoDealer(), number=NUMBER).to_bytes().decode(),
+        "enrolled": enrolled(),
     }
 
 
@@ -148,7 +250,7 @@ def text() -> str:
     for name, part in document().items():
         if isinstance(part, str):
             written = json.dumps(part)
-        elif name == "masked":
+        elif name in ("masked", "several"):
             written = "[\n" + ",\n".join(map(_masked_lines, part)) + "\n]"
         elif isinstance(part, list):
             written = "[\n" + ",\n".join(map(json.dumps, part)) + "\n]"

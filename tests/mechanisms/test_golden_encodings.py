@@ -14,7 +14,7 @@ import pytest
 
 import jrr
 from jrr._base.randomness import Words
-from tests.golden import make_encodings
+from tests.golden import make_encodings, make_subsets
 
 GOLDEN: list[dict[str, Any]] = json.loads(make_encodings.PATH.read_text())
 UNARY = [case for case in GOLDEN if case["mechanism"]["mechanism"] != "OLH"]
@@ -195,7 +195,7 @@ def all_ones(mechanism: dict[str, Any]) -> set[int]:
 
 
 class TestJavaScript:
-    """The independent implementation in encodings.mjs."""
+    """The JavaScript client, written from docs/protocol.md."""
 
     @staticmethod
     def run(path: Path) -> "subprocess.CompletedProcess[str]":
@@ -211,6 +211,10 @@ class TestJavaScript:
         done = self.run(make_encodings.PATH)
         assert done.returncode == 0, done.stderr
         assert f"{sum(len(case['vectors']) for case in GOLDEN)} vectors, 0 wrong" in done.stdout
+
+    def test_it_agrees_on_subsets(self) -> None:
+        done = self.run(make_subsets.PATH)
+        assert done.returncode == 0, done.stderr
 
     @pytest.mark.parametrize("cases", [UNARY, HASHED], ids=["unary", "hashed"])
     def test_it_notices_a_wrong_report(self, cases: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from sqlalchemy import Engine
 
 from jrr import MRR
 from jrr.servers.common.database import connect, prepare
-from jrr.servers.common.problems import Problem
+from jrr.servers.common.problems import Problem, unavailable
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_digest
 from jrr.servers.dealer.jobs import DealerJobs
@@ -161,3 +164,71 @@ def test_cards_and_serials_end_with_the_commit(dealing: Dealing) -> None:
         with pytest.raises(Problem, match="burned"):  # in the same breath, before any burning
             jobs.cards(connection, name, bytes(32), None)
         assert jobs.unknown(connection, name, dealing.names()) == []
+
+
+@pytest.mark.parametrize("rounds", [[{}], [{"": []}]], ids=["no group", "no names"])
+def test_no_names_at_all_are_refused_and_nothing_is_lost(
+    dealing: Dealing, rounds: list[Any]
+) -> None:
+    app = dealing.started()
+    status, problem = announce(app, dealing, dealing.names() | {"rounds": rounds})
+    assert status == 422
+    assert "rounds must name the serials of the cards that came back, got none" in problem["detail"]
+    assert dealing.key_file.exists()
+    status, told = announce(app, dealing, dealing.names())
+    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+
+
+def test_of_six_dealers_on_one_database_one_announces(dealing: Dealing) -> None:
+    """Each names another set; two sums could differ by one person's card."""
+    apps = [dealing.started()]
+    engines = [connect(dealing.settings.database) for _ in range(5)]
+    apps += [dealer_app(dealing.settings, engine) for engine in engines]
+    names = [dealing.names(PEOPLE - at) for at in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        replies = list(pool.map(lambda at: announce(apps[at], dealing, names[at]), range(6)))
+    told = [(at, reply) for at, (status, reply) in enumerate(replies) if status == 200]
+    # Who is told to try again did not announce either: there is one sum in the database.
+    assert all(status in (200, 409, 410, 503) for status, _ in replies)
+    assert len(told) <= 1
+    again = [announce(apps[0], dealing, one) for one in names]
+    kept = [(at, reply) for at, (status, reply) in enumerate(again) if status == 200]
+    assert len(kept) == 1
+    assert told in ([], kept)
+    assert sorted(status for status, _ in again) == [200] + 5 * [409]
+    assert not dealing.key_file.exists()
+    for engine in engines:
+        engine.dispose()
+
+
+def test_six_jobs_at_once_wait_for_each_other(dealing: Dealing) -> None:
+    def attempt(at: int) -> object:
+        engine = connect(dealing.settings.database)
+        try:
+            with engine.begin() as connection:
+                return dealing.job().announce(
+                    connection, dealing.campaign.hash, dealing.names(PEOPLE - at)
+                )
+        except Problem as problem:
+            return problem.status, problem.kind
+        finally:
+            engine.dispose()
+
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(attempt, range(6)))
+    assert sum(isinstance(one, dict) for one in told) == 1
+    assert told.count((409, "announced")) == 5
+
+
+def test_a_database_that_stays_locked_is_answered_by_try_again(dealing: Dealing) -> None:
+    dealing.engine.dispose()
+    dealing.engine = connect(dealing.settings.database, patience=0.05)
+    app = dealer_app(dealing.settings, dealing.engine)
+    with closing(sqlite3.connect(dealing.folder / "dealer.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        status, problem = announce(app, dealing, dealing.names())
+        assert (status, problem["type"]) == (503, "urn:jrr:problem:unavailable")
+        assert "Retry-After" in unavailable().headers
+        other.execute("ROLLBACK")
+    status, told = announce(app, dealing, dealing.names())
+    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)

@@ -18,9 +18,10 @@ from jrr.servers.page.files import page_files, page_hash
 from tests.clients.test_javascript import node
 
 PAGE = Path(__file__).parents[2] / "clients" / "js" / "page"
+INTEGRITY = Path(__file__).parents[2] / "tools" / "page_integrity.py"
 
 
-def get(path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+def get(path: str, method: str = "GET", accepted: str = "") -> tuple[int, dict[str, str], bytes]:
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -29,14 +30,15 @@ def get(path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
     async def receive() -> Any:
         raise AssertionError("nothing is read")
 
-    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    headers = [(b"accept-encoding", accepted.encode())]
+    scope = {"type": "http", "method": method, "path": path, "headers": headers}
 
     async def ask() -> None:
         await page_app()(scope, receive, send)
 
     asyncio.run(ask())
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], headers, sent[1]["body"]
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, sent[1]["body"]
 
 
 def test_the_page_and_everything_it_names_is_there() -> None:
@@ -44,8 +46,8 @@ def test_the_page_and_everything_it_names_is_there() -> None:
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     text = body.decode()
     for name in re.findall(r'(?:src|href)="([^"]+)"', text):
-        assert "/" not in name  # nothing from elsewhere
-        assert get(f"/page/{name}")[0] == 200
+        assert "/" not in name.removeprefix("../src/")  # nothing from elsewhere
+        assert get(f"/page/{name}".replace("/page/..", ""))[0] == 200
     assert "<script>" not in text
     assert " style=" not in text
     for file in page_files():
@@ -92,7 +94,7 @@ def test_headers_keep_everything_else_out() -> None:
 
 
 def test_servers_may_be_named() -> None:
-    assert "connect-src https://a.example https://b.example:8443;" in policy(
+    assert "connect-src 'self' https://a.example https://b.example:8443;" in policy(
         ["https://a.example/here", "https://b.example:8443"]
     )
     for wrong in ("*", "http://a.example", "https://a.example; script-src *"):
@@ -115,7 +117,32 @@ def test_one_byte_more_is_another_hash() -> None:
 
 
 def test_it_weighs_little() -> None:
-    assert sum(len(gzip.compress(file.body)) for file in page_files()) < 80_000
+    weight = 0
+    for file in page_files():
+        status, headers, body = get(f"/{file.path}", accepted="gzip, br")
+        assert (status, headers["content-encoding"]) == (200, "gzip")
+        assert gzip.decompress(body) == file.body
+        weight += len(body)
+    assert weight < 80_000
+
+
+def test_browsers_are_told_what_every_script_and_style_must_be() -> None:
+    stale = subprocess.run([sys.executable, str(INTEGRITY), "--check"], capture_output=True)
+    assert stale.returncode == 0, stale.stdout
+    html = (PAGE / "index.html").read_text("utf-8")
+    told = re.findall(r'(?:src|href)="([^"]+)" integrity="sha384-[\w+/]{64}"', html)
+    named = {str(Path("page") / name).replace("page/../", "") for name in told}
+    every = {file.path for file in page_files()}
+    assert every - named == {"page/index.html", "page/cards.svg"}
+    for path in (*PAGE.glob("*.js"), *(PAGE.parent / "src").glob("*.js")):  # nothing else comes in
+        assert "import(" not in path.read_text("utf-8")
+
+
+def test_styles_and_texts_are_safe_from_right_to_left() -> None:
+    style = (PAGE / "page.css").read_text("utf-8")
+    sides = r"(?<![\w-])(?:(?:margin|padding|border|inset)-)?(?:left|right)(?![\w-])"
+    assert re.findall(sides, style) == []
+    assert re.findall(r"(?<![\w-])(?:float|text-align: (?:left|right))", style) == []
 
 
 def test_every_language_has_every_text_and_its_gaps() -> None:
@@ -128,8 +155,9 @@ def test_every_language_has_every_text_and_its_gaps() -> None:
         for language, entries in texts.items()
     }
     assert gaps["en"] == gaps["de"]
-    said = (PAGE / "page.js").read_text("utf-8")
+    assert {entries["direction"] for entries in texts.values()} <= {"ltr", "rtl"}
+    said = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "texts.js")
     for key in re.findall(r'(?:text|button)\("(\w+)"', said):
         assert key in texts["en"]
     for key in texts["en"]:
-        assert key.startswith(("error_", "against_", "safe_", "language")) or f'"{key}"' in said
+        assert key.startswith(("error_", "against_", "language")) or f'"{key}"' in said

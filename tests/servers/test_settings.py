@@ -221,9 +221,10 @@ def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]
         source = Path(str(files("jrr.servers.collector"))) / "migrations"
         copy = tmp_path / "later" / "migrations"
         shutil.copytree(source, copy)
-        (copy / "versions" / "0006_later.py").write_text(
+        head = max(file.name[:4] for file in (copy / "versions").glob("[0-9]*.py"))
+        (copy / "versions" / "9999_later.py").write_text(
             '"""One more."""\n\nimport sqlalchemy as sa\nfrom alembic import op\n\n'
-            'revision = "collector_0006"\ndown_revision = "collector_0005"\n\n\n'
+            f'revision = "collector_9999"\ndown_revision = "collector_{head}"\n\n\n'
             "def upgrade() -> None:\n"
             '    """Add a column."""\n'
             '    op.add_column("campaigns", sa.Column("note", sa.Text))\n'
@@ -248,7 +249,7 @@ def test_an_older_database_waits_for_migrate(tmp_path: Path, later: Callable[[],
         writer.execute(line, ["1"] * len(needed))
         writer.commit()
     later()
-    with pytest.raises(JrrError, match=r"revision collector_0006, got collector_0005.*--migrate"):
+    with pytest.raises(JrrError, match=r"revision collector_9999, got collector_0.*--migrate"):
         opened(path, "collector")
     opened(path, "collector", migrate=True)
     opened(path, "collector")
@@ -264,7 +265,7 @@ def test_a_newer_database_is_refused(
     opened(path, "collector")
     monkeypatch.undo()
     for migrate in (False, True):
-        with pytest.raises(JrrError, match="newer than this jrr, got revision collector_0006"):
+        with pytest.raises(JrrError, match="newer than this jrr, got revision collector_9999"):
             opened(path, "collector", migrate)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,10 @@ def campaign_by(mechanism: Any = ANNOUNCED, **more: Any) -> Campaign:
         "collector": "https://collector.example",
         "nonce": "n",
         "rounds": 2,
-    }
-    return Campaign(**(settings | more))
+    } | more
+    if isinstance(settings["dealer"], DealerServers) and mechanism.announced:
+        settings["mechanism"] = mechanism.for_dealers(len(settings["dealer"].urls))
+    return Campaign(**settings)
 
 
 def named(campaign: Campaign, dealer: Dealer, *rounds: list[tuple[int, int]]) -> Naming:
@@ -212,6 +215,10 @@ def test_who_may_deal_which_cards() -> None:
     assert campaign_by(dealer=several).dealers == several.urls
     assert several.roles == ("dealer:0", "dealer:1")
     assert read_dealer(json.loads(json.dumps(several.to_document()))) == several
+    with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
+        replace(campaign_by(dealer=several), mechanism=ANNOUNCED)
+    with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
+        campaign_by(ANNOUNCED.for_dealers(2))
     for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(20, 1.0)):
         with pytest.raises(ArgumentError, match="card sums are announced where several"):
             campaign_by(mechanism, dealer=several)
@@ -262,7 +269,7 @@ def test_campaigns_announce_sums_unless_told_otherwise() -> None:
     several = requested(dealers=(f"{dealer}/", "https://other.example"), may_leave_out=True)
     asked = several.campaign()
     assert asked.dealer == DealerServers((dealer, "https://other.example"), True)
-    assert asked.mechanism == made.mechanism  # one of them is enough
+    assert asked.mechanism == made.mechanism.for_dealers(2)  # one of them is enough
     with pytest.raises(ArgumentError, match="must not be given together"):
         requested(dealer=dealer, dealers=(dealer, "https://other.example"))
     with pytest.raises(ArgumentError, match="with several dealers only"):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.survey import contributor, messages
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Receipt
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.documents import read_body

@@ -1,39 +1,30 @@
 // The answer page: one question, one person, one report. What is chosen lives in the form until
 // "Send" is pressed, then in one variable until the report is made, and nowhere else.
 
-import { Contributor, IndexedDbStorage, JrrError, cost, invitationSecret } from "../src/index.js";
+import { Contributor, IndexedDbStorage, JrrError, Ledger, invitationSecret } from "../src/index.js";
+import { acts, element, heading, paragraph } from "./elements.js";
+import { hosts, introductionParts } from "./introduction.js";
+import { questionForm } from "./question.js";
+import { pageHash } from "./seal.js";
 import { TEXTS, chosenLanguage, say } from "./texts.js";
+import { tryParts } from "./try.js";
 
 const LIMIT = 5; // the page refuses to answer where more would be told
 const PATIENCE = 10; // seconds to wait for each server
 
 const main = document.getElementById("main");
 const picker = document.getElementById("language");
+const about = document.getElementById("about");
 const given = new URLSearchParams(location.hash.slice(1)); // never sent to any server
 let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
 let person;
 let campaign;
+let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
 const text = (key, gaps) => say(language, key, gaps);
-
-/** An element; texts are children, never markup, so that nothing in a campaign can be a script. */
-function element(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name in made && typeof value !== "string") made[name] = value;
-    else made.setAttribute(name === "className" ? "class" : name, value);
-  }
-  made.append(...children);
-  return made;
-}
-
-const paragraph = (words, properties) => element("p", properties, words);
-/** Words of a campaign: in their own direction, lines as they were written. */
-const foreign = (tag, words, more = "") =>
-  element(tag, { dir: "auto", class: `keep-lines ${more}` }, words);
 const button = (key, act, first = false) =>
   element("button", { type: "button", class: first ? "first" : "other", onclick: act }, text(key));
 
@@ -41,15 +32,20 @@ const button = (key, act, first = false) =>
 function show(drawn, title, ...children) {
   screen = drawn;
   document.documentElement.lang = language;
+  document.documentElement.dir = text("direction");
   document.title = text("title");
   document.getElementById("language-label").textContent = text("choose_language");
-  const heading = element("h1", { tabindex: "-1" }, title);
+  document.getElementById("about-title").textContent = text("about_title");
+  document.getElementById("about-text").textContent = text("about");
+  const top = element("h1", { tabindex: "-1" }, title);
   if (title === campaign?.question) {
-    heading.dir = "auto";
-    heading.className = "keep-lines";
+    top.dir = "auto";
+    top.className = "keep-lines";
   }
-  main.replaceChildren(heading, ...children);
-  heading.focus();
+  main.replaceChildren(top, ...children);
+  document.body.append(about.parentElement); // a new screen, down to its last line: nothing moves
+  top.focus({ preventScroll: true });
+  scrollTo(0, 0);
 }
 
 function loading() {
@@ -57,53 +53,21 @@ function loading() {
 }
 
 function sending() {
-  show(sending, text("sending"));
-}
-
-const rounded = (number, digits) =>
-  (Math.ceil(number * 10 ** digits) / 10 ** digits).toLocaleString(language); // never less
-
-function names() {
-  const host = ({ url }) => new URL(url).host;
-  const list = new Intl.ListFormat(language);
-  const dealers = list.format(campaign.dealers.map(host));
-  return { collector: host({ url: campaign.collector }), dealers };
+  show(sending, text("sending"), paragraph(text("sending_what")));
 }
 
 function introduction() {
-  const { epsilon, view } = cost(campaign);
-  const hosts = names();
-  const deals = campaign.dealers.length > 0;
-  const second = deals ? (campaign.dealers.length > 1 ? "safe_2_cards" : "safe_2_card") : "safe_2_alone";
-  const reasons = [
-    text(deals ? "safe_1_card" : "safe_1_alone"),
-    text(second, hosts),
-    text("safe_3", { factor: rounded(Math.exp(epsilon), 1) }),
-  ];
-  const against = text(`against_${view}`, hosts);
-  const details = [text("details_cost", { epsilon: rounded(epsilon, 3), against })];
-  if (deals && view !== "dealer") {
-    const worst = rounded(campaign.losses.dealer, 3);
-    details.push(text("details_dealer", { ...hosts, epsilon: worst }));
-  }
-  if (!campaign.invitations) details.push(text("details_public"));
-  const { mechanism, hash } = campaign;
-  details.push(text("details_mechanism", { mechanism: mechanism.mechanism, hash }));
   show(
     introduction,
     text("title"),
-    paragraph(text("who", hosts)),
-    campaign.consent.trim() ? foreign("p", campaign.consent) : "",
-    element("h2", {}, text("safe_title")),
-    element("ol", {}, ...reasons.map((reason) => element("li", {}, reason))),
-    element(
-      "details",
-      {},
-      element("summary", {}, text("details")),
-      ...details.map((line) => paragraph(line, { class: "quiet" })),
-    ),
-    element("div", { class: "acts" }, button("agree", agreed, true), button("decline", declined)),
+    ...introductionParts(campaign, text, language, spent),
+    acts(button("agree", agreed, true), button("try", trying), button("decline", declined)),
   );
+}
+
+function trying() {
+  const parts = tryParts(campaign, text, language);
+  show(trying, text("try_title"), ...parts, acts(button("back", introduction, true)));
 }
 
 function declined() {
@@ -125,7 +89,7 @@ function invitationIsFine(invitation) {
 function invitation(wrong = false) {
   const input = element("input", {
     type: "text", id: "invitation", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-    "aria-describedby": "hint problem",
+    "aria-describedby": "hint problem", dir: "ltr",
   });
   const problem = paragraph(wrong ? text("invitation_wrong") : "", {
     class: "wrong", id: "problem", role: "alert",
@@ -137,7 +101,7 @@ function invitation(wrong = false) {
     input,
     paragraph(text("invitation_hint"), { class: "quiet", id: "hint" }),
     problem,
-    element("div", { class: "acts" }, element("button", { class: "first" }, text("next"))),
+    acts(element("button", { class: "first" }, text("next"))),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -172,61 +136,35 @@ async function agreed() {
     person = newPerson();
     await person.campaign();
     if (await person.before()) return resume();
+    if (campaign.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
     return question();
   });
 }
 
+/** Whether cards are still to be dealt to those who take a place. */
+async function beforeDealing() {
+  const { state, n } = await person.status();
+  return state !== "closed" && (n ?? null) === null;
+}
+
+function seat() {
+  const take = () => {
+    sending();
+    return guarded(async () => {
+      await person.enrol();
+      seated();
+    });
+  };
+  show(seat, text("seat_title"), paragraph(text("seat", hosts(campaign, language))), acts(button("seat_take", take, true), button("decline", declined)));
+}
+
+function seated() {
+  show(seated, text("seated_title"), paragraph(text("seated")));
+}
+
 function question() {
-  const choices = campaign.labels.map((label, value) =>
-    element(
-      "label",
-      { class: "choice" },
-      element("input", { type: "radio", name: "answer", value: String(value), autocomplete: "off" }),
-      foreign("span", label),
-    ),
-  );
-  const attributes = Object.entries(campaign.covariates).map(([name, values], at) =>
-    element(
-      "div",
-      { class: "field" },
-      element("label", { for: `about-${at}`, dir: "auto" }, name),
-      element(
-        "select",
-        { id: `about-${at}`, autocomplete: "off" },
-        element("option", { value: "" }, "—"),
-        ...values.map((value, number) => element("option", { value: String(number) }, value)),
-      ),
-    ),
-  );
-  const problem = paragraph("", { class: "wrong", role: "alert" });
-  const form = element(
-    "form",
-    { autocomplete: "off" },
-    element("fieldset", {}, element("legend", {}, text("answers")), ...choices),
-    attributes.length
-      ? element("fieldset", {}, element("legend", {}, text("about_you")), ...attributes)
-      : "",
-    problem,
-    element("div", { class: "acts" }, element("button", { class: "first" }, text("send")), button("decline", declined)),
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const chosen = form.querySelector("input:checked");
-    const selects = [...form.querySelectorAll("select")];
-    const missing = chosen ? selects.find((select) => select.value === "") : choices[0].firstChild;
-    if (missing) {
-      problem.textContent = text("choose");
-      missing.focus();
-      return;
-    }
-    const covariates = Object.fromEntries(
-      Object.entries(campaign.covariates).map(([name, values], at) => [name, values[selects[at].value]]),
-    );
-    const value = Number(chosen.value);
-    form.reset();
-    send(value, covariates);
-  });
+  const form = questionForm(campaign, text, language, send, button("decline", declined));
   show(question, campaign.question, form);
 }
 
@@ -235,36 +173,39 @@ async function send(value, covariates) {
   await guarded(async () => thanks(await person.answer(value, { covariates })));
 }
 
+/** Send what is kept; tell whoever comes again that it had arrived before. */
 async function resume() {
   sending();
-  await guarded(async () => thanks({ ...(await person.resume()), before: true }));
+  await guarded(async () => {
+    const { sent } = await person.before();
+    thanks({ ...(await person.resume()), before: sent });
+  });
 }
 
 function thanks({ body, before }) {
-  const document_ = JSON.parse(body);
+  const { carded } = JSON.parse(body);
   show(
     () => thanks({ body, before }),
     text("thanks_title"),
     paragraph(text(before ? "thanks_before" : "thanks")),
-    element("h2", {}, text("sent")),
-    paragraph(text("sent_to", names()), { class: "quiet" }),
-    element("pre", { id: "sent", tabindex: "0", dir: "ltr" }, body),
+    heading(2, text("sent")),
+    paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
+    element("pre", { id: "sent", tabindex: "0", dir: "ltr", role: "region", "aria-label": text("sent") }, body),
     paragraph(text("sent_report")),
-    campaign.dealers.length ? paragraph(text(document_.carded ? "carded" : "cardless")) : "",
+    campaign.dealers.length ? paragraph(text(carded ? "carded" : "cardless")) : "",
   );
 }
 
 function waiting() {
-  const again = button("retry", resume, true);
-  show(waiting, text("waiting_title"), paragraph(text("waiting")), element("div", { class: "acts" }, again));
+  show(waiting, text("waiting_title"), paragraph(text("waiting")), acts(button("retry", resume, true)));
 }
 
 function failed(error) {
   const kind = { UnreachableError: "unreachable", UnsupportedError: "unsupported" }[error.name];
   const named = `error_${kind ?? (error instanceof JrrError ? error.kind : "other")}`;
   const known = Object.hasOwn(TEXTS.en, named) ? named : "error_other";
-  const retry = kind === "unreachable" ? button("retry", () => location.reload(), true) : "";
-  show(() => failed(error), text("error_title"), paragraph(text(known)), element("div", { class: "acts" }, retry));
+  const retry = kind === "unreachable" ? acts(button("retry", () => location.reload(), true)) : "";
+  show(() => failed(error), text("error_title"), paragraph(text(known)), retry);
 }
 
 /** Do something; what goes wrong is told in words that are ours. */
@@ -283,6 +224,7 @@ async function openStorage() {
   try {
     storage = new IndexedDbStorage();
     await storage.add("works", "yes");
+    spent = await new Ledger(storage).spent();
   } catch {
     throw new JrrError("storage", "this browser keeps nothing");
   }
@@ -296,6 +238,10 @@ picker.addEventListener("change", () => {
   language = picker.value;
   screen();
 });
+about.addEventListener("toggle", async () => {
+  const shown = document.getElementById("page-hash");
+  shown.textContent = await pageHash().catch(() => "–");
+}, { once: true });
 window.addEventListener("online", () => {
   if (screen === waiting) resume();
 });

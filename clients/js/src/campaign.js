@@ -4,7 +4,7 @@
 import { readCanonical, sha256, toHex } from "./documents.js";
 import { ArgumentError, DamagedError, ProtocolError, UnsupportedError } from "./errors.js";
 import { losses } from "./loss.js";
-import { announces, checkMechanism, deals } from "./mechanisms.js";
+import { announces, checkMechanism, deals, masked, resized } from "./mechanisms.js";
 
 const VERSION = 2;
 const MOST = 1 << 20; // bytes of a document
@@ -58,33 +58,50 @@ function isLabels(value, count = value?.length) {
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isWhole = (value, low) => Number.isSafeInteger(value) && value >= low;
 
+/** Two ends between which an answer lies that is a number. */
+function isRange(value, { k }) {
+  const isPair = Array.isArray(value) && value.length === 2 && value.every(Number.isFinite);
+  return isPair && k === 2 && value[0] < value[1] && Number.isFinite(value[1] - value[0]);
+}
+
 function check(fits, field) {
   if (!fits) throw new DamagedError("campaign", `${field} of the campaign is not acceptable`);
 }
 
+const DEALT_TOGETHER = ["JRR", "DRR", "OLH"]; // a committee shuffles cards that everybody knows
+
 /** Where cards come from: addresses, and the role from which the pseudonym at each follows. */
-function readDealers(dealer, mechanism) {
-  if (dealer.kind === "committee" || dealer.kind === "groups") {
-    throw new UnsupportedError("dealer", `this client takes no cards of a ${dealer.kind} yet`);
+function readDealers(dealer, mechanism, dealing) {
+  if (dealer.kind === "groups") {
+    throw new UnsupportedError("dealer", "this client takes no cards of groups of contributors");
   }
   check((dealer.kind === "none") === !deals(mechanism), "dealer");
   if (dealer.kind === "none") return [];
+  const { dealers = 1 } = mechanism;
+  check(dealer.kind === "servers" || dealers === 1, "dealer");
   if (dealer.kind === "server") return [{ url: checkAddress(dealer.url), role: "dealer" }];
+  if (dealer.kind === "committee") {
+    const { parties } = dealer;
+    check(Array.isArray(parties) && parties.length >= 3 && parties.length <= 16, "dealer");
+    check(dealing === "enrol" && DEALT_TOGETHER.includes(mechanism.mechanism), "dealing");
+    return parties.map((party, number) => ({ url: checkAddress(party?.url), role: `party:${number}` }));
+  }
   check(dealer.kind === "servers" && Array.isArray(dealer.urls), "dealer");
-  check(dealer.urls.length >= 2 && dealer.urls.length <= 16, "dealer");
+  check(dealer.urls.length >= 2 && dealer.urls.length === dealers, "dealer");
   check(typeof dealer.may_leave_out === "boolean" && announces(mechanism), "dealer");
+  check(dealing === "arrival", "dealing");
   return dealer.urls.map((url, number) => ({ url: checkAddress(url), role: `dealer:${number}` }));
 }
 
 const TOLERANCE = 1 + 1e-9; // of losses that two languages computed
 
-/** Refuse a document that promises less than what holds, as far as this client can tell. */
-function checkPromises(campaign, guarantees) {
-  const own = campaign.losses;
-  const exact = ["RR", "MRR"].includes(campaign.mechanism.mechanism);
+/** Refuse a mechanism of which a campaign promises less than what holds, as far as can be told here. */
+function checkPromises({ version, guarantees }, mechanism) {
+  const own = losses(mechanism);
+  const exact = !deals(mechanism) || masked(mechanism);
   for (const view of exact ? ["report", "dealer", "everything"] : ["dealer"]) {
     const said = view === "everything" ? guarantees[view]?.epsilon : guarantees[view];
-    if (view === "everything" && campaign.version === 1) continue;
+    if (view === "everything" && version === 1) continue;
     const promised = said === "unbounded" ? Infinity : said;
     check(typeof promised === "number", "guarantees");
     if (own[view] > promised * TOLERANCE + 1e-9) {
@@ -112,10 +129,8 @@ export async function readCampaign(bytes) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
-  if (version > 1 && Object.hasOwn(document, "number")) {
-    throw new UnsupportedError("number", "this client does not answer by numbers yet");
-  }
-  const names = version > 1 ? [...FIELDS, "results_every"] : FIELDS;
+  const names = version > 1 ? [...FIELDS, "results_every"] : [...FIELDS];
+  if (version > 1 && Object.hasOwn(document, "number")) names.push("number");
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
   const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
@@ -126,16 +141,16 @@ export async function readCampaign(bytes) {
   check(isText(question, 2000), "question");
   check(isText(consent.text, 100_000, true) && isText(consent.version, 100), "consent");
   check(isLabels(labels, mechanism.k), "labels");
+  const number = document.number ?? null;
+  check(number === null || isRange(number, mechanism), "number");
   check(isWhole(rounds, 1) && rounds <= 1000, "rounds");
+  check(isWhole(document.capacity, 1), "capacity");
   check(typeof document.invitations === "boolean", "invitations");
   check(dealing === "arrival" || dealing === "enrol", "dealing");
   for (const [name, values] of Object.entries(covariates)) {
     check(isText(name, 100) && isLabels(values), "covariates");
   }
-  const dealers = readDealers(dealer, mechanism);
-  if (dealing === "enrol" && deals(mechanism)) {
-    throw new UnsupportedError("dealing", "this client does not enrol for cards yet");
-  }
+  const dealers = readDealers(dealer, mechanism, dealing);
   const origins = [checkAddress(document.collector), ...dealers.map(({ url }) => url)].map(
     (url) => new URL(url).origin,
   );
@@ -146,6 +161,7 @@ export async function readCampaign(bytes) {
     hash: await hashOf(bytes),
     question,
     labels,
+    number,
     consent: consent.text,
     covariates,
     mechanism,
@@ -153,14 +169,36 @@ export async function readCampaign(bytes) {
     dealers,
     collector: document.collector,
     invitations: document.invitations,
+    byCommittee: dealer.kind === "committee",
     mayLeaveOut: dealer.may_leave_out === true,
     announces: announces(mechanism),
+    enrols: deals(mechanism) && dealing === "enrol",
+    capacity: document.capacity,
+    guarantees,
     opens: document.opens,
     closes: document.closes,
     losses: losses(mechanism),
   });
-  checkPromises(campaign, guarantees);
+  checkPromises(campaign, mechanism);
   return campaign;
+}
+
+/**
+ * The mechanism for as many people as enrolled; without enrolment the campaign's own.
+ *
+ * @throws {ProtocolError} For so many people it would not keep what the campaign promises.
+ */
+export function forPeople(campaign, n, who) {
+  const { mechanism, capacity } = campaign;
+  if (!campaign.enrols) return mechanism;
+  if (!isWhole(n, 0) || n > capacity) {
+    throw new ProtocolError("damaged", `${who} has not said how many people are dealt cards`);
+  }
+  if (n < mechanism.n) throw new ProtocolError("too-few", `${n} have enrolled: too few`);
+  if (n === mechanism.n) return mechanism;
+  const dealt = resized(mechanism, n);
+  checkPromises(campaign, dealt);
+  return dealt;
 }
 
 /**
@@ -170,8 +208,7 @@ export async function readCampaign(bytes) {
  * somebody who knows the card learns: more than the campaign promises, never less than what holds.
  */
 export function cost(campaign) {
-  const masked = campaign.mechanism.mechanism === "MRR";
   if (!deals(campaign.mechanism)) return { epsilon: campaign.losses.report, view: "report" };
-  const view = masked ? "everything" : "dealer";
+  const view = masked(campaign.mechanism) ? "everything" : "dealer";
   return { epsilon: campaign.losses[view], view };
 }

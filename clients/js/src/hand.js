@@ -1,10 +1,12 @@
-// How a contributor comes by cards: from one dealer, from several, or not at all.
+// How a contributor comes by cards: from one dealer, from several, from a committee, or not at all.
 
-import { campaignPath } from "./campaign.js";
-import { canonicalJson, fromHex } from "./documents.js";
+import { campaignPath, forPeople } from "./campaign.js";
+import { openCard } from "./committee.js";
+import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
+import { cardKey } from "./hpke.js";
 import { deviceName, pseudonym } from "./identity.js";
-import { addedCards, checkCard } from "./mechanisms.js";
+import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
 const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
@@ -13,9 +15,9 @@ function sameBytes(left, right) {
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }
 
-/** Whether a dealer serves the very same campaign; false where it serves nothing. */
-async function sameAtDealer(campaign, { url }, net) {
-  const reply = await insist(net, url + campaignPath(campaign.hash), { silenceIsFine: true });
+/** Whether a dealer serves the very same campaign; false where it may be silent, and is. */
+async function sameAtDealer(campaign, { url }, net, silenceIsFine = true) {
+  const reply = await insist(net, url + campaignPath(campaign.hash), { silenceIsFine });
   if (gaveUp(reply)) return false;
   if (reply.status !== 200) throw refused("the dealer", reply);
   if (!sameBytes(reply.body, campaign.bytes)) {
@@ -24,50 +26,136 @@ async function sameAtDealer(campaign, { url }, net) {
   return true;
 }
 
-/** What one dealer gives, for all rounds; null where no card is to be had of it. */
-async function dealtBy(campaign, { url, role }, net, secret, device) {
-  const body = canonicalJson({
-    pseudonym: await pseudonym(secret, campaign.hash, role),
-    device: await deviceName(device, campaign.hash, role),
-  });
+/** A request for one's cards, or for a place in the next deal; `more` goes along. */
+async function cardRequest(campaign, role, { secret, device }, more = {}) {
+  const name = await pseudonym(secret, campaign.hash, role);
+  // A committee seals to a key of the device: its parties need not be shown the device's name.
+  if (campaign.byCommittee) return canonicalJson({ pseudonym: name, ...more });
+  return canonicalJson({ pseudonym: name, device: await deviceName(device, campaign.hash, role), ...more });
+}
+
+/** What the collector tells everybody: `state`, and `n`, for how many people cards were dealt. */
+export async function collectorStatus(campaign, net) {
+  const reply = await insist(net, `${campaign.collector}${campaignPath(campaign.hash)}/status`);
+  if (reply.status !== 200) throw refused("the collector", reply);
+  return readReply(reply);
+}
+
+/** The mechanism for as many people as the collector says were dealt cards. */
+export async function announcedMechanism(campaign, net) {
+  if (!campaign.enrols) return campaign.mechanism;
+  const { state, n } = await collectorStatus(campaign, net);
+  if (n !== null && n !== undefined) return forPeople(campaign, n, "the collector");
+  if (state === "closed") throw new ProtocolError("closed", "the campaign is closed");
+  throw new ProtocolError("not-dealt", "cards are not dealt yet: enrol, and come again");
+}
+
+/** Take a place in the next deal, at every dealer. */
+export async function takeSeats(campaign, net, secrets) {
+  const more = {};
+  if (campaign.byCommittee) more.key = toHex((await cardKey(secrets.device, campaign.hash)).open);
+  for (const dealer of campaign.dealers) await sameAtDealer(campaign, dealer, net, false);
+  for (const { url, role } of campaign.dealers) {
+    const body = await cardRequest(campaign, role, secrets, more);
+    const reply = await insist(net, `${url}${campaignPath(campaign.hash)}/seats`, { body });
+    if (reply.status !== 200 && reply.status !== 201) throw refused("the dealer", reply);
+  }
+}
+
+/** What a server that deals replies; null where no card is to be had of it. */
+async function askForCards(campaign, { url }, net, body) {
   const address = `${url}${campaignPath(campaign.hash)}/cards`;
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
   if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
   if (reply.status !== 200) throw refused("the dealer", reply);
-  const { cards, serials } = readReply(reply);
+  return readReply(reply);
+}
+
+/** What one dealer gives, for all rounds; null where no card is to be had of it. */
+async function dealtBy(campaign, dealer, net, secrets) {
+  const body = await cardRequest(campaign, dealer.role, secrets);
+  const document = await askForCards(campaign, dealer, net, body);
+  if (document === null) return null;
+  const { n, cards, serials } = document;
+  const mechanism = forPeople(campaign, n, "the dealer");
   if (!Array.isArray(cards) || cards.length !== campaign.rounds) {
     throw new ProtocolError("card", `the dealer must give ${campaign.rounds} cards`);
   }
-  for (const card of cards) checkCard(campaign.mechanism, card);
-  if (!campaign.announces) return { cards };
+  for (const card of cards) checkCard(mechanism, card);
+  if (!campaign.announces) return { mechanism, cards };
   const named = Array.isArray(serials) && serials.length === campaign.rounds;
   if (!named || !serials.every((serial) => fromHex(serial, 16))) {
     throw new ProtocolError("card", `the dealer must give ${campaign.rounds} serials`);
   }
-  return { cards, serials };
+  return { mechanism, cards, serials };
+}
+
+/** One's card of a round, from the servers that deal; null where there is none in time. */
+async function dealtCard(campaign, net, secrets, round) {
+  const same = [];
+  for (const dealer of campaign.dealers) same.push(await sameAtDealer(campaign, dealer, net));
+  const hands = [];
+  for (const [at, dealer] of campaign.dealers.entries()) {
+    const hand = same[at] ? await dealtBy(campaign, dealer, net, secrets) : null;
+    if (hand === null && !campaign.mayLeaveOut) return null;
+    hands.push(hand);
+  }
+  const held = hands.filter((hand) => hand !== null);
+  if (held.length === 0) return null;
+  const { mechanism } = held[0];
+  if (!campaign.announces) return { card: held[0].cards[round], mechanism };
+  return {
+    card: campaign.dealers.length > 1 ? held.map((hand) => hand.cards[round]) : held[0].cards[round],
+    serials: hands.map((hand) => hand?.serials[round] ?? null),
+    mechanism,
+  };
+}
+
+/** One's card of a round, from the shares of all parties; null where there is none in time. */
+async function committeeCard(campaign, net, secrets, round) {
+  for (const party of campaign.dealers) {
+    if (!(await sameAtDealer(campaign, party, net))) return null;
+  }
+  const bodies = [];
+  const replies = [];
+  for (const party of campaign.dealers) {
+    bodies.push(await cardRequest(campaign, party.role, secrets));
+    const reply = await askForCards(campaign, party, net, bodies.at(-1));
+    if (reply === null) return null;
+    replies.push(reply);
+  }
+  const mechanism = forPeople(campaign, replies[0].n, "the dealer");
+  const key = await cardKey(secrets.device, campaign.hash);
+  try {
+    return { card: await openCard(campaign, mechanism, key, replies, round), mechanism };
+  } catch (error) {
+    // Tell every party that a card is wrong: the round ends, and no card is shown any more.
+    for (const [at, { url }] of campaign.dealers.entries()) {
+      const address = `${url}${campaignPath(campaign.hash)}/complaints`;
+      const soon = { ...net, patience: Math.min(net.patience, 2) };
+      await insist(soon, address, { body: bodies[at], silenceIsFine: true });
+    }
+    throw error;
+  }
 }
 
 /**
  * One's card of a round, and the serial numbers that go with it where card sums are announced.
  *
- * @returns `card`: null where none is to be had in time; `serials`: one from each dealer, null from
- *   one that was left out; undefined where reports carry none.
+ * @returns `card`: null where none is to be had in time, of several dealers a list of theirs;
+ *   `mechanism`: by which to answer;
+ *   `serials`: one from each dealer, null from one that was left out; undefined where reports
+ *   carry none.
  * @throws {ProtocolError} A dealer serves another campaign, or refuses.
  */
 export async function fetchHand(campaign, net, { secret, device, round }) {
-  const same = [];
-  for (const dealer of campaign.dealers) same.push(await sameAtDealer(campaign, dealer, net));
-  const hands = [];
-  for (const [at, dealer] of campaign.dealers.entries()) {
-    const hand = same[at] ? await dealtBy(campaign, dealer, net, secret, device) : null;
-    if (hand === null && !campaign.mayLeaveOut) return { card: null };
-    hands.push(hand);
+  if (campaign.dealers.length === 0) return { card: null, mechanism: campaign.mechanism };
+  const fetchCard = campaign.byCommittee ? committeeCard : dealtCard;
+  const hand = await fetchCard(campaign, net, { secret, device }, round);
+  const mechanism = await announcedMechanism(campaign, net);
+  if (hand === null) return { card: null, mechanism };
+  if (hand.mechanism.n !== mechanism.n) {
+    throw new ProtocolError("different", "dealer and collector name different numbers of people");
   }
-  const held = hands.filter((hand) => hand !== null);
-  if (held.length === 0) return { card: null };
-  if (!campaign.announces) return { card: held[0].cards[round] };
-  return {
-    card: addedCards(campaign.mechanism, held.map((hand) => hand.cards[round])),
-    serials: hands.map((hand) => hand?.serials[round] ?? null),
-  };
+  return hand;
 }

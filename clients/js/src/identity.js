@@ -39,7 +39,7 @@ export function newSecret(bytes = 20) {
   return crypto.getRandomValues(new Uint8Array(bytes));
 }
 
-async function derive(secret, salt, label) {
+export async function derive(secret, salt, label) {
   const key = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
   const info = new TextEncoder().encode(label);
   const parameters = { name: "HKDF", hash: "SHA-256", salt, info };

@@ -1,9 +1,14 @@
-export type Report = number | number[];
-export type Card = number | number[];
+/** As JSON has it: a value, whole numbers (MRR), hexadecimal digits (SS, SUE, OUE), [seed, bucket] (OLH). */
+export type Report = number | number[] | string | [string, number];
+/** As JSON has it: a whole number, a list of them (MRR), hexadecimal digits (SUE, OUE). */
+export type Card = number | number[] | string;
 export type View = "report" | "everything" | "dealer";
 
 /** Parameters as `Mechanism.to_dict()` of the Python package writes them. */
-export type Mechanism = { mechanism: "RR" | "JRR" | "DRR" | "MRR"; k: number } & Record<string, unknown>;
+export type Mechanism = {
+  mechanism: "RR" | "JRR" | "DRR" | "MRR" | "SS" | "SUE" | "OUE" | "OLH";
+  k: number;
+} & Record<string, unknown>;
 
 export interface Campaign {
   readonly bytes: Uint8Array;
@@ -11,6 +16,8 @@ export interface Campaign {
   readonly hash: string;
   readonly question: string;
   readonly labels: readonly string[];
+  /** The ends between which an answer lies that is a number; null where it is one of the labels. */
+  readonly number: readonly [number, number] | null;
   readonly consent: string;
   readonly covariates: Readonly<Record<string, readonly string[]>>;
   readonly mechanism: Mechanism;
@@ -18,18 +25,33 @@ export interface Campaign {
   readonly dealers: readonly { url: string; role: string }[];
   readonly collector: string;
   readonly invitations: boolean;
+  readonly byCommittee: boolean;
   readonly mayLeaveOut: boolean;
   readonly announces: boolean;
+  /** Whether people enrol first, and come back when cards are dealt to those who did. */
+  readonly enrols: boolean;
+  readonly capacity: number;
+  readonly guarantees: Readonly<Record<string, unknown>>;
   readonly opens: string | null;
   readonly closes: string | null;
   readonly losses: Record<View, number>;
 }
 
-/** Texts by key; `add` keeps the first value and resolves to what is kept. */
+/** Texts by key. */
 export interface Storage {
   get(key: string): Promise<string | undefined>;
+  /** Every value whose key begins so. */
+  list(prefix: string): Promise<string[]>;
+  /** Keeps the first value; resolves to what is kept. */
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  /** As `add`, unless `check`, given `list(prefix)`, throws; nobody else writes meanwhile. */
+  addChecked(
+    prefix: string,
+    key: string,
+    value: string,
+    check: (kept: string[]) => void,
+  ): Promise<string>;
 }
 
 export interface Receipt {
@@ -40,8 +62,10 @@ export interface Receipt {
 }
 
 export interface ContributorOptions {
-  /** The most ε that an answer may cost. */
+  /** The most ε that the campaign may cost, all its rounds together. */
   limit: number;
+  /** The most ε that it may cost together with all answers in this device's ledger; any by default. */
+  totalLimit?: number;
   storage: Storage;
   invitation?: string;
   /** Seconds to wait for a card, and for the collector. */
@@ -54,11 +78,16 @@ export interface ContributorOptions {
 export class Contributor {
   constructor(link: string, options: ContributorOptions);
   campaign(): Promise<Campaign>;
+  status(): Promise<{ state: string; n: number | null }>;
   checkReady(): Promise<void>;
+  enrol(): Promise<void>;
+  enrolled(): Promise<boolean>;
+  spent(): Promise<{ answers: number; epsilon: number }>;
   before(round?: number): Promise<{ body: string; sent: boolean } | null>;
   resume(round?: number): Promise<Receipt | null>;
+  /** `answer`: the place among the labels; a number where the campaign asks for one. */
   answer(
-    value: number,
+    answer: number,
     options?: { covariates?: Record<string, string>; round?: number },
   ): Promise<Receipt>;
 }
@@ -68,20 +97,52 @@ export class Outbox {
   find(campaign: string, name: string): Promise<{ body: string; sent: boolean } | null>;
   keep(campaign: string, name: string, body: string): Promise<{ body: string; sent: boolean }>;
   markSent(campaign: string, name: string, body: string): Promise<void>;
+  noteSeat(campaign: string, person: string): Promise<void>;
+  hasSeat(campaign: string, person: string): Promise<boolean>;
   secret(purpose: string, fresh: string): Promise<string>;
+}
+
+export interface Expense {
+  campaign: string;
+  person: string;
+  round: number;
+  epsilon: number;
+  view: View;
+}
+
+/** What answers have cost on this device. */
+export class Ledger {
+  constructor(storage: Storage);
+  entries(): Promise<Expense[]>;
+  spent(): Promise<{ answers: number; epsilon: number }>;
+  enter(entry: Expense, check?: (before: Expense[]) => void): Promise<void>;
 }
 
 export class MemoryStorage implements Storage {
   get(key: string): Promise<string | undefined>;
+  list(prefix: string): Promise<string[]>;
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  addChecked(
+    prefix: string,
+    key: string,
+    value: string,
+    check: (kept: string[]) => void,
+  ): Promise<string>;
 }
 
 export class IndexedDbStorage implements Storage {
   constructor(name?: string);
   get(key: string): Promise<string | undefined>;
+  list(prefix: string): Promise<string[]>;
   add(key: string, value: string): Promise<string>;
   put(key: string, value: string): Promise<void>;
+  addChecked(
+    prefix: string,
+    key: string,
+    value: string,
+    check: (kept: string[]) => void,
+  ): Promise<string>;
 }
 
 export class JrrError extends Error {
@@ -94,6 +155,7 @@ export class UnreachableError extends JrrError {}
 export class UnsupportedError extends JrrError {}
 
 export function cost(campaign: Campaign): { epsilon: number; view: View };
+export function forPeople(campaign: Campaign, n: number, who?: string): Mechanism;
 export function hashOf(bytes: Uint8Array): Promise<string>;
 export function readCampaign(bytes: Uint8Array): Promise<Campaign>;
 export function splitLink(link: string): { collector: string; name: string };
@@ -104,14 +166,21 @@ export function collectorRole(round: number): string;
 export function invitationSecret(invitation: string): Uint8Array;
 export function pseudonym(secret: Uint8Array, campaign: string, role: string): Promise<string>;
 export function losses(mechanism: Mechanism): Record<View, number>;
-export function addedCards(mechanism: Mechanism, cards: Card[]): Card;
+/** Chances that a report speaks for value v: `p` if it is the answer, `q` if it is not. */
+export function chances(mechanism: Mechanism, v: number, carded?: boolean): { p: number; q: number };
 export function checkCard(mechanism: Mechanism, card: unknown): Card;
 export function checkMechanism(document: unknown): Mechanism;
+export function deals(mechanism: Mechanism): boolean;
 export function reportFromWords(
   mechanism: Mechanism,
   value: number,
-  card: Card | null,
+  card: Card | Card[] | null,
   words: bigint[],
 ): Report;
-export function respond(mechanism: Mechanism, value: number, card?: Card | null): Report;
+export function respond(mechanism: Mechanism, value: number, card?: Card | Card[] | null): Report;
+/** The lower end (0) or the upper one (1) that a random word makes of a number between them. */
+export function roundedNumber(ends: readonly [number, number], number: number, word: bigint): 0 | 1;
+/** How much a report speaks for each value. */
+export function supports(mechanism: Mechanism, report: Report): number[];
+/** How many random words a report takes, but for rare ties. */
 export function wordsNeeded(mechanism: Mechanism): number;

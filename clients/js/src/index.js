@@ -1,5 +1,5 @@
 export { Contributor } from "./contributor.js";
-export { cost, hashOf, readCampaign, splitLink } from "./campaign.js";
+export { cost, forPeople, hashOf, readCampaign, splitLink } from "./campaign.js";
 export { canonicalJson, readCanonical } from "./documents.js";
 export {
   ArgumentError,
@@ -10,14 +10,18 @@ export {
   UnsupportedError,
 } from "./errors.js";
 export { checkLetters, collectorRole, invitationSecret, pseudonym } from "./identity.js";
+export { Ledger } from "./ledger.js";
 export { losses } from "./loss.js";
 export {
-  addedCards,
+  chances,
   checkCard,
   checkMechanism,
+  deals,
   reportFromWords,
   respond,
+  supports,
   wordsNeeded,
 } from "./mechanisms.js";
+export { roundedNumber } from "./numbers.js";
 export { Outbox } from "./outbox.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

@@ -1,11 +1,15 @@
 // What an answer tells at most, computed here and not taken from the campaign's word.
 //
 // Losses are ratios of whole numbers of words; only their logarithm is a floating-point number,
-// rounded up. Of JRR and DRR this client computes the view `dealer` only (somebody knows your
-// card), which bounds every other view: it never shows less than what holds.
+// rounded up. Of cards that lean answers (JRR, DRR, encodings with a coupling) this client computes
+// the view `dealer` only (somebody knows your card), which bounds every other view: it never shows
+// less than what holds.
 
+import { dealtWords } from "./coins.js";
+import { bitWords, truthWords } from "./encodings.js";
 import { SCALE } from "./exact.js";
-import { coinFaces, coinWords, dealtWords, lieWords } from "./mechanisms.js";
+import { coinFaces, coinWords } from "./masks.js";
+import { lieWords } from "./mechanisms.js";
 
 const UP = 1 + 2 ** -40; // more than all roundings of a few operations on doubles
 
@@ -44,19 +48,45 @@ function ofMasked(mechanism) {
   };
 }
 
+function ofDealt(mechanism) {
+  const { own, truth } = dealtWords(mechanism);
+  const drawn = own / BigInt(mechanism.k);
+  return logUp(drawn + truth, drawn);
+}
+
+/** Two values differ in two bits; each adds the most that it tells, whatever its card is. */
+function ofBits(mechanism) {
+  const { holder, other } = bitWords(mechanism);
+  const bits = (cards) => {
+    const pairs = cards.flatMap((at) => [
+      [holder[at], other[at]],
+      [SCALE - holder[at], SCALE - other[at]],
+    ]);
+    const most = (ratios) => Math.max(...ratios.map(([high, low]) => (high > low ? logUp(high, low) : 0)));
+    return most(pairs) + most(pairs.map(([a, b]) => [b, a]));
+  };
+  return mechanism.coupling === "none" ? bits([1]) : Math.max(bits([1]), bits([0, 2]));
+}
+
+function ofSubsets(mechanism) {
+  const { k, d } = mechanism;
+  const named = truthWords(mechanism) * BigInt(k - d);
+  const unnamed = (SCALE - truthWords(mechanism)) * BigInt(d);
+  return named >= unnamed ? logUp(named, unnamed) : logUp(unnamed, named);
+}
+
+// A card does not depend on the answer: not knowing it, one sees a mixture of these coins.
+const ofCoins = (mechanism) =>
+  Math.max(...lieWords(mechanism).map((lie) => ofCoin(mechanism.g ?? mechanism.k, lie)));
+
+const ONE_FOR_ALL = { DRR: ofDealt, SS: ofSubsets, SUE: ofBits, OUE: ofBits };
+
 /**
  * Upper bounds of ε in the views `report` (one report), `everything` (all reports, everybody else's
  * answers) and `dealer` (your card too).
  */
 export function losses(mechanism) {
   if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
-  if (mechanism.mechanism === "DRR") {
-    const { own, truth } = dealtWords(mechanism);
-    const drawn = own / BigInt(mechanism.k);
-    const dealer = logUp(drawn + truth, drawn);
-    return { report: dealer, everything: dealer, dealer };
-  }
-  // A card does not depend on the answer: not knowing it, one sees a mixture of these coins.
-  const loss = Math.max(...lieWords(mechanism).map((lie) => ofCoin(mechanism.k, lie)));
+  const loss = (ONE_FOR_ALL[mechanism.mechanism] ?? ofCoins)(mechanism);
   return { report: loss, everything: loss, dealer: loss };
 }

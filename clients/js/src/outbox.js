@@ -25,6 +25,15 @@ export class Outbox {
     await this.#storage.put(`report:${campaign}:${name}`, JSON.stringify({ body, sent: true }));
   }
 
+  /** Somebody has a place in the next deal. */
+  async noteSeat(campaign, person) {
+    await this.#storage.add(`seat:${campaign}:${person}`, "taken");
+  }
+
+  async hasSeat(campaign, person) {
+    return (await this.#storage.get(`seat:${campaign}:${person}`)) !== undefined;
+  }
+
   /** A random secret of this device, made once, in hexadecimal digits. */
   secret(purpose, fresh) {
     return this.#storage.add(`secret:${purpose}`, fresh);

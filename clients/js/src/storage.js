@@ -1,9 +1,12 @@
 // Where a device keeps what must not be made twice: its secrets and finished reports.
 //
-// A storage has three acts, all asynchronous, on texts:
+// A storage has five acts, all asynchronous, on texts:
 //   get(key)         what is kept, or undefined
+//   list(prefix)     every value whose key begins so
 //   add(key, value)  keep it unless something is kept; resolves to what is kept now
 //   put(key, value)  keep it, whatever was there
+//   addChecked(prefix, key, value, check)
+//                    as add, unless check(list(prefix)) throws; nobody else writes meanwhile
 
 /** For tests and programs that need not survive a restart. */
 export class MemoryStorage {
@@ -21,6 +24,16 @@ export class MemoryStorage {
   async put(key, value) {
     this.#kept.set(key, value);
   }
+
+  async list(prefix) {
+    return [...this.#kept].filter(([key]) => key.startsWith(prefix)).map(([, value]) => value);
+  }
+
+  async addChecked(prefix, key, value, check) {
+    const kept = [...this.#kept].filter(([name]) => name.startsWith(prefix));
+    if (!this.#kept.has(key)) check(kept.map(([, entry]) => entry));
+    return this.add(key, value);
+  }
 }
 
 const STORE = "kept";
@@ -30,6 +43,8 @@ const finished = (request) =>
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
+
+const beginning = (prefix) => IDBKeyRange.bound(prefix, `${prefix}\uffff`);
 
 /** Of a browser; survives a closed tab. Two tabs that add at once end up with the same value. */
 export class IndexedDbStorage {
@@ -49,7 +64,11 @@ export class IndexedDbStorage {
       transaction.oncomplete = resolve;
       transaction.onerror = transaction.onabort = () => reject(transaction.error);
     });
-    const [result] = await Promise.all([work(transaction.objectStore(STORE)), done]);
+    const worked = work(transaction.objectStore(STORE)).catch((error) => {
+      transaction.abort(); // whatever was written in it is taken back
+      throw error;
+    });
+    const [result] = await Promise.all([worked, done]);
     return result;
   }
 
@@ -68,5 +87,19 @@ export class IndexedDbStorage {
 
   put(key, value) {
     return this.#act("readwrite", (store) => finished(store.put(value, key)));
+  }
+
+  list(prefix) {
+    return this.#act("readonly", (store) => finished(store.getAll(beginning(prefix))));
+  }
+
+  addChecked(prefix, key, value, check) {
+    return this.#act("readwrite", async (store) => {
+      const before = await finished(store.get(key));
+      if (before !== undefined) return before;
+      check(await finished(store.getAll(beginning(prefix))));
+      store.put(value, key);
+      return value;
+    });
   }
 }

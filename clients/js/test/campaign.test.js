@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { canonicalJson, cost, readCampaign, readCanonical, splitLink } from "../src/index.js";
+import { canonicalJson, cost, deals, forPeople, readCampaign, readCanonical, splitLink } from "../src/index.js";
 import { golden } from "./golden.js";
 
-const { campaigns } = golden("contributors");
+const { campaigns, enrolled, number } = golden("contributors");
 const bytes = (text) => new TextEncoder().encode(text);
 const changed = (name, change) => {
   const document = JSON.parse(campaigns[name].document);
@@ -24,7 +24,7 @@ for (const [name, { document, hash, losses, report }] of Object.entries(campaign
     const campaign = await readCampaign(bytes(document));
     assert.equal(campaign.hash, hash);
     assert.equal(canonicalJson(JSON.parse(report)), report);
-    const exact = ["RR", "MRR"].includes(campaign.mechanism.mechanism);
+    const exact = !deals(campaign.mechanism) || campaign.mechanism.mechanism === "MRR";
     for (const [view, epsilon] of Object.entries(losses)) {
       const own = campaign.losses[view];
       assert.ok(own >= epsilon, `${view}: ${own} is less than ${epsilon}`);
@@ -38,8 +38,15 @@ test("documents of earlier versions", async () => {
   const old = golden("campaigns");
   const read = (name) => readCampaign(bytes(old[name].document));
   assert.equal((await read("no_dealer")).hash, old.no_dealer.hash);
-  await assert.rejects(read("committee"), { name: "UnsupportedError", kind: "dealer" });
-  await assert.rejects(read("dealer_server"), { name: "UnsupportedError", kind: "dealing" });
+  assert.equal((await read("committee")).byCommittee, true);
+  assert.equal((await read("dealer_server")).enrols, true);
+});
+
+test("cards of groups of contributors are not taken", async () => {
+  await assert.rejects(changed("jrr", (d) => (d.dealer = { kind: "groups" })), {
+    name: "UnsupportedError",
+    kind: "dealer",
+  });
 });
 
 test("only canonical bytes are a campaign", async () => {
@@ -69,11 +76,35 @@ test("a campaign that understates what holds is refused", async () => {
   await changed("mrr", ({ guarantees }) => (guarantees.dealer *= 2)); // more is allowed
 });
 
-test("a question for a number is refused by its name", async () => {
-  await assert.rejects(changed("mrr", (d) => (d.number = [0, 10])), {
-    name: "UnsupportedError",
-    kind: "number",
+test("a question for a number says its ends", async () => {
+  const campaign = await readCampaign(bytes(number));
+  assert.deepEqual(campaign.number, [-2.5, 10]);
+  assert.equal((await readCampaign(bytes(campaigns.rr.document))).number, null);
+  for (const wrong of [[1, 1], [2, 1], [1], ["1", 2], [-1e308, 1e308], 5, {}]) {
+    await assert.rejects(changed("mrr", (d) => (d.number = wrong)), { name: "DamagedError" });
+  }
+  await assert.rejects(changed("mrr of three", (d) => (d.number = [0, 1])), { name: "DamagedError" });
+});
+
+for (const [name, { document, n, mechanism }] of Object.entries(enrolled)) {
+  test(`for as many as enrolled: ${name}`, async () => {
+    const campaign = await readCampaign(bytes(document));
+    assert.equal(campaign.enrols, true);
+    assert.deepEqual(forPeople(campaign, n), mechanism);
+    assert.equal(forPeople(campaign, campaign.mechanism.n), campaign.mechanism);
+    for (const [wrong, kind] of [[campaign.mechanism.n - 1, "too-few"], [10_001, "damaged"], [null, "damaged"], ["64", "damaged"]]) {
+      assert.throws(() => forPeople(campaign, wrong), { kind });
+    }
   });
+}
+
+test("uneven decks are not dealt to whoever enrolled", async () => {
+  const campaign = await changed("jrr", (d) => {
+    d.dealing = "enrol";
+    d.mechanism = { mechanism: "JRR", n: 12, k: 2, p: 0.75, s: 0.2, plus: 9 };
+    d.guarantees.dealer = 10;
+  });
+  assert.throws(() => forPeople(campaign, 20), { name: "UnsupportedError", kind: "dealing" });
 });
 
 test("fields that are not what they should be are refused", async () => {

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Contributor, MemoryStorage } from "../src/index.js";
+import { Contributor, Ledger, MemoryStorage, hashOf } from "../src/index.js";
 import { golden } from "./golden.js";
 
-const { campaigns, invitation } = golden("contributors");
+const { campaigns, enrolled, invitation, number } = golden("contributors");
 const COVARIATES = { region: "süd", "\u{1f600}": "a", "\uff5e": "b" };
 const SERIAL = "ab".repeat(16);
 const TRUTH = (1n << 64n) - 1n; // a word that tells the truth
 const problem = (status, kind) => [status, { type: `urn:jrr:problem:${kind}`, detail: kind }];
 
 /** Servers of a campaign in one function; `change` may reply instead. */
-function world(name, change = () => null) {
-  const { document, hash } = campaigns[name];
+function world(name, change = () => null, { document, hash } = campaigns[name]) {
   const calls = [];
   const fetch = async (address, { method, body }) => {
     const { host, pathname } = new URL(address);
@@ -166,9 +165,12 @@ test("covariates are exactly those of the campaign", async () => {
 
 test("storage holds the report and secrets, and nothing of the answer", async () => {
   const kept = new Map();
+  const add = async (key, value) => kept.get(key) ?? (kept.set(key, value), value);
   const storage = {
     get: async (key) => kept.get(key),
-    add: async (key, value) => kept.get(key) ?? (kept.set(key, value), value),
+    list: async (prefix) => [...kept].filter(([key]) => key.startsWith(prefix)).map(([, v]) => v),
+    add,
+    addChecked: async (prefix, key, value) => add(key, value),
     put: async (key, value) => void kept.set(key, value),
   };
   const { person, calls } = world("mrr");
@@ -182,4 +184,110 @@ test("storage holds the report and secrets, and nothing of the answer", async ()
     made.push([receipt.body, shown]);
   }
   assert.deepEqual(made[0], made[1]);
+});
+
+test("encodings: their reports and cards as they are sent", async () => {
+  for (const [name, card, pattern] of [
+    ["ss", null, /^[0-9a-f]{2}$/u], ["oue", null, /^[0-9a-f]{4}$/u], ["oue, joint", "ff03", /^[0-9a-f]{4}$/u],
+    ["sue, dealt", "55", /^[0-9a-f]{2}$/u], ["olh", null, /^\d+,[0-3]$/u], ["olh, joint", -1, /^\d+,[0-3]$/u],
+  ]) {
+    const change = ({ route }) => (route === "/cards" ? [200, { cards: [card] }] : null);
+    const { person, sent } = world(name, change);
+    let word = 0n;
+    await answer(person({ words: (n) => Array.from({ length: n }, () => (word += 0x9e3779b97f4a7c15n)) }), 3);
+    const { carded, report } = JSON.parse(sent()[0]);
+    assert.equal(carded, card !== null);
+    assert.match(String(report), pattern);
+  }
+});
+
+const numbered = { document: number, hash: await hashOf(new TextEncoder().encode(number)) };
+
+test("a number is rounded to one of its ends, then perturbed", async () => {
+  for (const [given, words, report] of [
+    [10, [TRUTH, TRUTH], 1], [-2.5, [0n, TRUTH], 0], [3.75, [0n, TRUTH], 1], [3.75, [TRUTH, TRUTH], 0], [3.75, [TRUTH, 0n], 1],
+  ]) {
+    const { person, sent } = world("number", () => null, numbered);
+    const coming = [...words];
+    await answer(person({ words: (n) => coming.splice(0, n) }), given);
+    assert.equal(JSON.parse(sent()[0]).report, report);
+    assert.equal(coming.length, 0);
+  }
+  const { person, calls } = world("number", () => null, numbered);
+  await assert.rejects(answer(person(), 10.5), { kind: "answer", message: "answer must be a number from -2.5 to 10" });
+  assert.ok(!calls.some((c) => c.route === "/reports"));
+});
+
+/** A campaign that enrols first; cards are dealt once `dealt.n` is set. */
+async function enrolling(name, dealt, change = () => null) {
+  const { document } = enrolled[name];
+  const hash = await hashOf(new TextEncoder().encode(document));
+  const reply = (call) => {
+    const given = change(call);
+    if (given !== null) return given;
+    if (call.route === "/seats") return [201, { enrolled: true }];
+    if (call.route === "/status") return [200, { state: dealt.n ? "open" : "new", n: dealt.n ?? null }];
+    if (call.route !== "/cards") return null;
+    if (!dealt.n) return problem(425, "too-early");
+    return [200, { n: dealt.atDealer ?? dealt.n, cards: [1], serials: [SERIAL] }];
+  };
+  return world(name, reply, { document, hash });
+}
+
+test("who enrols comes back for the card, which is one of as many as enrolled", async () => {
+  const dealt = {};
+  const { person, calls, sent } = await enrolling("jrr", dealt);
+  const storage = new MemoryStorage();
+  const one = person({ storage });
+  await assert.rejects(one.checkReady(), { kind: "not-dealt" });
+  assert.equal(await one.enrolled(), false);
+  await one.enrol();
+  assert.equal(await person({ storage }).enrolled(), true);
+  const seat = JSON.parse(calls.find((c) => c.route === "/seats").body);
+  assert.deepEqual(Object.keys(seat), ["device", "pseudonym"]);
+  await assert.rejects(answer(person({ storage })), { kind: "not-dealt" });
+  dealt.n = enrolled.jrr.n;
+  await person({ storage }).checkReady();
+  await answer(person({ storage }));
+  assert.equal(JSON.parse(sent()[0]).carded, true);
+  assert.deepEqual(JSON.parse(calls.findLast((c) => c.route === "/cards").body), seat);
+});
+
+test("servers that name different numbers of people, or too few, are refused", async () => {
+  for (const [dealt, kind] of [[{ n: 33, atDealer: 35 }, "different"], [{ n: 7 }, "too-few"], [{ n: 33, atDealer: "33" }, "damaged"]]) {
+    const { person, sent } = await enrolling("jrr", dealt);
+    await assert.rejects(answer(person()), { kind });
+    assert.deepEqual(sent(), []);
+  }
+  const { person, calls } = await enrolling("jrr", {}, ({ host, route }) =>
+    host === "dealer.example" && route === "" ? [200, campaigns.rr.document] : null,
+  );
+  await assert.rejects(person().enrol(), { kind: "different" });
+  assert.ok(!calls.some((c) => c.route === "/seats"));
+  await assert.rejects(world("jrr").person().enrol(), { kind: "enrol" });
+});
+
+test("the ledger adds up what answers cost, before they are sent, once each", async () => {
+  const storage = new MemoryStorage();
+  const first = world("mrr", ({ route }) => (route === "/reports" ? problem(503, "busy") : null));
+  const epsilon = (await first.person().campaign()).losses.everything;
+  await assert.rejects(answer(first.person({ storage })), { name: "UnreachableError" });
+  await assert.rejects(answer(first.person({ storage })), { name: "UnreachableError" });
+  const ledger = new Ledger(storage);
+  const [entry, ...others] = await ledger.entries();
+  assert.deepEqual(others, []);
+  assert.deepEqual([entry.round, entry.epsilon, entry.view], [0, epsilon, "everything"]);
+  const second = world("rr");
+  const plain = (await second.person().campaign()).losses.report;
+  await answer(second.person({ storage, totalLimit: epsilon + plain + 0.001 }));
+  const { answers, epsilon: spent } = await ledger.spent();
+  assert.equal(answers, 2);
+  assert.ok(spent >= epsilon + plain && spent < epsilon + plain + 1e-9);
+  const third = world("rr of seven");
+  const tight = third.person({ storage, totalLimit: spent + 0.1 });
+  await assert.rejects(tight.checkReady(), { kind: "cost" });
+  await assert.rejects(answer(tight), { kind: "cost" });
+  assert.deepEqual(third.sent(), []);
+  assert.equal((await ledger.spent()).answers, 2);
+  assert.deepEqual(await third.person({ storage }).spent(), { answers: 2, epsilon: spent });
 });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { checkLetters, invitationSecret, pseudonym } from "../src/index.js";
-import { toHex } from "../src/documents.js";
+import { deviceName } from "../src/identity.js";
+import { fromHex, toHex } from "../src/documents.js";
 import { golden } from "./golden.js";
 
 const { invitation, secret, campaigns } = golden("contributors");
@@ -45,5 +46,14 @@ test("pseudonyms as Python derives them", async () => {
     for (const [role, name] of Object.entries(pseudonyms)) {
       assert.equal(await pseudonym(invitationSecret(invitation), hash, role), name);
     }
+  }
+});
+
+test("what each dealer is shown of the device, as Python derives it", async () => {
+  for (const { hash, devices } of Object.values(campaigns)) {
+    for (const [role, name] of Object.entries(devices)) {
+      assert.equal(await deviceName(fromHex(golden("contributors").device), hash, role), name);
+    }
+    assert.equal(new Set(Object.values(devices)).size, Object.keys(devices).length);
   }
 });

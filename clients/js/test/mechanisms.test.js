@@ -1,25 +1,66 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addedCards, checkCard, checkMechanism, reportFromWords, respond } from "../src/index.js";
+import {
+  chances, checkCard, checkMechanism, reportFromWords, respond, roundedNumber,
+  supports, wordsNeeded,
+} from "../src/index.js";
 import { golden } from "./golden.js";
 
-const { masked, sums } = golden("contributors");
+const { masked, several, rounded, number } = golden("contributors");
+const encoded = [...golden("encodings"), ...golden("subsets")];
 
-for (const { mechanism, vectors } of [...golden("respond"), ...masked]) {
+for (const { mechanism, vectors } of [...golden("respond"), ...masked, ...several, ...encoded]) {
   test(`reports as Python makes them: ${JSON.stringify(mechanism)}`, () => {
     checkMechanism(mechanism);
-    for (const { word, words = [word], value, card, report } of vectors) {
+    for (const { word, words = [word], value, card = null, report } of vectors) {
       const made = reportFromWords(mechanism, value, card, words.map(BigInt));
-      assert.deepEqual(made, report);
+      assert.deepEqual(made, report.seed === undefined ? report : [report.seed, report.value]);
+      assert.ok(words.length >= wordsNeeded(mechanism));
     }
   });
 }
 
-test("cards of several dealers add up within the range of one", () => {
-  for (const { mechanism, cards, sum } of sums) {
-    assert.deepEqual(addedCards(mechanism, cards), sum);
+test("numbers are rounded to one of two ends as Python does it", () => {
+  const ends = JSON.parse(number).number;
+  for (const { number: answer, word, value } of rounded) {
+    assert.equal(roundedNumber(ends, answer, BigInt(word)), value);
   }
+  for (const wrong of [ends[0] - 1e-9, ends[1] + 1e-9, NaN, "1", null, Infinity]) {
+    assert.throws(() => roundedNumber(ends, wrong, 0n), { kind: "answer" });
+  }
+});
+
+test("what reports speak for has the chances that are told of them", () => {
+  for (const mechanism of [
+    { mechanism: "RR", k: 3, p: 0.5 }, { mechanism: "SS", k: 5, d: 2, p: 0.7 },
+    { mechanism: "OUE", k: 9, q: 0.2, s: 0, coupling: "none", n: null },
+    { mechanism: "OLH", k: 6, g: 4, p: 0.5, s: 0, coupling: "none", n: null },
+    { mechanism: "DRR", n: 10, truth: 0.3, own: 0.2, k: 2, deck: [7, 3] },
+    masked[0].mechanism, masked[2].mechanism,
+  ]) {
+    const reports = 20_000;
+    const found = Array(mechanism.k).fill(0);
+    for (let at = 0; at < reports; at++) {
+      supports(checkMechanism(mechanism), respond(mechanism, 1)).forEach((by, v) => (found[v] += by));
+    }
+    const fits = (v, more) => {
+      const { p, q } = chances(mechanism, v);
+      const chance = (v === 1 ? p : q) * more;
+      return Math.abs(found[v] - reports * chance) < 6 * Math.sqrt(reports * chance * (1 - chance));
+    };
+    assert.ok(found.every((_, v) => fits(v, 1)), mechanism.mechanism);
+    assert.ok(!fits(1, 1.3)); // a chance that is 30% off would be noticed
+  }
+});
+
+test("several dealers only where a card that is cut cannot show", () => {
+  const { mechanism } = several[0];
+  for (const more of [{ dealers: 17 }, { dealers: 0 }, { dealers: 1.5 }, { card_rate: 0.00125 }]) {
+    assert.throws(() => checkMechanism({ ...mechanism, ...more }), { kind: "mechanism" });
+  }
+  const closed = { ...mechanism, announced_rate: 0, total_rate: 0.3 };
+  assert.throws(() => checkMechanism(closed), { kind: "mechanism" });
 });
 
 test("a value that is none is refused and not repeated", () => {
@@ -37,18 +78,21 @@ test("cards that are not in the deck are refused", () => {
   const joint = { mechanism: "JRR", n: 10, k: 2, p: 0.6, s: 0.2 };
   const dealt = { mechanism: "DRR", n: 3, k: 3, truth: 0.2, own: 0.1, deck: [0, 2, 1] };
   const mask = { ...masked[0].mechanism };
+  const bits = { mechanism: "OUE", k: 10, q: 0.3, s: 0.1, coupling: "joint", n: 10 };
   for (const [mechanism, card] of [
     [joint, 0], [joint, 2], [joint, "1"], [dealt, 0], [dealt, 3], [dealt, 0.5],
+    [bits, "03"], [bits, "0304"], [bits, "03f"], [bits, 3], [bits, "ff0G"],
     [mask, 1], [mask, [1, 2]], [mask, [1, 2, 1e6]], [mask, [1, 2, 0.5]],
   ]) {
     assert.throws(() => checkCard(mechanism, card), { kind: "card" });
   }
   assert.equal(checkCard(joint, -1), -1);
   assert.equal(checkCard(dealt, 2), 2);
+  assert.equal(checkCard(bits, "ff03"), "ff03");
 });
 
 test("mechanisms that are not spoken yet are named, damaged ones refused", () => {
-  for (const mechanism of ["OUE", "Laplace", "toString", "__proto__"]) {
+  for (const mechanism of ["Laplace", "MaskedLaplace", "toString", "__proto__"]) {
     assert.throws(() => checkMechanism({ mechanism }), { name: "UnsupportedError" });
   }
   for (const wrong of [
@@ -57,6 +101,12 @@ test("mechanisms that are not spoken yet are named, damaged ones refused", () =>
     { mechanism: "JRR", n: 10, k: 2, p: 0.6, s: 0.7 },
     { mechanism: "DRR", n: 3, k: 2, truth: 0.1, own: 0.1, deck: [1, 1] },
     { ...masked[0].mechanism, announced_rate: 0.1 },
+    { mechanism: "SS", k: 5, d: 5, p: 0.9 }, { mechanism: "SS", k: 5, d: 2, p: 0.4 },
+    { mechanism: "OUE", k: 9, q: 0.5, s: 0, coupling: "none", n: null },
+    { mechanism: "OUE", k: 9, q: 0.2, s: 0.1, coupling: "none", n: null },
+    { mechanism: "OUE", k: 9, q: 0.2, s: 0.1, coupling: "joint", n: null },
+    { mechanism: "SUE", k: 9, q: 0.2, s: 0.3, coupling: "dealt", n: 10 },
+    { mechanism: "OLH", k: 9, g: 3, p: 0.5, s: 0, coupling: "dealt", n: 10 },
   ]) {
     assert.throws(() => checkMechanism(wrong), { name: "DamagedError" });
   }

@@ -25,6 +25,13 @@ def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
     return ArgumentError(f"{argument} must be {allowed}, got {argument}={shown}")
 
 
+def exactly_one(**given: object) -> None:
+    """Refuse two ways to say the same unless one of them is used and the other is None."""
+    if sum(value is not None for value in given.values()) != 1:
+        names, values = " and ".join(given), " and ".join(map(repr, given.values()))
+        raise ArgumentError(f"exactly one of {names} must be given, got {values}")
+
+
 def integer(argument: str, value: object, low: int, high: int | None = None) -> int:
     """A whole number in low..high; booleans and floats are refused."""
     allowed = f"a whole number >= {low}" if high is None else f"a whole number in {low}..{high}"

@@ -81,3 +81,8 @@ def aligned(numbers: Sequence[float], digits: int = 3, *, up: bool = False) -> l
         else "unbounded"
         for number in numbers
     ]
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number and what it counts."""
+    return f"{count:,} {one if count == 1 else many}"

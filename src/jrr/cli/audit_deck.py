@@ -17,7 +17,7 @@ CHEATED = 1  # exit code
     "--notes",
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What was noted in time: promises, beacon, commitment, coin.",
+    help="What was noted in time: promises, beacon, commitment, coin; by lot: enrolment, lot.",
 )
 @click.option(
     "--card",

@@ -10,8 +10,18 @@ import click
 
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
-from jrr._base.wording import show_guarantee
-from jrr.cli.operators import FILE, counted, operator_of, operator_options, say_servers
+from jrr._base.wording import counted, show_guarantee
+from jrr.cli.app import LazyCommand, LazyCommands
+from jrr.cli.estimates import print_estimate
+from jrr.cli.operators import (
+    FILE,
+    is_survey_file,
+    operator_of,
+    operator_options,
+    read_campaign,
+    say_servers,
+    survey_operator_of,
+)
 from jrr.cli.options import (
     RangeType,
     console,
@@ -26,10 +36,8 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.estimates import Population
+from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
-from jrr.reporting.explain import OUTSIDE
-from jrr.reporting.intervals import sentence
 
 if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign
@@ -38,7 +46,17 @@ if TYPE_CHECKING:
 UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 
 
-@click.group()
+# Named, not imported, as in jrr.cli.app.
+_MORE = {
+    "report": LazyCommand(
+        "jrr.cli.report",
+        "report",
+        "Write the results as one page for people: pictures, groups, method, guarantee, limits.",
+    ),
+}
+
+
+@click.group(commands=LazyCommands(_MORE))
 def campaign() -> None:
     """Create, open, close, show and export campaigns.
 
@@ -47,8 +65,16 @@ def campaign() -> None:
 
 
 @campaign.command()
+@click.argument("questionnaire", type=FILE, required=False)
 @survey_options
-@click.option("--question", required=True, help="What is asked.")
+@click.option("--question", help="What is asked.")
+@click.option("--people", type=int, help="With a questionnaire: how many are invited.")
+@click.option(
+    "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
+)
+@click.option(
+    "--after", type=FILE, help="With a questionnaire: the survey of the wave before this one."
+)
 @click.option("--labels", default="no,yes", show_default=True, help="Answers, by commas.")
 @click.option(
     "--number", type=RangeType(), help="Instead of labels: the answer is a number LOW:HIGH."
@@ -115,8 +141,15 @@ def campaign() -> None:
 @click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
+@click.pass_context
 def create(
+    context: click.Context,
+    /,
     *,
+    questionnaire: Path | None,
+    people: int | None,
+    response: float,
+    after: Path | None,
     labels: str,
     number: tuple[float, float] | None,
     k: int,
@@ -136,7 +169,11 @@ def create(
 ) -> None:
     """Write a campaign's document from a plan.
 
+    With a QUESTIONNAIRE (a TOML file, docs/questionnaires.md): a survey of several items.
+
     \b
+    jrr campaign create survey.toml --people 2000 --response 0.6 \\
+        --dealer https://dealer.example --collector https://collector.example
     jrr campaign create -n 10000 -e 1 --question "Have you taken bribes?" \\
         --dealer https://dealer.example --collector https://collector.example
     """  # noqa: D301 - click reads the \b
@@ -144,6 +181,13 @@ def create(
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    if questionnaire is not None:
+        _create_survey(context, questionnaire, people, response, after)
+        return
+    if people is not None or after is not None:
+        raise ArgumentError("--people and --after must be given with a questionnaire")
+    if wanted["question"] is None:
+        raise ArgumentError("--question must be given, or a questionnaire (a TOML file)")
     if k != 2:
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
     if announced and closed_deck:
@@ -195,12 +239,58 @@ def create(
         screen.print(UNPROTECTED, style="bold")
 
 
+def _create_survey(
+    context: click.Context,
+    questionnaire: Path,
+    people: int | None,
+    response: float,
+    after: Path | None,
+) -> None:
+    """Make a survey of the options that were given, and refuse those of single questions."""
+    from jrr.cli.surveys import SURVEY_OPTIONS, survey_options_of, write_survey
+    from jrr.survey.questionnaire import Questionnaire
+    from jrr.survey.survey_creation import SurveyRequest
+    from jrr.survey.surveys import read_survey
+
+    given = {
+        name: value
+        for name, value in context.params.items()
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    }
+    strange = sorted(set(given) - SURVEY_OPTIONS)
+    if strange:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
+        raise ArgumentError(
+            f"{names} must be left out with a questionnaire: it is for a single question"
+        )
+    if people is None:
+        raise ArgumentError("--people must be given with a questionnaire, got none")
+    if not questionnaire.is_file():
+        raise checks.refusal("questionnaire", str(questionnaire), "a TOML file that exists")
+    asked = Questionnaire.read(questionnaire)
+    request = SurveyRequest(
+        questionnaire=asked,
+        people=people,
+        response=response,
+        after=None if after is None else read_survey(after.read_bytes()),
+        **survey_options_of(given, asked.languages),
+    )
+    with waiting("planning every item"):
+        survey = request.survey(datetime.now(UTC))
+    write_survey(survey, context.params["out"], context.params["as_json"])
+
+
 @campaign.command("open")
 @operator_options
 @click.option("-n", "n", type=int, help="People dealt to: for a collector after enrolment.")
 @json_option
 def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
     """Install the document at the servers and open it (or its enrolment)."""
+    if is_survey_file(options["file"]):
+        from jrr.cli.surveys import open_survey
+
+        open_survey(survey_operator_of(**options), n, as_json)
+        return
     operator = operator_of(**options)
     operator.install()
     say_servers(as_json, operator.campaign, operator.open(n))
@@ -280,24 +370,42 @@ def close(
     """
     from jrr.client.closing import Ending
 
-    operator = operator_of(**options)
+    wished: dict[str, Any] = {
+        "by": by,
+        "discard_small": discard_small,
+        "discard_unknown": discard_unknown,
+        "without_sum": without_sum,
+    }
     # A script is not asked: nobody would answer.
     asks = not yes and not as_json and sys.stdin.isatty()
-    if asks and not click.confirm(f"Close “{operator.campaign.question}” for good?", err=True):
+    question = _title(options["file"])
+    if asks and not click.confirm(f"Close “{question}” for good?", err=True):
         console().print("Nothing was closed.")
         context.exit(1)
+    if is_survey_file(options["file"]):
+        from jrr.cli.surveys import close_survey
+
+        close_survey(survey_operator_of(**options), decks, names, sums, wished, as_json)
+        return
+    operator = operator_of(**options)
     alone = operator.collector is None
     ending = Ending(
-        by=by,
-        discard_small=discard_small,
-        discard_unknown=discard_unknown,
-        without_sum=without_sum,
+        **wished,
         names=_document(names) if alone and names is not None else None,
         sums=[_document(file) for file in sums] if not alone and sums else None,
     )
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+
+
+def _title(file: Path) -> str:
+    """What a document asks."""
+    if not is_survey_file(file):
+        return read_campaign(file).question
+    from jrr.cli.surveys import title_of
+
+    return title_of(file)
 
 
 def _document(file: Path) -> dict[str, Any]:
@@ -358,6 +466,18 @@ def show(
     **options: Any,
 ) -> None:
     """Counts at the servers and, from the collector, the estimate so far."""
+    if is_survey_file(options["file"]):
+        wish = {"simultaneous": simultaneous, "population": population}
+        from jrr.cli.surveys import show_survey
+
+        show_survey(
+            survey_operator_of(**options),
+            level,
+            by,
+            wish | {"population_size": population_size},
+            as_json,
+        )
+        return
     operator = operator_of(**options)
     asked = operator.campaign
     with waiting("asking the servers"):
@@ -391,7 +511,40 @@ def show(
     if summary.waits is not None:
         screen.print(f"No result yet: {summary.waits}.")
     if summary.estimate is not None:
-        _print_estimate(summary.estimate, level)
+        print_estimate(screen, summary.estimate, level)
+
+
+@campaign.command()
+@operator_options
+@click.option("--since", type=FILE, required=True, help="The survey of the wave before.")
+@click.option("--paired", is_flag=True, help="Only among those who answered both waves.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@simultaneous_option
+@click.option(
+    "--population",
+    type=click.Choice(POPULATIONS),
+    default="respondents",
+    show_default=True,
+    help="Whom intervals speak of: the respondents, or those they are a random sample of.",
+)
+@json_option
+def change(
+    since: Path,
+    paired: bool,
+    level: float,
+    simultaneous: bool,
+    population: Population,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """How every item of a survey has changed since the wave before, with intervals."""
+    from jrr.cli.surveys import show_change
+
+    for file in (options["file"], since):
+        if not is_survey_file(file):
+            raise checks.refusal("file", str(file), "a survey's document")
+    wish = {"simultaneous": simultaneous, "population": population}
+    show_change(survey_operator_of(**options), since, paired, level, wish, as_json)
 
 
 @campaign.command()
@@ -401,10 +554,23 @@ def show(
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
-    """Write all reports as a report file, for `jrr estimate`."""
+    """Write all reports as a report file, for `jrr estimate`.
+
+    Of a survey of several items: a row per person, and beside it a codebook (OUT.codebook.csv and
+    .json) and an R script that estimates from it (OUT.R).
+    """
     from jrr.client.export import check_export_file, export_reports
 
     check_export_file(out, force)  # before anybody is asked for a token
+    if is_survey_file(options["file"]):
+        from jrr.cli.surveys import say_exported
+        from jrr.client.survey_files import export_survey_files
+
+        asked = survey_operator_of(**options)
+        with waiting("fetching the answers"):
+            files = export_survey_files(asked, out, force=force)
+        say_exported(asked.survey.hash, files, as_json)
+        return
     operator = operator_of(**options)
     with waiting("fetching the reports"):
         written = export_reports(operator, out, round_number=round_number, force=force)
@@ -413,45 +579,11 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
     else:
         beside = f"; it needs {written['header']} beside it" if "header" in written else ""
         console().print(f"Reports: {out}{beside}", soft_wrap=True)
-        if operator.campaign.announces:
+        if operator.campaign.announces and not operator.show()["collector"]["settled"]:
             console().print(
-                "Cards are still in these reports: take off the sums that dealers announced "
-                "(`sums` in jrr campaign show --json; in Python, the mechanism's `settle`)."
+                "Cards are still in these reports and hide everything: export again after jrr "
+                "campaign close, when dealers have announced their sums."
             )
-
-
-def _print_estimate(document: dict[str, Any], level: float) -> None:
-    screen = console()
-    final = "final" if document["final"] else "so far"
-    outside = False
-    everybody = {"name": "everybody"} | document["estimate"]
-    if "mean" in document:
-        everybody["mean"] = document["mean"]
-    for group in (everybody, *document.get("groups", [])):
-        if "mean" in group:
-            mean, (low, high) = group["mean"]["mean"], group["mean"]["interval"]
-            screen.print(
-                f"{group['name']}, mean: {mean:.6g} ({low:.6g} to {high:.6g}, {100 * level:g}%, "
-                f"{final})"
-            )
-            continue
-        for label, share, (low, high) in zip(
-            document["labels"], group["frequencies"], group["interval"], strict=True
-        ):
-            screen.print(
-                f"{group['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
-                f"{100 * high:.2f}%, {100 * level:g}%, {final})"
-            )
-        outside |= any(not 0 <= share <= 1 for share in group["frequencies"])
-    # A collector of an earlier version does not say what its intervals mean.
-    if "population" in everybody:
-        fields = ("level", "simultaneous", "population", "population_size")
-        screen.print(sentence(**{name: everybody[name] for name in fields}))
-    if outside:
-        screen.print(OUTSIDE)
-    small = document.get("groups_too_small", 0)
-    if small:
-        screen.print(f"{counted(small, 'group is', 'groups are')} too small to be shown.")
 
 
 def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":

@@ -9,17 +9,19 @@ import click
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.cli.asking import ask_choice
+from jrr.cli.contribute_survey import contribute_to_survey
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, ProtocolError
+from jrr.survey.addresses import is_survey_link
 from jrr.survey.promises import DELTA
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from jrr.client.contributor import Contributor
+    from jrr.survey.answers import Receipt
     from jrr.survey.campaign import Campaign
-    from jrr.survey.contributor import Receipt
     from jrr.survey.spending import Spent
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -58,7 +60,12 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
 @click.option("--card", type=FILE, help="The card that your own group dealt (jrr mpc group).")
 @click.option("--cardless", is_flag=True, help="Answer without the card of a group of your own.")
-@click.option("--answer-from", type=click.File("r"), help="Read the answer from a file or -.")
+@click.option(
+    "--answer-from",
+    type=click.File("r"),
+    help="Read the answer from a file or -; for a survey, a JSON object of items and answers.",
+)
+@click.option("--language", help="Of a survey, as en or de.  [default: its first]")
 @click.option("--agree", is_flag=True, help="You agree to take part: do not ask.")
 @click.option(
     "--repeat",
@@ -83,10 +90,11 @@ def contribute(
     answer_from: IO[str] | None,
     agree: bool,
     repeat: bool,
+    language: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Answer a campaign's question.
+    """Answer a campaign's question, or a survey's.
 
     The answer is asked for (or read by --answer-from), never given on the command line, where
     the shell would remember it, and not shown on the screen. It is perturbed here; only the
@@ -95,9 +103,25 @@ def contribute(
     holds for all of them together.
     """
     from jrr.client.contributor import Contributor
+    from jrr.client.survey_contributor import SurveyContributor
 
     if invitation is None and not public:
         invitation = _ask_invitation()
+    if is_survey_link(link):
+        if covariate or enrol or cards_only or card or cardless or repeat or round_number:
+            raise ArgumentError(
+                "--covariate, --enrol, --cards-only, --card, --cardless, --repeat and --round must "
+                "be left out for a survey: it asks for everything itself"
+            )
+        contribute_to_survey(
+            SurveyContributor(link, invitation, **options),
+            limit=options["limit"],
+            language=language,
+            answer_from=answer_from,
+            agree=agree,
+            as_json=as_json,
+        )
+        return
     person = Contributor(link, invitation, **options)
     with waiting("reading the campaign, and reckoning what it costs"):
         campaign = person.campaign
@@ -173,7 +197,7 @@ def _attributes(
     campaign: "Campaign", given: dict[str, str], *, asks: bool, as_json: bool
 ) -> dict[str, str]:
     """The public attributes; those that are missing are asked for, if a person can be."""
-    from jrr.survey.contributor import read_attributes
+    from jrr.survey.answers import read_attributes
 
     if asks and sys.stdin.isatty():
         for name, values in campaign.covariates.items():

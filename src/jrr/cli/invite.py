@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from jrr.cli.operators import FILE, operator_of, operator_options, say
+from jrr.cli.operators import FILE, any_operator_of, operator_options, say
 from jrr.cli.options import json_option
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
@@ -29,7 +29,7 @@ def invite(
     """
     from jrr.client.invitations import make_invitations, tell_invitations
 
-    operator = operator_of(**options)
+    operator = any_operator_of(**options)
     if source is not None and count is None:
         with waiting("telling the servers"):
             told = tell_invitations(operator, source)

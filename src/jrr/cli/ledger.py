@@ -23,7 +23,7 @@ def ledger(state: Path | None, file: Path | None, delta: float, as_json: bool) -
     \b
     jrr ledger
     """  # noqa: D301 - click reads the \b
-    from jrr.client.contributor import default_state
+    from jrr.client.device import default_state
     from jrr.client.ledger import NAME, Ledger
     from jrr.survey.spending import total
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from jrr._base import checks
+from jrr._base.wording import counted
 from jrr.cli.options import console, print_json
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
+    from jrr.client.survey_operator import SurveyOperator
     from jrr.survey.campaign import Campaign
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -63,10 +65,51 @@ def operator_of(
     party_token: tuple[str, ...],
     ca: Path | None,
 ) -> "Operator":
-    """The operator of a campaign in a file."""
-    from jrr.client.operator import Operator, Tokens
+    """The operator of a campaign in a file; refuses a survey's, for commands of campaigns only."""
+    from jrr.client.operator import Operator
 
-    campaign = read_campaign(file)
+    operator = any_operator_of(
+        file=file,
+        dealer_token=dealer_token,
+        collector_token=collector_token,
+        party_token=party_token,
+        ca=ca,
+    )
+    if not isinstance(operator, Operator):
+        raise checks.refusal("file", str(file), "a campaign of one question for this command")
+    return operator
+
+
+def survey_operator_of(**options: Any) -> "SurveyOperator":
+    """The operator of a survey in a file that was found to hold one."""
+    from jrr.client.survey_operator import SurveyOperator
+
+    operator = any_operator_of(**options)
+    assert isinstance(operator, SurveyOperator)
+    return operator
+
+
+def any_operator_of(
+    *,
+    file: Path,
+    dealer_token: tuple[str, ...],
+    collector_token: str | None,
+    party_token: tuple[str, ...],
+    ca: Path | None,
+) -> "Operator | SurveyOperator":
+    """The operator of a campaign or a survey in a file."""
+    from jrr.client.operator import Operator, Tokens
+    from jrr.client.survey_operator import SurveyOperator
+    from jrr.survey.surveys import is_survey, read_survey
+
+    if not file.is_file():
+        raise checks.refusal("file", str(file), "a campaign's document that exists")
+    data = file.read_bytes()
+    survey = read_survey(data) if is_survey(data) else None
+    if survey is not None:
+        campaign = next((one for one in survey.campaigns.values() if one.deals), survey.first)
+    else:
+        campaign = read_campaign(file)
     several = campaign.by_several
     if len(dealer_token) > 1 and not several:
         raise ArgumentError("dealer_token must be given once: the campaign has one dealer")
@@ -76,7 +119,16 @@ def operator_of(
         parties=dict(_numbered_token("party", text) for text in party_token),
         dealers=dict(_numbered_token("dealer", text) for text in dealer_token) if several else {},
     )
+    if survey is not None:
+        return SurveyOperator.by_tokens(survey, tokens, ca)
     return Operator.by_tokens(campaign, tokens, ca)
+
+
+def is_survey_file(file: Path) -> bool:
+    """Whether a file holds a survey of several items, and not a single campaign."""
+    from jrr.survey.surveys import is_survey
+
+    return file.is_file() and is_survey(file.read_bytes())
 
 
 def _numbered_token(role: str, text: str) -> tuple[int, str]:
@@ -116,11 +168,6 @@ def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
         if count is not None:
             parts.append(counted(count, one, many))
     return ", ".join(parts)
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """A number and what it counts."""
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _state(campaign: "Campaign", state: str) -> str:

@@ -13,10 +13,9 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr._base.wording import aligned, percentage_points, show_at_least, show_epsilon
+from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.numbers import show_number_plan
-from jrr.cli.operators import counted
 from jrr.cli.options import (
     console,
     delta_option,

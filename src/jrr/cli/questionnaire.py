@@ -45,6 +45,10 @@ def show_questionnaire_plan(path: Path, people: int, as_json: bool, **options: A
         f"{made.bytes:,} bytes of reports a person.\n"
         f"For the margins wanted of every item: {needed:,} people to invite."
     )
+    waves = questionnaire.waves
+    if waves > 1:
+        every = waves * total["everything"]
+        screen.print(f"In all {waves} waves together: ε {show_epsilon(every)} (view: everything).")
     open_items = [item.name for item in questionnaire.items if not item.sensitive]
     if open_items:
         screen.print(f"Sent as they are (open): {', '.join(open_items)}.")

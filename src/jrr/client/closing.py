@@ -115,13 +115,9 @@ class Closing:
         return sorted({serial for found in sets if len(found) < fewest for serial in found})
 
     def _told(self, number: int, names: Any) -> Any:
-        """What a dealer announces; nothing of one whose cards nobody has, and who is not here."""
-        try:
-            if number in self.dealers:
-                return self.dealers[number].post(f"{self.path}/announce", names)
-        except UnreachableError:
-            if _is_anybody(names):
-                raise
+        """What a dealer announces; one whose cards nobody has is not asked."""
+        if _is_anybody(names):
+            return self.dealers[number].post(f"{self.path}/announce", names)
         return names | {"rounds": [{} for _ in names["rounds"]]}
 
     def _closed_dealers(self, names: Mapping[int, Any]) -> Facts:

@@ -1,37 +1,27 @@
 """A contributor's own client: files that keep what was fetched and made, and the conversation."""
 
-import contextlib
 import json
-import os
-import secrets
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-from jrr._base import checks
 from jrr._base.files import write_once, write_whole
-from jrr.client.http import Http
-from jrr.client.ledger import NAME, Entry, Ledger
+from jrr.client.device import Device
+from jrr.client.ledger import Entry
 from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.base import Mechanism, Rng
+from jrr.mechanisms.base import Mechanism
 from jrr.survey import contributor as protocol
-from jrr.survey.addresses import split_link
+from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Receipt
 from jrr.survey.deck import card_from_json, card_to_json
 from jrr.survey.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
-from jrr.survey.identity import invitation_secret, new_invitation, pseudonym
-from jrr.survey.limits import Limits, check_limits
-from jrr.survey.promises import DELTA
-from jrr.survey.spending import Expense, Spent, expense_of, question_hash, total
-from jrr.survey.steps import Call, Reply, Save, Steps, Wait
-
-T = TypeVar("T")
+from jrr.survey.limits import check_limits
+from jrr.survey.spending import Expense, Spent, expense_of, question_hash
+from jrr.survey.steps import Reply, Save
 
 
-class Contributor:
+class Contributor(Device):
     """One person's part in a campaign, on that person's own device.
 
     Checks that the campaign is the one that the link names and costs no more than the limits, gets
@@ -69,37 +59,11 @@ class Contributor:
         Receipt(campaign='4f4ee8…', round=0, carded=True)
     """
 
-    def __init__(
-        self,
-        link: str,
-        invitation: str | None = None,
-        *,
-        limit: float,
-        dealer_limit: float | None = None,
-        delta: float = DELTA,
-        one_round: bool = False,
-        patience: float = 30.0,
-        state: str | Path | None = None,
-        ledger: str | Path | None = None,
-        ca: str | Path | None = None,
-        rng: Rng = None,
-    ) -> None:
-        _, self.name = split_link(link)
-        self._link = link.strip()
-        self._limits = Limits(
-            checks.epsilon("limit", limit),
-            None if dealer_limit is None else checks.epsilon("dealer_limit", dealer_limit),
-            checks.real("patience", patience, "seconds >= 0", 0.0),
-            checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True),
-            one_round,
-        )
-        self._state = Path(state) if state is not None else default_state()
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._ledger = Ledger(self._state / NAME if ledger is None else Path(ledger))
-        self._invitation = None if invitation is None else invitation_secret(invitation)
-        self._http = Http(ca)
-        self._rng = rng
-        self._campaign: Campaign | None = None
+    _campaign: Campaign | None = None  # as soon as it was fetched
+
+    @property
+    def _by_invitation(self) -> bool:
+        return self.campaign.invitations
 
     @property
     def campaign(self) -> Campaign:
@@ -107,11 +71,6 @@ class Contributor:
         if self._campaign is None:
             self._campaign = self._drive(protocol.fetch(self._link, self._limits))
         return self._campaign
-
-    @property
-    def spent(self) -> Spent:
-        """What all answers in the ledger have cost together."""
-        return total(self._ledger.expenses(), self._limits.delta)
 
     def check_spending(self, round_number: int = 0) -> Spent:
         """What will have been spent after answering, as it counts against the limits.
@@ -152,7 +111,7 @@ class Contributor:
         hand = self._drive(steps)
         if hand.cards is None:
             return False
-        cards = [card_to_json(hand.mechanism, card) for card in hand.cards]
+        cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
         document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
@@ -203,7 +162,7 @@ class Contributor:
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
         mechanism = self.campaign.for_people(n)
-        held = tuple(card_from_json(mechanism, card) for card in cards)
+        held = tuple(_held_from_json(self.campaign, mechanism, card) for card in cards)
         return Hand(held, mechanism, serials)
 
     def answer(
@@ -236,7 +195,7 @@ class Contributor:
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            protocol.read_answer(campaign, answer, self._rng),
+            read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
             round_number=round_number,
@@ -244,11 +203,13 @@ class Contributor:
             device=self._device(),
             hand=self._hand(),
         )
-        return self._drive(conversation, round_number)
+        return self._drive(conversation, lambda step: self._save(step, round_number, False))
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""
-        if self.campaign.mechanism.masked:  # the card in it belongs to a sum that is over
+        if (
+            self.campaign.mechanism.masked and self.campaign.deals
+        ):  # the card in it belongs to a sum that is over
             return False
         asked = question_hash(self.campaign, self.campaign.mechanism)
         return self._ledger.remembered(asked) is not None
@@ -278,7 +239,7 @@ class Contributor:
         if waiting is not None:
             return waiting
         mechanism = campaign.mechanism
-        if mechanism.masked:  # the card in it belongs to a sum that is over
+        if mechanism.masked and mechanism.deals:  # the card in it belongs to a sum that is over
             return None
         if campaign.enrols:
             mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))
@@ -294,7 +255,7 @@ class Contributor:
             covariates=covariates,
             round_number=round_number,
         )
-        return self._drive(conversation, round_number, repeated=True)
+        return self._drive(conversation, lambda step: self._save(step, round_number, True))
 
     def check_ready(
         self, covariates: Mapping[str, str] | None = None, round_number: int = 0
@@ -315,21 +276,6 @@ class Contributor:
 
     def _path(self, round_number: int) -> Path:
         return self._file(f"{round_number}.report")
-
-    def _file(self, kind: str) -> Path:
-        """One's own: several people may share a device."""
-        return self._state / f"{self.name[:16]}-{self._person()}.{kind}"
-
-    def _device(self) -> bytes:
-        """A secret of this device, so that whoever made the invitations cannot fetch the card."""
-        path = self._file("device")
-        with contextlib.suppress(FileExistsError):
-            write_once(path, secrets.token_hex(32))
-        return bytes.fromhex(path.read_text("ascii"))
-
-    def _person(self) -> str:
-        """Whose answer it is: several people may share a device."""
-        return pseudonym(self._secret(), self.name, "state").hex()[:32]
 
     def _enter(
         self,
@@ -367,41 +313,17 @@ class Contributor:
             repeated=repeated,
             check=lambda before: self._check_spending(before, round_number),
         )
-        try:
-            write_once(self._path(round_number), body.decode())
-        except FileExistsError:  # another run of this program was faster
-            return Reply(200, self._path(round_number).read_bytes())
-        return None
-
-    def _secret(self) -> bytes:
-        if self._invitation is not None:
-            return self._invitation
-        if self.campaign.invitations:
-            raise ArgumentError("invitation must be given: this campaign is by invitation only")
-        # Anybody may answer: a name of one's own, kept so that trying again is the same person.
-        path = self._state / f"{self.name}.secret"
-        with contextlib.suppress(FileExistsError):
-            write_once(path, new_invitation())
-        return invitation_secret(path.read_text())
-
-    def _drive(self, steps: Steps[T], round_number: int = 0, repeated: bool = False) -> T:
-        reply: Reply | None = None
-        try:
-            while True:
-                step = steps.send(reply)
-                reply = None
-                if isinstance(step, Call):
-                    reply = self._http.call(step)
-                elif isinstance(step, Wait):
-                    time.sleep(step.seconds)
-                elif isinstance(step, Save):
-                    reply = self._save(step, round_number, repeated)
-        except StopIteration as finished:
-            result: T = finished.value
-            return result
+        return self._keep(self._path(round_number), body)
 
 
-def default_state() -> Path:
-    """Where reports wait until they are received."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "jrr"
+def _held_to_json(campaign: Campaign, mechanism: Mechanism, held: Any) -> Any:
+    """What is held for a round: a card, or a list with one from each of several dealers."""
+    if campaign.by_several:
+        return [card_to_json(mechanism, card) for card in held]
+    return card_to_json(mechanism, held)
+
+
+def _held_from_json(campaign: Campaign, mechanism: Mechanism, document: Any) -> Any:
+    if campaign.by_several:
+        return [card_from_json(mechanism, card) for card in document]
+    return card_from_json(mechanism, document)

@@ -8,13 +8,15 @@ from pathlib import Path
 from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr.client.operator import Operator, new_invitations
+from jrr.client.survey_operator import SurveyOperator
 from jrr.errors import DamagedError, JrrError
 from jrr.survey.identity import invitation_secret
 
+AnyOperator = Operator | SurveyOperator
 MOST = 10_000_000  # invitations made at once
 
 
-def make_invitations(operator: Operator, count: int, out: Path, again: list[str]) -> list[str]:
+def make_invitations(operator: AnyOperator, count: int, out: Path, again: list[str]) -> list[str]:
     """Make fresh invitations, keep them in a private file, and tell the servers of them.
 
     Args:
@@ -41,7 +43,7 @@ def make_invitations(operator: Operator, count: int, out: Path, again: list[str]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["invitation", "link"])
-    rows.writerows([entry, operator.campaign.link] for entry in invitations)
+    rows.writerows([entry, operator.link] for entry in invitations)
     write_whole(out, text.getvalue(), private=True)
     try:
         operator.invite(invitations)
@@ -51,7 +53,7 @@ def make_invitations(operator: Operator, count: int, out: Path, again: list[str]
     return invitations
 
 
-def tell_invitations(operator: Operator, source: Path) -> list[str]:
+def tell_invitations(operator: AnyOperator, source: Path) -> list[str]:
     """Tell the servers of invitations that were made before.
 
     Args:

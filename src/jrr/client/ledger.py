@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,29 +81,24 @@ class Ledger:
             entry: What is entered.
             check: Is given what was spent before, and raises where the entry must not be made.
         """
+        self.enter_all([entry], check)
+
+    def enter_all(self, entries: Iterable[Entry], check: Callable[[list[Expense]], object]) -> None:
+        """Enter reports that are sent together: all of them or none.
+
+        Args:
+            entries: What is entered.
+            check: Is given what was spent before, and raises where the entries must not be made.
+        """
+        entered = list(entries)
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")  # nobody else spends meanwhile
             try:
-                there = connection.execute(
-                    "SELECT expense FROM answers WHERE campaign = ? AND person = ? AND round = ?",
-                    (entry.campaign, entry.person, entry.round),
-                ).fetchone()
                 # Entered and not sent, as after a power cut: the same answer is not paid twice.
-                if entry.expense is not None and (there is None or there[0] is None):
+                if any(not _is_paid(connection, entry) for entry in entered):
                     check(_expenses(connection))
-                expense = None if entry.expense is None else json.dumps(entry.expense.to_dict())
-                connection.execute(
-                    "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        entry.campaign,
-                        entry.person,
-                        entry.round,
-                        entry.question,
-                        expense,
-                        entry.mechanism.to_json(),
-                        json.dumps(entry.report),
-                    ),
-                )
+                for entry in entered:
+                    _insert(connection, entry)
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
@@ -132,6 +127,31 @@ class Ledger:
             raise DamagedError(f"{self.path} must be a ledger that jrr keeps: {error}") from None
         finally:
             connection.close()
+
+
+def _is_paid(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Whether an entry costs nothing more: an earlier report sent again, or one that is here."""
+    there = connection.execute(
+        "SELECT expense FROM answers WHERE campaign = ? AND person = ? AND round = ?",
+        (entry.campaign, entry.person, entry.round),
+    ).fetchone()
+    return entry.expense is None or (there is not None and there[0] is not None)
+
+
+def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+    expense = None if entry.expense is None else json.dumps(entry.expense.to_dict())
+    connection.execute(
+        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            entry.campaign,
+            entry.person,
+            entry.round,
+            entry.question,
+            expense,
+            entry.mechanism.to_json(),
+            json.dumps(entry.report),
+        ),
+    )
 
 
 def _expenses(connection: sqlite3.Connection) -> list[Expense]:

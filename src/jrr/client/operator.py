@@ -110,6 +110,11 @@ class Operator:
         return self.parties if self.dealer is None else (self.dealer, *self.parties)
 
     @property
+    def link(self) -> str:
+        """What contributors are given."""
+        return self.campaign.link
+
+    @property
     def path(self) -> str:
         """Where both servers keep the campaign for operators."""
         return f"/v1/admin/campaigns/{self.campaign.hash}"
@@ -137,15 +142,18 @@ class Operator:
 
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
-        if self.dealer is not None:
-            self._accept(self.dealer, accepted(invitations, self.campaign.hash, DEALER))
-        for server in self.parties:
-            role = self.campaign.dealer.roles[self._number(server)]
+        for server, role in self.dealing_by_role():
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
             for number, role in enumerate(roles(self.campaign)):
                 names = accepted(invitations, self.campaign.hash, role)
                 self._accept(self.collector, names, {"round": number})
+
+    def dealing_by_role(self) -> list[tuple[Admin, str]]:
+        """Those who deal, each with the role from which people's pseudonyms there follow."""
+        alone = [] if self.dealer is None else [(self.dealer, DEALER)]
+        roles_of = self.campaign.dealer.roles
+        return [*alone, *((one, roles_of[self._number(one)]) for one in self.parties)]
 
     def _accept(
         self, server: Admin, hashes: list[bytes], more: dict[str, int] | None = None
@@ -157,7 +165,7 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
-        for name, server in self._named().items():
+        for name, server in self.dealing_by_name().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self.campaign.enrols or n is not None):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
@@ -216,7 +224,7 @@ class Operator:
         closed: dict[str, Any] = {}
         undealt = None
         failed: dict[str, JrrError] = {}
-        for name, server in self._named().items():  # every card that can be burned is
+        for name, server in self.dealing_by_name().items():  # every card that can be burned is
             try:
                 closed[name] = server.post(f"{self.path}/close")
             except JrrError as error:
@@ -260,7 +268,7 @@ class Operator:
 
     def show(self) -> dict[str, Any]:
         """Counts at each server."""
-        servers = self._named()
+        servers = self.dealing_by_name()
         if self.collector is not None:
             servers[COLLECTOR] = self.collector
         return {name: server.get(self.path) for name, server in servers.items()}
@@ -321,7 +329,7 @@ class Operator:
             return CampaignSummary(servers=servers, waits=str(reason))
         return CampaignSummary(servers=servers, estimate=found)
 
-    def _named(self) -> dict[str, Admin]:
+    def dealing_by_name(self) -> dict[str, Admin]:
         """Those who deal: the dealer, or parties by their numbers in the campaign."""
         servers = {} if self.dealer is None else {str(Role.DEALER): self.dealer}
         word = Role.PARTY if self.campaign.by_committee else Role.DEALER
@@ -356,18 +364,19 @@ class Operator:
             asked["population"] = population
         if population_size is not None:
             asked["population_size"] = population_size
-        document: dict[str, Any] = self._at_collector().get(
+        document: dict[str, Any] = self.at_collector().get(
             f"{self.path}/estimate?{urlencode(asked)}"
         )
         return document
 
     def export(self, kind: str, round_number: int = 0) -> bytes:
         """All reports as a report file."""
-        return self._at_collector().get_bytes(
+        return self.at_collector().get_bytes(
             f"{self.path}/export?format={kind}&round={round_number}"
         )
 
-    def _at_collector(self) -> Admin:
+    def at_collector(self) -> Admin:
+        """The collector, whose token must be held."""
         if self.collector is None:
             raise ArgumentError(
                 "the collector's token must be given for this (JRR_COLLECTOR_TOKEN)"

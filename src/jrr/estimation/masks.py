@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
+from scipy import fft, special
 
 Floats = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -154,32 +154,37 @@ class AnnouncedMasks(Masks):
 
     card_rate: float  # a
     announced_rate: float  # e
+    dealers: int = 1  # whose cards are added; each announces a sum
 
     @property
     def single(self) -> float:
-        """The variance of one mask."""
-        return laplace_variance(self.card_rate)
+        """The variance of one mask, which is a card from each dealer."""
+        return self.dealers * laplace_variance(self.card_rate)
 
     def card_law(self) -> WholeLaw:
-        """Discrete Laplace."""
-        return laplace_law(self.card_rate)
+        """Discrete Laplace, or the sum of several."""
+        one = laplace_law(self.card_rate)
+        return _sum_of(one, self.dealers, one, 0)
 
     def tie(self, decks: int) -> float:
         """Cards are independent."""
         return 0.0
 
     def variance(self, sums: Sequence[MaskedSum], decks: int) -> Floats:
-        """The noise of every announcement; one a deck, if none is told of."""
+        """The noise of every announcement; one a deck and dealer, if none is told of."""
         one = laplace_variance(self.announced_rate)
         left: Floats = np.zeros(1)
         for part in sums:
-            left = left + part.factor**2 * (part.known.announcements or decks) * one
+            left = left + part.factor**2 * self._announcements(part.known, decks) * one
         return left
 
     def law(self, reports: int, decks: int, known: Known = NOTHING_KNOWN) -> WholeLaw:
         """The sum of the announcements' noise."""
         one = laplace_law(self.announced_rate)
-        return _sum_of(one, known.announcements or decks, one, 0)
+        return _sum_of(one, self._announcements(known, decks), one, 0)
+
+    def _announcements(self, known: Known, decks: int) -> int:
+        return known.announcements or decks * self.dealers
 
 
 def laplace_variance(rate: float) -> float:
@@ -250,22 +255,66 @@ def _reach(n: int, a: float, b: float) -> int:
 
 
 def _wide_law(n: int, used: int, a: float, b: float) -> WholeLaw:
-    """The same in a normal shape, where so many places are spanned that it is one but for 1e-6.
+    """The same for decks whose sum spans too many places to follow them all.
 
-    A whole deck's sum keeps the shape of its closing: e^(-b|s|).
+    Its two factors, the law of the cards in it and what the others and the closing make likely,
+    are each exact where they span few places: few cards are far from normal, used or unused. Of
+    so many cards that they span more, at least some thousands, a sum is normal.
     """
-    masks = ClosedMasks(n, a, b)
-    variance = masks.variance_of(used)
-    inner = variance - masks.total * (used / n) ** 2
-    share = used / n
-    step = max(1, math.ceil(math.sqrt(variance) / 400))
-    reach = math.ceil((10 * math.sqrt(max(inner, 0.0)) + 45 * share / b) / step)
-    places = np.arange(-reach, reach + 1) * step
-    laplace = np.exp(-b / share * np.abs(places))
-    normal = np.exp(-(places**2) / (2 * max(inner, step**2 / 12)))
-    both = np.convolve(laplace / laplace.sum(), normal / normal.sum(), mode="same")
-    whole = np.repeat(both / step, step)
-    return WholeLaw(-reach * step - step // 2, whole / whole.sum())
+    own, rest = _own_reach(used, a), _own_reach(n - used, a) + math.ceil(45 / b)
+    reach = min(own, rest)
+    # Where both factors are smooth, not every place needs to be looked at.
+    step = 1 if 2 * reach <= _LARGEST else -(-reach // (_LARGEST >> 3))
+    reach = step * (reach // step)
+    places = np.arange(-reach, reach + 1, step)
+    weight = _cards_weight(used, a, places) + _others_weight(n - used, a, b, places)
+    chances = np.exp(weight - weight.max())
+    if step > 1:
+        chances = np.interp(np.arange(-reach, reach + 1), places, chances)
+    return _trimmed(WholeLaw(-reach, chances / chances.sum()))
+
+
+def _own_reach(cards: int, a: float) -> int:
+    """How far the sum of so many independent cards can be from 0, but for chances left out."""
+    return math.ceil(_REACH * math.sqrt(cards * laplace_variance(a)) + 45 / a) if cards else 0
+
+
+def _cards_weight(cards: int, a: float, places: NDArray[np.int64]) -> Floats:
+    """The logarithm of the chance that so many independent cards add up to each place."""
+    reach = _own_reach(cards, a)
+    if 2 * reach > _LARGEST:
+        return -(places**2) / (2 * cards * laplace_variance(a))
+    size = fft.next_fast_len(2 * reach + 1, real=True)
+    theta = 2 * np.pi * np.arange(size // 2 + 1) / size
+    card = np.log1p(np.sin(theta / 2) ** 2 / math.sinh(a / 2) ** 2)
+    chances = fft.irfft(np.exp(-cards * card), size)
+    return _logarithm(chances, places)
+
+
+def _others_weight(cards: int, a: float, b: float, places: NDArray[np.int64]) -> Floats:
+    """The logarithm of E[e^(-b |s + u|)] at each place s, u being the sum of so many cards."""
+    if not cards:
+        return -b * np.abs(places)
+    reach = _own_reach(cards, a)
+    if 2 * reach > _LARGEST:
+        # Of a normal u with standard deviation d: a sum of two tails.
+        deviation = math.sqrt(cards * laplace_variance(a))
+        ends = [special.log_ndtr(sign * places / deviation - b * deviation) for sign in (1, -1)]
+        weight: Floats = np.logaddexp(ends[0] - b * places, ends[1] + b * places)
+        return weight
+    size = fft.next_fast_len(2 * (reach + math.ceil(45 / b)) + 1, real=True)
+    theta = 2 * np.pi * np.arange(size // 2 + 1) / size
+    card = np.log1p(np.sin(theta / 2) ** 2 / math.sinh(a / 2) ** 2)
+    numbers = np.arange(size)
+    closing = np.exp(-b * np.minimum(numbers, size - numbers))
+    return _logarithm(fft.irfft(np.exp(-cards * card) * fft.rfft(closing).real, size), places)
+
+
+def _logarithm(chances: Floats, places: NDArray[np.int64]) -> Floats:
+    """Of chances around a circle at places; nothing is left of what is beyond half of it."""
+    inside = 2 * np.abs(places) < len(chances)
+    found = np.where(inside, chances[np.where(inside, places, 0)], 0.0)
+    return np.log(np.maximum(found, 1e-300))
 
 
 def _trimmed(law: WholeLaw) -> WholeLaw:

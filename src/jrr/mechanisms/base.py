@@ -6,6 +6,7 @@ new one is a class that fills them in and one line in jrr.mechanisms.registry (C
 """
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, overload
@@ -104,6 +105,15 @@ class Mechanism(ABC):
         """Whether ε of the view "cards" holds, without a δ, also in the view "everything"."""
         return not self.deals
 
+    def remembered_epsilon(self, waves: int) -> float:
+        """The loss of waves in which one toss of the own coin serves for the same answer.
+
+        In the view "everything", over all answers that somebody may give to the waves. Unbounded
+        where it is not known, so that coins must be fresh.
+        """
+        del waves
+        return math.inf
+
     @classmethod
     def families(cls) -> tuple[Any, ...]:
         """The ways in which a plan may choose this mechanism: jrr.mechanisms.families.Family."""
@@ -115,6 +125,12 @@ class Mechanism(ABC):
             name: list(value) if isinstance(value, tuple) else value
             for name, value in ((name, getattr(self, name)) for name in self.parameters)
         }
+
+    def for_dealers(self, dealers: int) -> "Mechanism":
+        """The same where so many dealers give everybody a card, all of which are added (MRR)."""
+        if dealers != 1:
+            raise checks.refusal("dealers", dealers, "1: only cards that are numbers add up")
+        return self
 
     def to_json(self) -> str:
         """One line of JSON; `jrr.from_json` reads it back."""
@@ -401,6 +417,13 @@ class Mechanism(ABC):
     ) -> Reports:
         """Perturbed reports of whole numbers of steps, 0..`self.steps`; otherwise as `respond`."""
         return self.respond(steps, cards, rng)
+
+    def respond_one_step(self, step: int, card: Any = None, rng: Rng = None) -> Any:
+        """One report of a whole number of steps; otherwise as `respond_one`."""
+        if self.steps == 1:
+            return self.respond_one(step, card, rng)
+        cards = None if card is None else np.array([card])
+        return int(self.respond_steps([step], cards, rng)[0])
 
     def report_to_json(self, report: Any) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.

@@ -4,7 +4,6 @@ A deck's contents are public; who holds which card is the secret. Dealers shuffl
 by a key, committees by secret permutations, and files and messages check cards against it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -119,15 +118,6 @@ class MaskCards:
         if isinstance(card, bytes):
             return [int(number) for number in np.frombuffer(card, "<i2")]
         return [card]
-
-    def added(self, cards: Sequence[Card]) -> Card:
-        """The sum of several cards, brought into the range of one.
-
-        Reports are clamped closer than that, so that nothing is lost by it.
-        """
-        sums = np.sum([self.numbers(self.check_card(card)) for card in cards], axis=0)
-        total = np.clip(sums, -self.most, self.most).astype("<i2")
-        return int(total[0]) if self.numbers_per_card == 1 else total.tobytes()
 
     def to_column(self, cards: NDArray[Any]) -> NDArray[Any]:
         """Cards as a column of a table has them: numbers, or rows of bytes."""

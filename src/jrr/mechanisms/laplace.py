@@ -4,19 +4,20 @@ No cards, no dealer: what every other way to ask for a number is compared with (
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
 from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.whole_noise import discrete_laplace
@@ -30,7 +31,7 @@ _CLAMPED = 40.0  # reports are clamped where noise is that many times 1/rate: e^
 
 
 @dataclass(frozen=True, init=False)
-class Laplace(Mechanism):
+class Laplace(InSteps):
     """Discrete Laplace noise on a number in whole steps; its two values are the two ends.
 
     Args:
@@ -56,10 +57,7 @@ class Laplace(Mechanism):
         self, epsilon: float | None = None, steps: int = STEPS, rate: float | None = None
     ) -> None:
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
-        if (epsilon is None) == (rate is None):
-            raise ArgumentError(
-                f"exactly one of epsilon and rate must be given, got {epsilon!r} and {rate!r}"
-            )
+        checks.exactly_one(epsilon=epsilon, rate=rate)
         if rate is None:
             rate = rate_for("epsilon", epsilon, steps)
         object.__setattr__(self, "steps", steps)
@@ -98,19 +96,6 @@ class Laplace(Mechanism):
         """There are no cards."""
         return None
 
-    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> int:
-        """One report: a whole number."""
-        value = checks.integer("value", value, 0, 1)
-        cards = None if card is None else np.array([card])
-        return int(self.respond_steps([value * self.steps], cards, rng)[0])
-
-    def respond(
-        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
-    ) -> Reports:
-        """Perturbed reports of the two ends."""
-        ends = checks.symbols("values", values, 2).astype(np.int64) * self.steps
-        return self.respond_steps(ends, cards, rng)
-
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
@@ -134,12 +119,6 @@ class Laplace(Mechanism):
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return self.report_format.check(reports)
-
-    def _support(self, reports: Reports) -> tuple[int, ...]:
-        return steps_told(reports, self.steps)
-
-    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        return weighted_steps(reports, weights, self.steps)
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
@@ -166,34 +145,3 @@ def rate_for(argument: str, epsilon: object, steps: int) -> float:
             argument, epsilon, f"at least {LEAST_RATE * steps:g} with steps={steps}"
         )
     return rate
-
-
-def noisy_moments(
-    steps: int, noise: OwnNoise, deck: int | None = None, cardless: Moments | None = None
-) -> Moments:
-    """Moments of reports that count in steps: nobody lies, and noise is all that is added."""
-    made = Moments.same_for_all(
-        p=1.0, q=0.0, gain=float(steps), deck=deck, exclusive=True, masks=noise, cardless=cardless
-    )
-    return replace(made, cardless=made) if cardless is None else made
-
-
-def steps_told(reports: Reports, steps: int) -> tuple[int, int]:
-    """Steps of all reports, towards the lower end and towards the upper."""
-    total = int(reports.sum(dtype=np.int64))
-    return steps * len(reports) - total, total
-
-
-def weighted_steps(reports: Reports, weights: Floats, steps: int) -> Floats:
-    """The same with weights."""
-    total = float(weights @ reports.astype(np.float64))
-    return np.array([steps * float(weights.sum()) - total, total])
-
-
-def noise_sums(rate: float, count: int, runs: int, rng: np.random.Generator) -> Ints:
-    """Sums of `count` numbers of discrete Laplace noise, for simulations."""
-    if not count:
-        return np.zeros(runs, np.int64)
-    up, down = rng.negative_binomial(count, -math.expm1(-rate), (2, runs))
-    sums: Ints = (up - down).astype(np.int64)
-    return sums

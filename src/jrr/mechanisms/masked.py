@@ -7,11 +7,11 @@ those of a closed deck nearly add up to 0, or the dealer announces their sum wit
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,42 +20,36 @@ from jrr._base import checks, randomness
 from jrr._base.exact import SCALE
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, Population
 from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
-from jrr.estimation.moments import Floats, Moments
-from jrr.estimation.tally import Tally
-from jrr.estimation.weights import WeightedTally
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, check_truth_probability
-from jrr.mechanisms.cards import MaskCards
-from jrr.mechanisms.draws import spread_lies
+from jrr.estimation.moments import Moments
+from jrr.mechanisms.base import Cards, Mechanism, Reports, Rng, check_truth_probability
 from jrr.mechanisms.families import Family
-from jrr.mechanisms.marked_arrays import DealtCards, MarkedReports, note_announced, spend
-from jrr.mechanisms.masked_deck import closed_deck
+from jrr.mechanisms.marked_arrays import MarkedReports, spend
+from jrr.mechanisms.masked_collecting import Coin, MaskedCollecting
+from jrr.mechanisms.masked_dealing import LARGEST_CARD, MaskedDealing
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE, Design, best_design, design_for
-from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import marginal_moments, shift_block, shift_from_word, shifts
-from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.informed.frequency import Frequency
 from jrr.privacy.informed.independent import independent_losses
 from jrr.privacy.loss import IndependentLaw
 from jrr.privacy.masked import masked_bits, masked_value
+from jrr.privacy.memoised import remembered_loss
 from jrr.privacy.views import View
 
-Coin = Literal["rr", "oue"]
 COINS: tuple[Coin, ...] = ("rr", "oue")
-LARGEST_CARD = 32_767  # cards are cut there, far beyond the clamp of reports
-FEWEST_ANNOUNCED = 2  # cards in an announced sum
+MOST_DEALERS = 16
+_UNCLAMPED_MORE = 3.5  # for each dealer more: the chance does not grow (by the exact law)
 _UNCLAMPED = 14.0  # no card of a deck reaches the clamp but with chance e^-14: below 10^-6
 _HALF = SCALE >> 1
 
 
 @dataclass(frozen=True, init=False)
-class MRR(Mechanism):
+class MRR(MaskedDealing, MaskedCollecting):
     """Masked randomized response for decks of n contributors over k values.
 
     Args:
@@ -73,6 +67,9 @@ class MRR(Mechanism):
         p: instead of own: the chance that the coin tells the truth; of "oue" the chance that it
             leaves the mark of a value that is not held at 0.
         alone: the same for somebody without a card; by default the largest that keeps ε.
+        dealers: how many dealers give everybody a card, all of which are added; for announced
+            sums. What holds for one dealer then holds as long as one of them keeps its cards to
+            itself (docs/theory.md, Theorem 31).
 
     Example:
         >>> m = MRR(1_000, own=3.0, card_rate=0.3, total_rate=0.8)
@@ -88,6 +85,7 @@ class MRR(Mechanism):
     k: int
     coin: Coin
     alone: float  # chance of the truth without a card
+    dealers: int  # whose cards are added
     name: ClassVar[str] = "MRR"
     title: ClassVar[str] = "masked randomized response"
     parameters: ClassVar[tuple[str, ...]] = (
@@ -99,7 +97,9 @@ class MRR(Mechanism):
         "k",
         "coin",
         "alone",
+        "dealers",
     )
+    omitted_parameters: ClassVar[tuple[str, ...]] = ("dealers",)  # in documents of one dealer
     colour: ClassVar[str] = "#7570b3"
 
     def __init__(
@@ -114,6 +114,7 @@ class MRR(Mechanism):
         *,
         p: float | None = None,
         alone: float | None = None,
+        dealers: int = 1,
     ) -> None:
         allowed = f"at least {LEAST_CARD_RATE}, so that cards fit into 16 bits, and at most 700"
         rates = {
@@ -128,8 +129,7 @@ class MRR(Mechanism):
                 "exactly one of total_rate (closed deck) and announced_rate (announced sum) must "
                 f"be above 0, got {total_rate!r} and {announced_rate!r}"
             )
-        if (own is None) == (p is None):
-            raise ArgumentError(f"exactly one of own and p must be given, got {own!r} and {p!r}")
+        checks.exactly_one(own=own, p=p)
         k = checks.domain(k, 1 << 12)
         coin = checks.one_of("coin", coin, COINS if k > 2 else COINS[:1])  # type: ignore[assignment]
         faces = k if coin == "rr" else 2
@@ -140,9 +140,11 @@ class MRR(Mechanism):
             "k": k,
             "coin": coin,
             "p": check_truth_probability("p", p, faces),
+            "dealers": checks.integer("dealers", dealers, 1, MOST_DEALERS),
         }
         for name, value in (values | rates).items():
             object.__setattr__(self, name, value)
+        self._check_dealers()
         most = self._behind(self.step)
         if alone is None:
             alone = RR(faces, epsilon=most).p
@@ -150,6 +152,16 @@ class MRR(Mechanism):
         if loss.independent(faces, RR(faces, p=alone).lie_words) > most:
             raise checks.refusal("alone", alone, f"small enough to keep epsilon={most!r}")
         object.__setattr__(self, "alone", alone)
+
+    def _check_dealers(self) -> None:
+        if self.dealers == 1:
+            return
+        if not self.announced:
+            raise checks.refusal("dealers", self.dealers, "1 for a closed deck")
+        if 2 * self.limit + 1 > LARGEST_CARD:
+            # A card that is cut must not show, whatever the cards of other dealers are.
+            needed = f"larger where {self.dealers} dealers deal to {self.n} people"
+            raise checks.refusal("card_rate", self.card_rate, needed)
 
     @classmethod
     def for_epsilon(
@@ -202,10 +214,17 @@ class MRR(Mechanism):
 
     # -- what it says of itself -------------------------------------------------------------
 
-    @property
-    def announced(self) -> bool:
-        """Whether the dealer announces the sum of the cards that were used."""
-        return self.announced_rate > 0
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values; without the number of dealers where it is one."""
+        document = super().to_dict()
+        if document.get("dealers") == 1:
+            del document["dealers"]
+        return document
+
+    def for_dealers(self, dealers: int) -> Mechanism:
+        """The same where so many dealers give everybody a card, all of which are added."""
+        fields = {name: getattr(self, name) for name in self.parameters}
+        return type(self)(**(fields | {"dealers": dealers}))
 
     @property
     def pure(self) -> bool:
@@ -221,17 +240,13 @@ class MRR(Mechanism):
         # 0.7 for each binary digit is a little more than the logarithm, and the same on every
         # machine and in every language.
         far = _UNCLAMPED + 0.7 * (self.n * self._width).bit_length()
-        return min(math.ceil(far / self.card_rate), 32_000)
+        more = math.ceil(_UNCLAMPED_MORE * (self.dealers - 1) / self.card_rate)
+        return min(math.ceil(far / self.card_rate) + more, 32_000)
 
     @property
     def most_support(self) -> int:
         """The largest number that the collector accepts."""
         return self.limit + 1
-
-    @property
-    def _width(self) -> int:
-        """How many numbers a report has."""
-        return 1 if self.k == 2 else self.k
 
     @property
     def _faces(self) -> int:
@@ -257,7 +272,7 @@ class MRR(Mechanism):
     def masks(self) -> Masks:
         """How the cards are drawn."""
         if self.announced:
-            return AnnouncedMasks(self.card_rate, self.announced_rate)
+            return AnnouncedMasks(self.card_rate, self.announced_rate, self.dealers)
         return ClosedMasks(self.n, self.card_rate, self.total_rate)
 
     @cached_property
@@ -291,14 +306,10 @@ class MRR(Mechanism):
             self._width, -self.limit, self.limit + 1, 1 if self.coin == "rr" else self.k
         )
 
-    @property
-    def card_format(self) -> MaskCards:
-        """Whole numbers of 16 bits, in a range symmetric about 0."""
-        return MaskCards(self.n, self._width, LARGEST_CARD)
-
     def _left_out_of_brief(self) -> tuple[str, ...]:
-        unused = "total_rate" if self.announced else "announced_rate"
-        return ("alone", unused, "coin") if self.k == 2 else ("alone", unused)
+        unused = ["alone", "total_rate" if self.announced else "announced_rate"]
+        unused += ["coin"] if self.k == 2 else []
+        return (*unused, "dealers") if self.dealers == 1 else tuple(unused)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -336,6 +347,13 @@ class MRR(Mechanism):
         return least(made, request)
 
     # -- privacy ----------------------------------------------------------------------------
+
+    def remembered_epsilon(self, waves: int) -> float:
+        """The loss of waves that share one toss of the own coin, to who does not know the cards.
+
+        Unbounded for more than two values, where it is not known.
+        """
+        return remembered_loss(self.own, float(self.step), waves) if self.k == 2 else math.inf
 
     @property
     def step(self) -> Fraction:
@@ -375,87 +393,6 @@ class MRR(Mechanism):
         lie = math.floor(Fraction(SCALE) / (1 + Fraction(math.exp(pure)) * Fraction(1 + 2.0**-40)))
         return independent_losses(IndependentLaw(2, max(1, lie)), colluders, frequency)
 
-    # -- dealer -----------------------------------------------------------------------------
-
-    def deal(self, rng: Rng = None) -> Cards:
-        """Whole numbers, one a contributor; for more than two values a row of them."""
-        source = randomness.source(rng)
-        draw: Callable[[], Ints] = (
-            (lambda: discrete_laplace(self.card_rate, self.n, source))
-            if self.announced
-            else (lambda: closed_deck(self.n, self.card_rate, self.total_rate, source))
-        )
-        cards = np.empty((self.n, self._width), np.int16)
-        for value in range(self._width):  # reports are clamped closer than cards are cut
-            np.clip(draw(), -LARGEST_CARD, LARGEST_CARD, out=cards[:, value], casting="unsafe")
-        return DealtCards.of(cards[:, 0] if self.k == 2 else cards)
-
-    def announce(
-        self, cards: ArrayLike, named: ArrayLike | None = None, rng: Rng = None
-    ) -> int | list[int]:
-        """What the dealer announces at the end: the noisy sum of the cards that were used.
-
-        Only once for every deck: two announced sums can differ by one person's card.
-
-        Args:
-            cards: the deck, as it was dealt.
-            named: the places in the deck of the cards that were used; None: all of them.
-            rng: where randomness comes from; None: the system's cryptographic randomness.
-
-        Returns:
-            A number; for more than two values one for each.
-
-        Raises:
-            ArgumentError: for a closed deck, a deck whose sum was announced before, or places
-                that are unknown, doubled or fewer than two.
-
-        Example:
-            >>> m = MRR.for_epsilon(4, 1.0, announced=True)
-            >>> type(m.announce(m.deal(), named=[0, 1, 3])).__name__
-            'int'
-        """
-        if not self.announced:
-            raise checks.refusal("mechanism", self, "one with announced_rate above 0")
-        used = self._named_cards(cards, named)
-        note_announced(cards)
-        noise = discrete_laplace(self.announced_rate, self._width, randomness.source(rng))
-        return self._plain_sum(used.sum(axis=0, dtype=np.int64) + noise)
-
-    def undealt_sum(self, cards: ArrayLike, named: ArrayLike | None = None) -> int | list[int]:
-        """The sum of a closed deck's cards that nobody fetched, which makes error bars shorter.
-
-        Only after dealing has ended, only once, and never of a card that may have been given away.
-
-        Args:
-            cards: the deck.
-            named: the places of the cards that nobody fetched; None: all that are given.
-
-        Returns:
-            A number; for more than two values one for each.
-        """
-        if self.announced:
-            raise checks.refusal("mechanism", self, "one with a closed deck")
-        unused = self._named_cards(cards, named, fewest=0)
-        return self._plain_sum(unused.sum(axis=0, dtype=np.int64))
-
-    def _named_cards(
-        self, cards: ArrayLike, named: ArrayLike | None, fewest: int = FEWEST_ANNOUNCED
-    ) -> NDArray[Any]:
-        deck = self._check_cards(cards, len(np.asarray(cards))).reshape(-1, self._width)
-        if named is None:
-            places: NDArray[Any] = np.arange(len(deck))
-        else:
-            places = checks.symbols("named", named, len(deck))
-        if len(np.unique(places)) != len(places):
-            raise ArgumentError("named must hold every place once, got some twice")
-        if len(places) < fewest:
-            raise ArgumentError(f"named must hold at least {fewest} places, got {len(places)}")
-        chosen: NDArray[Any] = deck[places]
-        return chosen
-
-    def _plain_sum(self, total: Ints) -> int | list[int]:
-        return int(total[0]) if self.k == 2 else total.tolist()
-
     # -- contributor ------------------------------------------------------------------------
 
     def coin_from_words(self, value: int, words: list[int], *, carded: bool = True) -> list[int]:
@@ -482,32 +419,52 @@ class MRR(Mechanism):
     def report_from_words(self, value: int, card: Any, words: list[int]) -> Any:
         """The report that random 64-bit words make of a value (docs/protocol.md)."""
         marks = self.coin_from_words(value, words, carded=card is not None)
-        if card is not None:
-            form = self.card_format
-            numbers = form.numbers(form.check_card(card))
-            low, high = -self.limit, self.limit + 1
+        form = self.card_format
+        low, high = -self.limit, self.limit + 1
+        for one in self._by_dealer(card):
+            numbers = form.numbers(form.check_card(one))
             marks = [min(max(mark + z, low), high) for mark, z in zip(marks, numbers, strict=True)]
         return marks[0] if self.k == 2 else np.array(marks, "<i2").tobytes()
+
+    def _by_dealer(self, cards: Any) -> Sequence[Any]:
+        """What each dealer dealt: of several dealers a list, those left out not being in it.
+
+        The number grows by one dealer's card after another, and is clamped each time: so a
+        dealer's card that was cut is clamped away before another dealer's card could show it.
+        """
+        if cards is None:
+            return ()
+        if self.dealers == 1:
+            return (cards,)
+        if not isinstance(cards, list | tuple) or not 1 <= len(cards) <= self.dealers:
+            allowed = f"a list of what each of the {self.dealers} dealers dealt"
+            raise checks.refusal("cards", cards, allowed)
+        return cards
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
-        """Perturbed reports of true values; without cards plain RR at the whole ε."""
+        """Perturbed reports of true values; without cards plain RR at the whole ε.
+
+        Of several dealers cards are a list, with what each of them dealt.
+        """
         checked = checks.symbols("values", values, self.k)
-        dealt = None if cards is None else self._check_cards(cards, len(checked))
-        spend(cards)
+        by_dealer = self._by_dealer(cards)
+        # Cut so that sums fit into 16 bits; a clamped report does not change.
+        most = self.limit + 1 if self.dealers == 1 else 2 * self.limit + 1
+        dealt = [_cut(self._check_cards(one, len(checked)), most) for one in by_dealer]
+        for one in by_dealer:
+            spend(one)
         source = randomness.source(rng)
         shape = (len(checked),) if self.k == 2 else (len(checked), self.k)
         out = np.empty(shape, np.int16)
         rows = max(1, randomness.BLOCK // self.report_format.words)
-        lie = self._alone_words if dealt is None else self.lie_words
-        if dealt is not None:  # so that sums fit into 16 bits; a clamped report does not change
-            dealt = _cut(dealt, self.limit + 1)
+        lie = self.lie_words if dealt else self._alone_words
         for start in range(0, len(checked), rows):
             block = slice(start, start + rows)
             self._coin_block(checked[block], lie, source, out[block])
-            if dealt is not None:
-                np.add(out[block], dealt[block], out=out[block])
+            for one in dealt:
+                np.add(out[block], one[block], out=out[block])
                 np.clip(out[block], -self.limit, self.limit + 1, out=out[block])
         return MarkedReports.of(out, carded=cards is not None)
 
@@ -528,232 +485,6 @@ class MRR(Mechanism):
             return
         out[:] = 0
         out[np.arange(len(values)), told] = 1
-
-    def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
-        return self.card_format.check_cards(cards, length)
-
-    # -- collector --------------------------------------------------------------------------
-
-    def _check_reports(self, reports: ArrayLike) -> Reports:
-        return self.report_format.check(reports)
-
-    def check_cardless(self, report: bytes) -> bytes:
-        """What the own coin marks: without a card nothing is added."""
-        marks = np.frombuffer(report, "<i2")
-        single = self.coin == "rr" and self.k > 2
-        if not np.isin(marks, (0, 1)).all() or (single and marks.sum() != 1):
-            raise checks.refusal("report", marks.tolist(), "of 0 and 1 where there was no card")
-        return report
-
-    def _support(self, reports: Reports) -> tuple[int, ...]:
-        if self.k > 2:
-            return tuple(reports.sum(axis=0, dtype=np.int64).tolist())
-        total = int(reports.sum(dtype=np.int64))
-        return (len(reports) - total, total)
-
-    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        total: Floats = weights @ reports.astype(np.float64)
-        return total if self.k > 2 else np.array([weights.sum() - total, total])
-
-    def _no_weights(self) -> None:
-        raise ArgumentError(
-            "weights must be None where sums are announced: the dealer's sum is of unweighted "
-            "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
-        )
-
-    def settle(
-        self,
-        tally: Tally,
-        *,
-        announced: ArrayLike | None = None,
-        undealt: tuple[ArrayLike, int] | None = None,
-        cards: int | None = None,
-    ) -> Tally:
-        """Take off a tally what the dealer told of the masks in it.
-
-        Args:
-            tally: of all reports that were named to the dealer.
-            announced: what `announce` returned, or a list of that for several decks or groups.
-            undealt: for a closed deck: what `undealt_sum` returned, and of how many cards.
-            cards: of how many cards the announced sums are; refused where the reports are not as
-                many. None: of all of them.
-
-        Returns:
-            The tally of reports whose masks are gone but for noise; `estimate` takes it.
-
-        Raises:
-            ArgumentError: for numbers that are none, or that this kind of deck has not.
-        """
-        if not tally.masked:
-            raise checks.refusal("tally", tally, "one of masked reports")
-        masks, known = np.zeros(self._width, np.int64), tally.known
-        uncovered = tally.n_carded - known.covered
-        if cards is not None and checks.integer("cards", cards, 0) != uncovered:
-            raise checks.refusal("cards", cards, f"{uncovered}, as many reports as have masks left")
-        if announced is not None and uncovered <= 0:
-            raise checks.refusal("announced", announced, "None: the masks are off these reports")
-        if announced is not None:
-            if not self.announced:
-                raise checks.refusal("announced", announced, "None for a closed deck")
-            rows = self._sums("announced", announced)
-            masks = masks + rows.sum(axis=0)
-            known = known._replace(
-                announcements=known.announcements + len(rows), covered=tally.n_carded
-            )
-        if undealt is not None:
-            if self.announced:
-                raise checks.refusal("undealt", undealt, "None where sums are announced")
-            total, count = undealt
-            count = checks.integer("undealt count", count, 0, self.n * max(1, len(tally.decks)))
-            masks = masks - self._sums("undealt", total).sum(axis=0)
-            known = known._replace(undealt=known.undealt + count)
-        off = (-int(masks[0]), int(masks[0])) if self.k == 2 else tuple(masks.tolist())
-        return Tally(
-            tally.mechanism,
-            carded=tuple(count - mask for count, mask in zip(tally.carded, off, strict=True)),
-            cardless=tally.cardless,
-            n_carded=tally.n_carded,
-            n_cardless=tally.n_cardless,
-            decks=tally.decks,
-            masked=True,
-            known=known,
-        )
-
-    def _sums(self, argument: str, sums: ArrayLike) -> Ints:
-        allowed = "a whole number" if self.k == 2 else f"{self.k} whole numbers"
-        array = np.asarray(sums)
-        if array.dtype.kind not in "iu" or array.size % self._width or not array.size:
-            raise checks.refusal(argument, sums, f"{allowed}, or a list of such")
-        return array.astype(np.int64).reshape(-1, self._width)
-
-    def estimate(
-        self,
-        reports: ArrayLike | Tally | WeightedTally,
-        decks: int | None = None,
-        *,
-        population: Population | str = "respondents",
-        population_size: float | None = None,
-        announced: ArrayLike | None = None,
-        undealt: tuple[ArrayLike, int] | None = None,
-    ) -> Estimate:
-        """Unbiased counts with error bars; arguments as for `Mechanism.estimate` and `settle`."""
-        tally: Tally | WeightedTally
-        tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
-        if isinstance(tally, Tally):
-            if announced is not None or undealt is not None:
-                tally = self.settle(tally, announced=announced, undealt=undealt)
-            if self.announced and tally.n_carded > tally.known.covered:
-                raise ArgumentError(
-                    "announced must be the sum that the dealer announced for these reports (or "
-                    "settle the tally with it): without it their masks hide everything; got it for "
-                    f"{tally.known.covered} of {tally.n_carded} reports"
-                )
-            fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
-            if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
-                raise ArgumentError(
-                    f"reports and undealt cards must be at most {self.n} for each deck, got "
-                    f"{tally.n_carded} and {tally.known.undealt}"
-                )
-        elif self.announced and tally.n_carded:
-            self._no_weights()
-        return super().estimate(
-            tally, decks, population=population, population_size=population_size
-        )
-
-    # -- what one report says -----------------------------------------------------------------
-
-    @cached_property
-    def reading(self) -> Reading:
-        """A report as one of two symbols: above 0, or not.
-
-        Of an announced sum's cards that is all that a report says of the answer; of a closed
-        deck's all but a trace (docs/theory.md, Theorem A1).
-        """
-        if self.k > 2:
-            raise checks.refusal("k", self.k, "2: single masked reports of more are not read")
-        law = self.masks.card_law()
-        above = float(law.chances[law.numbers >= 0].sum())  # that a yes stays above 0
-        truth = float(self.moments.p[0])
-        chance = truth * above + (1 - truth) * (1 - above)
-        pull = float(law.chances @ np.abs(law.numbers)) / 2  # E[z; z above 0]
-        decks_tie = self.masks.tie(1) * (self.n - 1)
-        lean = pull / self.masks.single * math.sqrt(max(0.0, decks_tie))
-        alone = float(self.moments.without_cards().p[0])
-        return Reading(
-            law=np.array([[chance, 1 - chance], [1 - chance, chance]]),
-            alone=np.array([[alone, 1 - alone], [1 - alone, alone]]),
-            leans=np.array([[[-lean, lean]] * 2]),
-            deck=self.n,
-        )
-
-    def read(self, reports: ArrayLike) -> Ints:
-        """Whether each report is above 0."""
-        if isinstance(reports, list | tuple):
-            reports = self.report_format.from_list(reports)
-        return (np.asarray(self._check_reports(reports)) > 0).astype(np.int64)
-
-    # -- simulation and audit ----------------------------------------------------------------
-
-    def simulated_support(
-        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
-    ) -> Ints:
-        """How many reports support each value once masks are taken off, one row per run."""
-        moments = self.moments if with_cards else self.moments.without_cards()
-        p, q = float(moments.p[0]), float(moments.q[0])
-        total = int(counts.sum())
-        held = rng.binomial(counts, p, (runs, self.k))
-        if self.coin == "rr":
-            support = spread_lies(counts, held, rng)
-        else:
-            support = held + rng.binomial(total - counts, q, (runs, self.k))
-        if not with_cards or not total:
-            return support
-        law = self.masks.law(total, 1)
-        left = law.first + rng.choice(len(law.chances), (runs, self._width), p=law.chances)
-        return support + (left * np.array([-1, 1]) if self.k == 2 else left)
-
-    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
-        """The numbers of the values that are compared."""
-        whole = np.asarray(reports).astype(np.int64)
-        # What one more or less changes depends on which side of 1/2 the number is; rows of many
-        # whole numbers would never be met again.
-        return whole[:, None] if self.k == 2 else np.clip(whole[:, list(values)], 0, 1)
-
-    def observed_cards(self, cards: Cards) -> Ints:
-        """What the cards of colluders tell: weights depend on their sum alone."""
-        sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
-        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
-        return shown
-
-    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
-        """Reports with their cards taken off: what the own coin told."""
-        bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
-        return bare[:, None] if self.k == 2 else bare[:, list(values)]
-
-    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
-        """The announced sums, one for each deck."""
-        if not self.announced:
-            return None
-        sums = [self.announce(deck, rng=rng) for deck in decks]
-        return np.array(sums, np.int64).reshape(len(decks), -1)
-
-    def observed_together(
-        self,
-        target: Reports,
-        others: Reports,
-        known: Cards,
-        published: Ints | None,
-        values: tuple[int, ...],
-    ) -> Ints:
-        """The target's report, and all reports and known cards less the announced sum."""
-        total = np.asarray(target).astype(np.int64).reshape(len(target), -1)
-        for part in (others, known):
-            total += np.asarray(part).astype(np.int64).sum(axis=1).reshape(total.shape)
-        if published is not None:
-            total -= published
-        if self.k > 2:
-            total = np.clip(total[:, list(values)], -1, 2)
-        return np.hstack((self.observed(target, values), total))
 
 
 def _cut(cards: Cards, most: int) -> Cards:
@@ -784,5 +515,7 @@ def _made(request: Request, coin: Coin, own: float | None) -> MRR | None:
 def _from_design(request: Request, coin: Coin, design: Design) -> MRR | None:
     if design.card_rate < LEAST_CARD_RATE:
         return None
-    closing = {"announced_rate" if request.announced else "total_rate": design.closing_rate}
-    return MRR(request.n, design.own, design.card_rate, k=request.k, coin=coin, **closing)
+    total, announced = design.closing_rate, 0.0
+    if request.announced:
+        total, announced = announced, total
+    return MRR(request.n, design.own, design.card_rate, total, announced, request.k, coin)

@@ -9,30 +9,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
 from jrr._base import checks, randomness
-from jrr.errors import ArgumentError
 from jrr.estimation.masks import ClosedMasks
-from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Reports, Rng
+from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
-from jrr.mechanisms.laplace import (
-    LEAST_RATE,
-    MOST_STEPS,
-    STEPS,
-    Laplace,
-    noise_sums,
-    noisy_moments,
-    rate_for,
-    steps_told,
-    weighted_steps,
-)
+from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
+from jrr.mechanisms.laplace import LEAST_RATE, MOST_STEPS, STEPS, Laplace, rate_for
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
@@ -47,7 +37,7 @@ _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class MaskedLaplace(MRR):
+class MaskedLaplace(InSteps, MRR):
     """Numbers in whole steps with own noise and masks, for decks of n contributors.
 
     Args:
@@ -95,10 +85,7 @@ class MaskedLaplace(MRR):
         alone_rate: float | None = None,
     ) -> None:
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
-        if (own is None) == (rate is None):
-            raise ArgumentError(
-                f"exactly one of own and rate must be given, got {own!r} and {rate!r}"
-            )
+        checks.exactly_one(own=own, rate=rate)
         if rate is None:
             rate = rate_for("own", own, steps)
         allowed = f"at least {WIDEST_STEP:.3g} (own: for each of the {steps} steps)"
@@ -160,6 +147,10 @@ class MaskedLaplace(MRR):
         rates = {"announced_rate" if announced else "total_rate": closing}
         return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
 
+    def for_dealers(self, dealers: int) -> Mechanism:
+        """The same with one dealer; more are for MRR."""
+        return Mechanism.for_dealers(self, dealers)
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
         return f"{self.name}({shown})"
@@ -194,10 +185,10 @@ class MaskedLaplace(MRR):
 
     @property
     def report_format(self) -> MaskedFormat:
-        """A whole number of 16 bits."""
+        """A whole number of 16 bits, with a card or without."""
         low, high = self._inner
-        noise = math.ceil(_CLAMPED / self.rate)
-        return MaskedFormat(1, low - noise, high + noise, 2)
+        noise, alone = math.ceil(_CLAMPED / self.rate), self._without_card.report_format
+        return MaskedFormat(1, min(low - noise, alone.low), max(high + noise, alone.high), 2)
 
     def instructions(self) -> str:
         """What a contributor's device does, in one sentence."""
@@ -219,19 +210,6 @@ class MaskedLaplace(MRR):
 
     # -- contributor ------------------------------------------------------------------------
 
-    def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> int:
-        """One report: a whole number."""
-        value = checks.integer("value", value, 0, 1)
-        cards = None if card is None else np.array([self.card_format.check_card(card)])
-        return int(self.respond_steps([value * self.steps], cards, rng)[0])
-
-    def respond(
-        self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
-    ) -> Reports:
-        """Perturbed reports of the two ends; without cards at the whole ε."""
-        ends = checks.symbols("values", values, 2).astype(np.int64) * self.steps
-        return self.respond_steps(ends, cards, rng)
-
     def respond_steps(
         self, steps: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None
     ) -> Reports:
@@ -243,7 +221,8 @@ class MaskedLaplace(MRR):
         spend(cards)
         source = randomness.source(rng)
         out = np.empty(len(whole), np.int16)
-        form, (low, high) = self.report_format, self._inner
+        low, high = self._inner
+        noise = math.ceil(_CLAMPED / self.rate)
         for start in range(0, len(whole), randomness.BLOCK):
             block = slice(start, start + randomness.BLOCK)
             told = np.add(whole[block], dealt[block], dtype=np.int64)
@@ -251,16 +230,15 @@ class MaskedLaplace(MRR):
             # own noise comes after that, so that it hides all of it.
             np.clip(told, low, high, out=told)
             told += discrete_laplace(self.rate, len(told), source)
-            np.clip(told, form.low, form.high, out=out[block], casting="unsafe")
+            np.clip(told, low - noise, high + noise, out=out[block], casting="unsafe")
         return MarkedReports.of(out, carded=True)
 
     # -- collector --------------------------------------------------------------------------
 
-    def _support(self, reports: Reports) -> tuple[int, ...]:
-        return steps_told(reports, self.steps)
-
-    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        return weighted_steps(reports, weights, self.steps)
+    def check_cardless(self, report: bytes) -> bytes:
+        """What own noise makes of a number: without a card nothing is added to it."""
+        self._without_card.report_format.check(np.frombuffer(report, "<i2"))
+        return report
 
     def simulated_support(
         self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool

@@ -180,11 +180,7 @@ class Numbers:
     def respond_one(self, number: float, card: Any = None, rng: Rng = None) -> Any:
         """One report, for a contributor's own device; arguments as for `respond`."""
         source = randomness.source(rng)
-        step = self.steps([number], source)
-        if self.mechanism.steps == 1:
-            return self.mechanism.respond_one(int(step[0]), card, source)
-        cards = None if card is None else np.array([card])
-        return int(self.mechanism.respond_steps(step, cards, source)[0])
+        return self.mechanism.respond_one_step(int(self.steps([number], source)[0]), card, source)
 
     def _scaled(self, numbers: ArrayLike) -> Floats:
         """How far on the way from low to high numbers are, 0..1."""

@@ -13,12 +13,9 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from jrr._base.wording import percentage_points, rounded_up, show_guarantee
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
+from jrr.reporting import catalogue
 
-OUTSIDE = (
-    "A share below 0% or above 100% is no mistake: estimates are right on average, and with few "
-    "people or a small ε the noise is larger than the share. Report the interval; shares that are "
-    "forced into 0 to 100% (jrr estimate --postprocess simplex) are a little off on average."
-)
+OUTSIDE = catalogue.text("en", "report.limits.outside")
 PRIOR = 0.1  # the guess whose change illustrates an ε
 _LEARN = {
     "report": "if all they see is what you send",
@@ -61,8 +58,8 @@ def meaning(epsilon: float, prior: float = PRIOR) -> str:
     if math.isinf(epsilon):
         return "some contributors' answers can become certain"
     return (
-        f"an answer that was thought {_percent(prior)} likely can come to be thought at most "
-        f"{_shown_belief(epsilon, prior)} likely"
+        f"an answer that was thought {shown_percent(prior)} likely can come to be thought at most "
+        f"{shown_belief(epsilon, prior)} likely"
     )
 
 
@@ -137,8 +134,8 @@ def contributor_text(
     lines.append(plan.mechanism.instructions())
     lines.append(
         "So what is sent does not tell your answer. It makes answers a little more or less likely. "
-        f"Somebody who thinks an answer of yours {_percent(PRIOR)} likely can come to think it, "
-        "at the very most,"
+        f"Somebody who thinks an answer of yours {shown_percent(PRIOR)} likely can come to think "
+        "it, at the very most,"
     )
     people = _people(plan.request.colluders)
     shown = f" and the secret cards of {people}" if plan.request.colluders else ""
@@ -156,7 +153,7 @@ def contributor_text(
         sure = row.sure_epsilon
         but = "with" if math.isinf(sure) else "but for"
         rarely = f" ({but} a chance of at most {_odds(row.chance)})" if row.chance else ""
-        likely = "certain" if math.isinf(sure) else f"{_shown_belief(sure)} likely"
+        likely = "certain" if math.isinf(sure) else f"{shown_belief(sure)} likely"
         lines.append(f"- {likely} {seen}{rarely}: {show_guarantee(row.epsilon, row.delta)}.")
     lines.append(
         "ε is the measure of what can be learnt; 0 is nothing. If you take part several times, or "
@@ -199,8 +196,9 @@ def _people(number: int) -> str:
     return "1 contributor" if number == 1 else f"up to {number:,} contributors"
 
 
-def _shown_belief(epsilon: float, prior: float = PRIOR) -> str:
-    return _percent(belief(epsilon, prior), up=True)
+def shown_belief(epsilon: float, prior: float = PRIOR) -> str:
+    """The strongest belief, in percent, never too small."""
+    return shown_percent(belief(epsilon, prior), up=True)
 
 
 def _odds(chance: float) -> str:
@@ -211,6 +209,7 @@ def _odds(chance: float) -> str:
     return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
 
 
-def _percent(share: float, up: bool = False) -> str:
+def shown_percent(share: float, up: bool = False) -> str:
+    """A share in percent; up: with one digit after the point, never too small."""
     percent = 100 * share
     return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"

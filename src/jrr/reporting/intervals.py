@@ -1,6 +1,8 @@
 """What intervals mean, in words: which chance, for how many answers, of whom."""
 
 from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate
+from jrr.reporting.catalogue import FALLBACK, text
+from jrr.reporting.numerals import Numerals
 
 
 def intervals_in_words(estimate: Estimate, level: float, simultaneous: bool) -> str:
@@ -21,21 +23,23 @@ def intervals_in_words(estimate: Estimate, level: float, simultaneous: bool) -> 
 
 
 def sentence(
-    *, level: float, simultaneous: bool, population: str, population_size: int | None
+    *,
+    level: float,
+    simultaneous: bool,
+    population: str,
+    population_size: int | None,
+    language: str = FALLBACK,
 ) -> str:
-    """The same from the fields of a result document."""
-    share = f"{100 * level:.6g}%"
-    if simultaneous:
-        chance = f"All intervals hold at once with a chance of {share}"
-    else:
-        chance = f"Each interval holds with a chance of {share}"
+    """The same from the fields of a result document, in a language of the catalogue."""
+    numerals = Numerals(language)
     if population == "respondents":
-        whom = "the people who answered"
+        whom = text(language, "interval.respondents")
     elif population_size is None:
-        whom = "the population that they are a random sample of"
+        whom = text(language, "interval.sample")
     else:
-        whom = f"the {population_size:,} people that they are a random sample of"
-    return f"{chance}, for {whom}."
+        whom = text(language, "interval.sample_of", size=numerals.count(population_size))
+    key = "interval.all" if simultaneous else "interval.each"
+    return text(language, key, level=numerals.level(level), whom=whom)
 
 
 def weights_in_words(estimate: Estimate) -> str:

@@ -16,7 +16,6 @@ from jrr._base.randomness import SecureRandom, shuffled
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import ArgumentError, IntegrityError, JrrError
-from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
@@ -24,14 +23,14 @@ from jrr.research import embedded
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
-from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
+from jrr.survey.answers import Receipt
+from jrr.survey.campaign import ARRIVAL, ENROL
 from jrr.survey.creation import campaign_from, plan_for
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers
 from jrr.survey.hand import fetch_hand
 from jrr.survey.identity import invitation_secret
 from jrr.survey.limits import Limits
 from jrr.survey.steps import Steps
-from jrr.survey.told import ToldSums
 
 PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"
@@ -129,7 +128,7 @@ def run(
     asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
     as_dealt = replace(plan, request=asked, mechanism=dealt)
     return Demonstration(
-        DemoRun(as_dealt, _estimated(campaign, dealt, _tally(dealt, exported, folder), reply)),
+        DemoRun(as_dealt, dealt.estimate(_tally(dealt, exported, folder), reply["decks"])),
         campaign.hash,
         len(values),
         reply,
@@ -253,7 +252,7 @@ def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> 
     return len(results)
 
 
-def _answer(link: str, person: _Person, limits: Limits) -> Steps[contributor.Receipt | None]:
+def _answer(link: str, person: _Person, limits: Limits) -> Steps[Receipt | None]:
     """Somebody who has only the link fetches the campaign, gets a card and answers, or vanishes."""
     campaign = yield from contributor.fetch(link, limits)
     if person.value is None:
@@ -266,19 +265,8 @@ def _answer(link: str, person: _Person, limits: Limits) -> Steps[contributor.Rec
     return (yield from steps)
 
 
-def _estimated(
-    campaign: Campaign, mechanism: Mechanism, counted: Tally, reply: dict[str, Any]
-) -> Estimate:
-    """From the exported reports, with what dealers told of their cards taken off."""
-    told = ToldSums()
-    if "sums" in reply:
-        told = ToldSums.from_document(campaign, reply["sums"])
-    whole, _ = told.settled(mechanism, {"": counted}, 0, None)
-    return mechanism.estimate(whole, reply["decks"])
-
-
 def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:
-    """Count the exported file once more: what is shown is what anybody can check."""
+    """Count the exported file once more, masks off: what is shown is what anybody can check."""
     from jrr.tables.reports import tally
 
     path = folder / "reports.parquet"

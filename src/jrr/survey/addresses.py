@@ -61,12 +61,23 @@ def campaign_path(name: str) -> str:
     return f"/v1/campaigns/{name}"
 
 
+def survey_path(name: str) -> str:
+    """Where every server keeps a survey."""
+    return f"/v1/surveys/{name}"
+
+
+def is_survey_link(link: object) -> bool:
+    """Whether a link is of a survey, and not of a single campaign."""
+    return isinstance(link, str) and survey_path("") in link
+
+
 def split_link(link: object) -> tuple[str, str]:
-    """Collector and campaign of a link as https://survey.example/v1/campaigns/0123…."""
-    allowed = "a link as https://survey.example/v1/campaigns/ and 64 hexadecimal digits"
+    """Collector and hash of a link as https://survey.example/v1/campaigns/0123…, or a survey's."""
+    kind = survey_path("") if is_survey_link(link) else campaign_path("")
+    allowed = f"a link as https://survey.example{kind} and 64 hexadecimal digits"
     if not isinstance(link, str) or len(link) > 2_000:
         raise checks.refusal("link", link, allowed)
-    collector, separator, name = without_slash(link).partition(campaign_path(""))
+    collector, separator, name = without_slash(link).partition(kind)
     if not separator or len(name) != 64 or not set(name) <= set("0123456789abcdef"):
         raise checks.refusal("link", link, allowed)
     return check_address("link", collector), name

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr.errors import ArgumentError
+from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.base import Rng
 from jrr.survey.dealer import Dealer
-from jrr.survey.naming import Announcement, CardSum, Naming, UndealtSum
+from jrr.survey.naming import Announcement, Naming, UndealtSum
 from jrr.survey.serials import Places
 
 Numbers = NDArray[np.int64]  # of places: block times the size of a block, and seat
@@ -57,8 +58,13 @@ def announce(
         One sum for each round and group; none of a group without cards.
 
     Raises:
-        ArgumentError: A name is unknown, or a sum would be of fewer cards.
+        ArgumentError: Nothing is named, a name is unknown, or a sum would be of fewer cards.
     """
+    if not any(names for one in naming.rounds for names in one.values()):
+        raise ArgumentError(
+            "rounds must name the serials of the cards that came back, got none: a sum is told "
+            "once, so nothing was announced; --without-sum ends the campaign without one"
+        )
     unknown = len(unknown_serials(dealer, naming, dealt))
     if unknown:
         raise ArgumentError(

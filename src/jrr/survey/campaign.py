@@ -107,8 +107,8 @@ class Campaign:
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
-        if self.mechanism.steps != 1:
-            allowed = "one of yes and no or of labels: noise in steps is for files"
+        if self.mechanism.steps != 1 and self.number is None:
+            allowed = "one of yes and no or of labels where no number is asked for"
             raise checks.refusal("mechanism", self.mechanism, allowed)
         if self.number is not None:
             object.__setattr__(self, "number", self._checked_number())
@@ -124,7 +124,7 @@ class Campaign:
         self._check_consent()
 
     def _checked_number(self) -> tuple[float, float]:
-        """The ends between which an answer lies; it is rounded by chance to one of them."""
+        """The ends between which an answer lies; it is rounded by chance to a step between them."""
         ends = self.number
         if self.version == 1 or not isinstance(ends, tuple | list) or len(ends) != 2:
             raise checks.refusal("number", ends, "a pair (low, high), from version 2 on")
@@ -161,6 +161,10 @@ class Campaign:
                 "one whose card sums are announced where several dealers each deal a card: only "
                 "whole numbers add up, and only announced sums are taken off one by one"
             )
+            raise checks.refusal("mechanism", self.mechanism, allowed)
+        expected = self.mechanism.for_dealers(len(self.dealers) if self.by_several else 1)
+        if self.mechanism != expected:
+            allowed = f"for as many dealers as are named (for_dealers): {expected}"
             raise checks.refusal("mechanism", self.mechanism, allowed)
         if self.by_several and self.dealing != ARRIVAL:
             raise checks.refusal("dealing", self.dealing, "'arrival' where several dealers deal")
@@ -209,6 +213,11 @@ class Campaign:
             "consent must name no ε, or among others what an answer costs, "
             f"{show_guarantee(self.cost, self.cost_delta)}, got a text with other figures only"
         )
+
+    @property
+    def last_value(self) -> int:
+        """The largest value of an answer: of labels, or of a number in whole steps."""
+        return self.mechanism.k - 1 if self.number is None else self.mechanism.steps
 
     @property
     def deals(self) -> bool:

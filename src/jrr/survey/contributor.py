@@ -4,17 +4,15 @@ The true value is used once, to make the report, and is in nothing that is yield
 """
 
 import json
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.errors import DamagedError, ProtocolError
 from jrr.mechanisms.base import Mechanism, Rng
-from jrr.mechanisms.numbers import Numbers
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path, split_link
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign, hash_of, read_campaign
 from jrr.survey.committee.cards import card_key
 from jrr.survey.hand import (
@@ -22,6 +20,7 @@ from jrr.survey.hand import (
     announced_mechanism,
     collector_status,
     dealer_names,
+    device_at,
     fetch_hand,
     same_at_dealer,
 )
@@ -29,17 +28,6 @@ from jrr.survey.identity import collector_role, pseudonym
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.states import CLOSED, NEW, NO_ANSWERS
 from jrr.survey.steps import Call, Save, Steps, insist, refused, unreachable
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """The collector has committed the report."""
-
-    campaign: str
-    round: int
-    carded: bool
-    before: bool = field(default=False, compare=False)  # it had the report already
-
 
 Conversation = Steps[Receipt]
 NO_REPEATS = (
@@ -88,9 +76,9 @@ def enrol(
         device = None  # its public key is enough
     for dealer in campaign.dealers:
         yield from same_at_dealer(campaign, dealer, limits.patience)
-    for dealer, name in zip(campaign.dealers, dealer_names(campaign, secret), strict=True):
-        body = messages.card_request(name, key, device)
-        address = f"{dealer}{campaign_path(campaign.hash)}/seats"
+    for number, name in enumerate(dealer_names(campaign, secret)):
+        body = messages.card_request(name, key, device_at(campaign, number, device))
+        address = f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/seats"
         reply = yield from insist(Call(address, body), limits.patience)
         if reply.status not in (200, 201):
             raise refused("the dealer", reply)
@@ -129,7 +117,7 @@ def contribute(
     Args:
         campaign: What is asked.
         secret: Of the invitation.
-        value: The true answer, 0..k-1.
+        value: The true answer, 0..k-1; of a number its steps from the lower end.
         limits: What the contributor accepts.
         covariates: Public attributes, exactly those that the campaign declares.
         round_number: Which round.
@@ -147,7 +135,7 @@ def contribute(
         UnreachableError: The collector does not answer.
         IntegrityError: The parties of a committee did not keep to the rules.
     """
-    checks.integer("value", value, 0, campaign.mechanism.k - 1)
+    checks.integer("value", value, 0, campaign.last_value)
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
@@ -166,7 +154,7 @@ def contribute(
         round_number=round_number,
         carded=card is not None,
         mechanism=mechanism,
-        report=mechanism.respond_one(value, card, rng),
+        report=mechanism.respond_one_step(value, card, rng),
         covariates=attributes,
         serials=None if hand.serials is None else hand.serials[round_number],
     )
@@ -210,7 +198,7 @@ def repeat(
     campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
-    if campaign.mechanism.masked:
+    if campaign.mechanism.masked and campaign.deals:
         raise ProtocolError(NO_REPEATS)
     expected = campaign.mechanism
     if campaign.enrols:
@@ -247,69 +235,3 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
     if reply.status not in (200, 201):
         raise refused("the collector", reply)
     return Receipt(campaign.hash, round_number, carded, reply.status == 200)
-
-
-def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:
-    """The value that a label, in capitals or not, or a number 0..k-1 stands for.
-
-    Where the answer is a number between two ends, it is rounded by chance to one of them.
-    """
-    if campaign.number is not None:
-        return _rounded(campaign, campaign.number, answer, rng)
-    if not isinstance(answer, str):
-        return checks.integer("answer", answer, 0, campaign.mechanism.k - 1)
-    found = find_label(campaign.labels, answer)
-    # Not repeated in the refusal: it may be somebody's answer with a slip of the pen.
-    if found is None:
-        raise ArgumentError(
-            f"answer must be one of {', '.join(map(repr, campaign.labels)):.500}, got another text"
-        )
-    return found
-
-
-def _rounded(campaign: Campaign, ends: tuple[float, float], answer: str | float, rng: Rng) -> int:
-    try:
-        number = float(answer)
-        steps = Numbers(*ends, campaign.mechanism).steps([number], rng)
-    except (ValueError, ArgumentError):  # not repeated: it is somebody's answer
-        allowed = f"a number from {ends[0]:g} to {ends[1]:g}"
-        raise ArgumentError(f"answer must be {allowed}, got another") from None
-    return int(steps[0])
-
-
-def find_label(labels: Sequence[str], text: str) -> int | None:
-    """Where a text stands among labels; capitals and blanks around it matter only if they must.
-
-    Args:
-        labels: All different.
-        text: As somebody typed it.
-
-    Returns:
-        Its place; None where it is none of them, or could be two.
-
-    Example:
-        >>> find_label(("No", "Yes"), "yes "), find_label(("a", "A", "b"), "A")
-        (1, 1)
-    """
-    wanted = text.strip()
-    for same in (str, str.casefold):
-        places = [at for at, label in enumerate(labels) if same(label) == same(wanted)]
-        if len(places) == 1:
-            return places[0]
-    return None
-
-
-def read_attributes(campaign: Campaign, attributes: Mapping[str, str]) -> dict[str, str]:
-    """The public attributes, of which none may be missing.
-
-    Raises:
-        ArgumentError: One that the campaign declares was not given; the message names it.
-    """
-    for name, values in campaign.covariates.items():
-        if name not in attributes:
-            example = f"--covariate {shlex.quote(name)}={shlex.quote(values[0])}"
-            raise ArgumentError(
-                f"covariate {name} must be given, as {example}: one of "
-                f"{messages.known_values(campaign, name)}"
-            )
-    return dict(attributes)

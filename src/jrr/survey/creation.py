@@ -10,10 +10,13 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word
-from jrr.planning.defaults import COLLUDERS, LOST
+from jrr.planning.defaults import COLLUDERS, LEAST_GAIN, LOST
+from jrr.planning.numbers import plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.explain import contributor_text
 from jrr.survey.addresses import without_slash
@@ -122,7 +125,36 @@ class CampaignRequest:
         chosen = plan_for(self.n, self.effective_dealing, self.epsilon, **options)
         if self._sorted_only and chosen.mechanism.masked and chosen.kind == AUTO:
             return self._plan_of_sorted_decks(options)
+        if self.number is not None and chosen.kind == AUTO and not self._sorted_only:
+            return replace(chosen, mechanism=self._best_of_number(chosen, self.number))
         return chosen
+
+    def _best_of_number(self, chosen: Plan, ends: tuple[float, float]) -> Mechanism:
+        """The number in steps with noise where that is more accurate than rounded to one of two."""
+        low, high = ends
+        request = chosen.request
+        mean = None
+        if isinstance(self.frequency, int | float):
+            mean = low + float(self.frequency) * (high - low)
+        planned = plan_number(
+            request.n,
+            self.epsilon,
+            low,
+            high,
+            mean=mean,
+            colluders=request.colluders,
+            dealer_epsilon=request.dealer_epsilon,
+            view="everything" if self.view == "everything" else "cards",
+            delta=self.delta if self.view == "everything" else None,
+            lost=self.lost,
+            announced=request.announced,
+        )
+        rounded = replace(planned, question=Numbers(low, high, chosen.mechanism))
+        # A rounded number is simpler for clients and readers: steps must be worth it.
+        better = planned.stderr() ** 2 <= (1 - LEAST_GAIN) * rounded.stderr() ** 2
+        # Several dealers deal for yes and no only; who deals must have cards to deal.
+        fits = planned.mechanism.deals == chosen.mechanism.deals and not self.dealers
+        return planned.mechanism if better and fits else chosen.mechanism
 
     @property
     def _sorted_only(self) -> bool:
@@ -314,7 +346,9 @@ def campaign_from(
     return Campaign(
         question=question,
         labels=tuple(labels),
-        mechanism=chosen.mechanism,
+        mechanism=chosen.mechanism.for_dealers(
+            len(dealer.addresses) if isinstance(dealer, DealerServers) else 1
+        ),
         dealer=dealer if deals and dealer is not None else NoDealer(),
         collector=collector,
         colluders=chosen.request.colluders if deals else 0,

@@ -9,7 +9,6 @@ from words that follow from the key and d.
 
 import bisect
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -162,14 +161,6 @@ def card_to_json(mechanism: Mechanism, card: Card) -> Any:
 def card_from_json(mechanism: Mechanism, document: object) -> Card:
     """The card that `card_to_json` wrote; anything that is not in the deck is refused."""
     return card_format(mechanism).card_from_json(document)
-
-
-def added_cards(mechanism: Mechanism, cards: Sequence[Card]) -> Card:
-    """One card from those of several dealers: whole numbers add up."""
-    form = card_format(mechanism)
-    if not isinstance(form, MaskCards):
-        raise checks.refusal("mechanism", mechanism, "one whose cards are whole numbers to add")
-    return form.added(cards)
 
 
 def _plain(card: Any) -> Card:

@@ -1,5 +1,6 @@
 """How a contributor comes by cards: from a dealer, from a committee, or not at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,10 @@ from jrr.mechanisms import Mechanism
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee import cards
+from jrr.survey.committee import cards as committee_cards
 from jrr.survey.committee.dealing import Abort
-from jrr.survey.deck import added_cards, card_from_json
-from jrr.survey.identity import pseudonym
+from jrr.survey.deck import card_from_json
+from jrr.survey.identity import device_name, pseudonym
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
 from jrr.survey.steps import Call, Steps, insist, read_reply, refused
@@ -23,7 +24,8 @@ from jrr.survey.steps import Call, Steps, insist, read_reply, refused
 class Hand:
     """The cards of one contributor for all rounds, and the mechanism they were dealt for."""
 
-    cards: tuple[Any, ...] | None  # None: there are none, answer without
+    # One for each round, or one from each of several dealers. None: there are none, answer without.
+    cards: tuple[Any, ...] | None
     mechanism: Mechanism
     # Of the cards in each round, one from each dealer, where card sums are announced.
     serials: tuple[tuple[str | None, ...], ...] | None = None
@@ -51,26 +53,33 @@ def fetch_hand(
         return Hand(None, campaign.mechanism)
     if campaign.by_committee:
         return (yield from _hand_of_committee(campaign, secret, patience, device))
-    dealt: list[_Dealt | None] = []
+    dealt: list[GivenCards | None] = []
     same = []
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
         same.append((yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)))
     for at, name in enumerate(dealer_names(campaign, secret)):
-        body = messages.card_request(name, device=device)
+        body = messages.card_request(name, device=device_at(campaign, at, device))
         reply = (yield from _ask_for_cards(campaign, at, body, patience)) if same[at] else None
         if reply is None and not campaign.may_leave_out:
             return Hand(None, (yield from _cardless(campaign, patience)))
-        dealt.append(None if reply is None else _dealt(campaign, reply))
-    held = [one for one in dealt if one is not None]
-    if not held:
+        dealt.append(None if reply is None else read_dealt(campaign, reply))
+    if not any(dealt):
         return Hand(None, (yield from _cardless(campaign, patience)))
+    return added_hand(campaign, dealt)
+
+
+def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand:
+    """The cards of all dealers together, of whom at least one gave some; None: was left out."""
+    held = [one for one in dealt if one is not None]
     mechanism = held[0].mechanism
     if not campaign.announces:
         return Hand(held[0].cards, mechanism)
-    cards_by_round = zip(*(one.cards for one in held), strict=True)
+    cards = held[0].cards
+    if campaign.by_several:  # of each round, what every dealer gave
+        cards = tuple(zip(*(one.cards for one in held), strict=True))
     return Hand(
-        tuple(added_cards(mechanism, cards) for cards in cards_by_round),
+        cards,
         mechanism,
         tuple(
             tuple(None if one is None else one.serials[number] for one in dealt)
@@ -80,7 +89,7 @@ def fetch_hand(
 
 
 @dataclass(frozen=True)
-class _Dealt:
+class GivenCards:
     """What one dealer gave, for all rounds."""
 
     mechanism: Mechanism
@@ -102,15 +111,16 @@ def _ask_for_cards(
     return read_reply(reply.body, "the dealer")
 
 
-def _dealt(campaign: Campaign, document: dict[str, Any]) -> _Dealt:
+def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCards:
+    """What one dealer replied to a request for cards."""
     mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
     found = _dealt_cards(campaign, mechanism, document.get("cards"))
     if not campaign.announces:
-        return _Dealt(mechanism, found, ())
+        return GivenCards(mechanism, found, ())
     serials = document.get("serials")
     if not isinstance(serials, list) or len(serials) != campaign.rounds:
         raise ProtocolError(f"the dealer must give {campaign.rounds} serials with its cards")
-    return _Dealt(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
+    return GivenCards(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
 
 
 def _hand_of_committee(
@@ -129,7 +139,7 @@ def _hand_of_committee(
             return Hand(None, (yield from _cardless(campaign, patience)))
         replies.append(reply)
     mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
-    key = cards.card_key(device or secret, campaign.hash)
+    key = committee_cards.card_key(device or secret, campaign.hash)
     try:
         held = tuple(
             _combined_card(campaign, replies, number, key=key, mechanism=mechanism)
@@ -183,6 +193,13 @@ def dealer_names(campaign: Campaign, secret: bytes) -> list[bytes]:
     return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
 
 
+def device_at(campaign: Campaign, number: int, device: bytes | None) -> bytes | None:
+    """What one who deals is shown of the device's secret; None where there is none."""
+    if device is None:
+        return None
+    return device_name(device, campaign.hash, campaign.dealer.roles[number])
+
+
 def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) -> tuple[Any, ...]:
     """A dealer's cards, one per round."""
     if not isinstance(documents, list) or len(documents) != campaign.rounds:
@@ -203,8 +220,8 @@ def _combined_card(
     for document in replies:
         try:
             share = document["rounds"][round_number]
-            records.append(cards.Record.from_document(share["record"]))
-            envelopes.append(cards.Envelope.from_document(share["envelope"]))
+            records.append(committee_cards.Record.from_document(share["record"]))
+            envelopes.append(committee_cards.Envelope.from_document(share["envelope"]))
         except (KeyError, IndexError, TypeError):
             raise Abort("a party must give one record and one envelope per round") from None
     record = records[0]
@@ -213,7 +230,7 @@ def _combined_card(
     facts = (record.campaign, record.round, record.n, len(record.roots))
     if facts != (campaign.hash, round_number, mechanism.moments.deck, len(replies)):
         raise Abort("the record is of another round")
-    return cards.open_card(mechanism, key, record, envelopes)
+    return committee_cards.open_card(mechanism, key, record, envelopes)
 
 
 def _complain(campaign: Campaign, bodies: list[bytes], patience: float) -> Steps[None]:

@@ -85,8 +85,22 @@ def invitation_secret(invitation: object) -> bytes:
 
 def pseudonym(secret: bytes, campaign: str, role: str) -> bytes:
     """The name under which a role knows the holder of an invitation."""
-    label = b"jrr pseudonym 1:" + role.encode()
-    return HKDF(SHA256(), 32, bytes.fromhex(campaign), label).derive(secret)
+    return _derived(secret, campaign, f"jrr pseudonym 1:{role}")
+
+
+def device_name(secret: bytes, campaign: str, role: str) -> bytes:
+    """What a dealer is shown of the device's secret: another at each, so that none can compare.
+
+    Args:
+        secret: Of the device.
+        campaign: The campaign's hash.
+        role: The dealer's, as for a pseudonym.
+    """
+    return _derived(secret, campaign, f"jrr device 1:{role}")
+
+
+def _derived(secret: bytes, campaign: str, label: str) -> bytes:
+    return HKDF(SHA256(), 32, bytes.fromhex(campaign), label.encode()).derive(secret)
 
 
 def hashed(name: bytes) -> bytes:

@@ -93,6 +93,20 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
     document = read_body(
         body, "pseudonym", "round", "carded", "report", "covariates", optional=("serials",)
     )
+    return stored_report(campaign, mechanism, document, name_hash(document))
+
+
+def stored_report(
+    campaign: Campaign, mechanism: Mechanism, document: Mapping[str, Any], name: bytes
+) -> StoredReport:
+    """What is kept of a report, or a refusal.
+
+    Args:
+        campaign: Whose question it answers.
+        mechanism: By which it was made.
+        document: With round, carded, report, covariates, and serials where there are some.
+        name: Hash of the pseudonym.
+    """
     carded = document["carded"]
     if not isinstance(carded, bool) or (carded and not campaign.deals):
         raise DamagedError("carded must be true or false, and false where no cards are dealt")
@@ -105,7 +119,7 @@ def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> Stored
             "report and round must be of this campaign's mechanism and rounds"
         ) from None
     return StoredReport(
-        name=name_hash(document),
+        name=name,
         round=number,
         carded=carded,
         report=report,

@@ -9,10 +9,11 @@ has a sum of its own, and results by group can be shown.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
+from jrr.estimation.told_sums import CardSum
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import canonical_json
 from jrr.survey.serials import serial_from_hex
@@ -63,13 +64,6 @@ class Naming:
         return cls(campaign=campaign.hash, by=by, rounds=named)
 
 
-class CardSum(NamedTuple):
-    """A noisy sum of cards: one number, or one for every value; None where there are no cards."""
-
-    cards: int
-    sum: Any
-
-
 @dataclass(frozen=True, kw_only=True)
 class Announcement:
     """What one dealer announced of its cards, once and for all."""
@@ -84,8 +78,7 @@ class Announcement:
             "campaign": self.campaign,
             "by": self.by,
             "rounds": [
-                {group: {"cards": told.cards, "sum": told.sum} for group, told in one.items()}
-                for one in self.rounds
+                {group: told.to_document() for group, told in one.items()} for one in self.rounds
             ],
         }
 
@@ -152,17 +145,8 @@ def _serials(group: str, names: object) -> tuple[bytes, ...]:
 
 
 def _card_sum(campaign: Campaign, document: object) -> CardSum:
-    if not isinstance(document, Mapping) or set(document) != {"cards", "sum"}:
-        raise DamagedError("an announced sum must be of cards and sum")
-    cards = checks.integer("cards", document["cards"], 0, 10**12)
-    total = document["sum"]
-    if (total is None) != (cards == 0):
-        raise DamagedError("sum must be null exactly where there are no cards")
-    if total is not None:
-        numbers = total if isinstance(total, list) else [total]
-        width = 1 if campaign.mechanism.k == 2 else campaign.mechanism.k
-        if isinstance(total, list) != (width > 1) or len(numbers) != width:
-            raise DamagedError(f"sum must be of {width} whole numbers")
-        for number in numbers:
-            checks.integer("sum", number, -(1 << 60), 1 << 60)
-    return CardSum(cards, total)
+    mechanism = campaign.mechanism
+    try:
+        return CardSum.from_document(document, 1 if mechanism.k == 2 else mechanism.k)
+    except ArgumentError as error:
+        raise DamagedError(f"an announced sum must be one of this campaign: {error}") from None

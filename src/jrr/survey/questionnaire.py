@@ -21,7 +21,7 @@ Split = Literal["even", "weight", "margin"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin")
 Texts = Mapping[str, str]  # by language
 
-_TOP = ("title", "languages", "epsilon", "split", "items")
+_TOP = ("title", "languages", "epsilon", "split", "waves", "items")
 _FIELDS = (
     "name",
     "kind",
@@ -35,8 +35,12 @@ _FIELDS = (
     "prefer_not",
     "only_if",
 )
+NO_YES = ("no", "yes")  # the answers to "yes-no", in documents and results
+PREFER_NOT = "prefer not to say"  # one more answer, where an item has it
+NOT_ASKED = "not asked"  # stands for the open answer of somebody whom the item was not shown
 _MOST_ITEMS = 200
 _MOST_LABELS = 1_000
+_MOST_WAVES = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +92,38 @@ class Item:
         """How many separate answers are perturbed: one for each label of "several"."""
         return len(self.labels) if self.kind == "several" else 1
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that can be told apart, in the first language; for "several" of a label."""
+        if self.kind == "number":
+            return ()
+        if self.kind == "choice":
+            words = tuple(next(iter(label.values())) for label in self.labels)
+        elif self.kind == "scale":
+            words = tuple(str(step) for step in range(round(self.low), round(self.high) + 1))
+        else:
+            words = NO_YES
+        return (*words, PREFER_NOT) if self.prefer_not else words
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a questionnaire's document has it."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "kind": self.kind,
+            "text": dict(self.text),
+            "sensitive": self.sensitive,
+            "prefer_not": self.prefer_not,
+        }
+        if self.labels:
+            found["labels"] = [dict(label) for label in self.labels]
+        if self.kind in ("scale", "number"):
+            found |= {"low": self.low, "high": self.high}
+        if self.sensitive:
+            found |= {"weight": self.weight, "margin": self.margin}
+        if self.only_if:
+            found["only_if"] = {name: list(answers) for name, answers in self.only_if.items()}
+        return found
+
 
 @dataclass(frozen=True, kw_only=True)
 class Questionnaire:
@@ -111,13 +147,30 @@ class Questionnaire:
     title: Texts
     languages: tuple[str, ...]
     items: tuple[Item, ...]
-    epsilon: float = 1.0
+    epsilon: float = 1.0  # of one wave
     split: Split = "even"
+    waves: int = 1  # how often the same people are asked
 
     @property
     def sensitive(self) -> tuple[Item, ...]:
         """The items whose answers are perturbed."""
         return tuple(item for item in self.items if item.sensitive)
+
+    @property
+    def open(self) -> tuple[Item, ...]:
+        """The items whose answers are sent as they are."""
+        return tuple(item for item in self.items if not item.sensitive)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A document that `from_dict` reads."""
+        return {
+            "title": dict(self.title),
+            "languages": list(self.languages),
+            "epsilon": self.epsilon,
+            "split": self.split,
+            "waves": self.waves,
+            "items": [item.to_dict() for item in self.items],
+        }
 
     @classmethod
     def from_dict(cls, document: object) -> "Questionnaire":
@@ -147,6 +200,7 @@ class Questionnaire:
             items=tuple(items),
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
             split=checks.one_of("split", fields.get("split", "even"), SPLITS),  # type: ignore[arg-type]
+            waves=checks.integer("waves", fields.get("waves", 1), 1, _MOST_WAVES),
         )
 
     @classmethod
@@ -173,6 +227,12 @@ def _item(entry: object, languages: tuple[str, ...]) -> Item:
     kind: Any = checks.one_of("kind", fields["kind"], KINDS)
     sensitive = _flag(where, "sensitive", fields.get("sensitive", True))
     low, high = _range(where, kind, fields)
+    prefer_not = _flag(where, "prefer_not", fields.get("prefer_not", False))
+    if prefer_not and sensitive and kind == "number":
+        raise ArgumentError(
+            f"prefer_not of {where} must be false: a perturbed number has no answer beside it; ask "
+            "with a yes-no item before it, or with a scale"
+        )
     return Item(
         name=name,
         kind=kind,
@@ -183,7 +243,7 @@ def _item(entry: object, languages: tuple[str, ...]) -> Item:
         sensitive=sensitive,
         weight=checks.positive("weight", fields.get("weight", 1.0)),
         margin=checks.real("margin", fields.get("margin", 0.03), "above 0", 0.0, open_low=True),
-        prefer_not=_flag(where, "prefer_not", fields.get("prefer_not", False)),
+        prefer_not=prefer_not,
         only_if=_branches(where, fields.get("only_if")),
     )
 
@@ -217,7 +277,7 @@ def _check_place(item: Item, before: Sequence[Item]) -> None:
 def _open_answers(item: Item) -> tuple[str, ...] | None:
     """The answers that a branch may name; None where any text may be one."""
     if item.kind == "yes-no":
-        return ("no", "yes")
+        return NO_YES
     if item.kind in ("choice", "several"):
         return tuple(next(iter(label.values())) for label in item.labels)
     return None

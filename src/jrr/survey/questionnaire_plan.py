@@ -101,6 +101,10 @@ class QuestionnairePlan:
             "epsilon": self.epsilon,
             "split": self.questionnaire.split,
             "guarantees": dict(self.guarantees),
+            "waves": self.questionnaire.waves,
+            "guarantees_of_all_waves": {
+                view: self.questionnaire.waves * loss for view, loss in self.guarantees.items()
+            },
             "bytes": self.bytes,
             "items": [
                 {
@@ -128,6 +132,7 @@ def plan_questionnaire(
     lost: float = LOST,
     announced: bool = True,
     mechanism: str = AUTO,
+    rounded: bool = True,
 ) -> QuestionnairePlan:
     """Plan every sensitive item within one total budget.
 
@@ -140,6 +145,8 @@ def plan_questionnaire(
         lost: the share of cards that are dealt and never reported with.
         announced: whether the dealer announces sums at the end, as campaigns do.
         mechanism: a family for every item, or "auto".
+        rounded: whether numbers are asked for by their two ends, as campaigns do, and not in steps
+            of noise.
 
     Returns:
         The plan: its items with their margins, and the total guarantees.
@@ -161,7 +168,7 @@ def plan_questionnaire(
         raise checks.refusal("people", people, f"enough for 2 answers at response={response!r}")
     total = questionnaire.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if dealer_epsilon is None else dealer_epsilon
-    asked = _Asked(n, total, cap, lost, announced)
+    asked = _Asked(n, total, cap, lost, announced, rounded)
     shares = _shares(questionnaire, asked)
     items = tuple(
         ItemPlan(item=item, epsilon=share * total, plan=asked.plan(item, share, mechanism))
@@ -213,6 +220,7 @@ class _Asked:
     cap: float
     lost: float
     announced: bool
+    rounded: bool
 
     def plan(self, item: Item, share: float, mechanism: str = AUTO) -> Plan | NumberPlan:
         """One answer of an item that has this share of the budget."""
@@ -224,6 +232,8 @@ class _Asked:
             "mechanism": mechanism if item.values <= _MASKED else AUTO,
         }
         if item.kind == "number":
+            if self.rounded and options["mechanism"] == AUTO:
+                options["mechanism"] = "mrr"
             return plan_number(self.n, part * self.total, item.low, item.high, **options)
         return plan(self.n, part * self.total, k=item.values, **options)
 

@@ -33,7 +33,7 @@ from jrr.tables.mean_documents import mean_differences, mean_document, mean_rows
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
 from jrr.tables.public_columns import numbers, texts
-from jrr.tables.reports import ReportFiles, ReportRows, open_together, rows_of
+from jrr.tables.reports import ReportFiles, ReportRows, open_together, rows_of, without_masks
 
 MOST_GROUPS = 10_000
 MISSING = "(missing)"  # the group of empty cells
@@ -286,8 +286,7 @@ def estimate(
     checks.one_of("population", population, POPULATIONS)
     files = open_together(paths)
     _check_columns(files, by, weight)
-    tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
-    everybody = add_tallies(list(tallies.values()))
+    everybody, tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
     mechanism = files.header.mechanism
     result = Result(
         header=files.header,
@@ -341,13 +340,18 @@ def _count(
     weight: str | None,
     key: str | Path | None,
     progress: Progress,
-) -> dict[str, AnyTally]:
-    """Group -> tally; without groups, all are one of no name."""
+) -> tuple[AnyTally, dict[str, AnyTally]]:
+    """Everybody, and group -> tally; without groups, all are one of no name.
+
+    Masks are off as far as the header of each file tells of them.
+    """
     extra = [name for name in (by, weight) if name is not None]
+    everybody: list[AnyTally] = []
     tallies: dict[str, AnyTally] = {}
     starts: set[bytes] = set()
     done = 0
     for table, header in files.tables:
+        of_file: dict[str, AnyTally] = {}
         for rows in rows_of(table, header, extra, key=key, starts=starts):
             weights = None
             if weight is not None:
@@ -355,12 +359,21 @@ def _count(
             for name, members in _rows_by_group(rows, by):
                 with damage_of(table.path):
                     tally = _tally(header, rows, members, weights)
-                tallies[name] = tallies[name] + tally if name in tallies else tally
-            if len(tallies) > MOST_GROUPS:
+                _add(of_file, name, tally)
+            if len(tallies.keys() | of_file.keys()) > MOST_GROUPS:
                 raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
             done += len(rows.reports)
             progress(done, files.rows)
-    return tallies
+        if of_file:
+            whole, of_file = without_masks(header, of_file, by)
+            everybody.append(whole)
+            for name, tally in of_file.items():
+                _add(tallies, name, tally)
+    return add_tallies(everybody), tallies
+
+
+def _add(tallies: dict[str, AnyTally], name: str, tally: AnyTally) -> None:
+    tallies[name] = tallies[name] + tally if name in tallies else tally
 
 
 def _rows_by_group(rows: ReportRows, by: str | None) -> list[tuple[str, Any]]:

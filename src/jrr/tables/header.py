@@ -8,6 +8,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
+from jrr.estimation.told_sums import ToldOfRound
 from jrr.mechanisms import Mechanism, from_dict
 from jrr.mechanisms.numbers import NumberRange, Numbers
 
@@ -31,6 +32,7 @@ class Header:
         declined: the label of those who prefer not to say.
         shuffled: whether the rows are in random order.
         number: where the answer is a number whose mean is asked for, its range.
+        sums: where reports hold masks, what dealers told of them.
         rows: how many there are, where the format has no place of its own for that.
 
     Raises:
@@ -54,6 +56,7 @@ class Header:
     declined: str | None = None
     shuffled: bool = False
     number: NumberRange | None = None
+    sums: ToldOfRound | None = None
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +68,8 @@ class Header:
                 raise checks.refusal("labels", self.labels, f"such that {name!r} is one of them")
         if self.number is not None and (self.labels or self.mechanism.k != 2):
             raise checks.refusal("number", self.number, "None where answers have labels")
+        if self.sums is not None and not (self.mechanism.masked and self.holds == "reports"):
+            raise checks.refusal("sums", self.sums, "None but for reports that hold masks")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,14 +97,20 @@ class Header:
 
     def binding(self) -> bytes:
         """What a sealed report is bound to: everything but what shuffling and merging change."""
-        bound = replace(self, holds="sealed reports", decks=(), shuffled=False, rows=None)
+        bound = replace(
+            self, holds="sealed reports", decks=(), shuffled=False, sums=None, rows=None
+        )
         return b"jrr sealed report 1:" + hashlib.sha256(bound.to_json().encode()).digest()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values that `from_dict` reads back."""
-        # A file without a number reads as it always did.
-        of_number = {} if self.number is None else {"number": self.number._asdict()}
-        return of_number | {
+        # A file without a number, or without sums, reads as it always did.
+        more: dict[str, Any] = {}
+        if self.number is not None:
+            more["number"] = self.number._asdict()
+        if self.sums is not None:
+            more["sums"] = self.sums.to_document()
+        return more | {
             "jrr": VERSION,
             "holds": self.holds,
             "mechanism": self.mechanism.to_dict(),
@@ -151,13 +162,16 @@ class Header:
                 f"{VERSION}): update jrr"
             )
         names = set(cls.__dataclass_fields__) | {"jrr"}
-        if set(document) | {"number"} != names:
-            needed = sorted(names - {"number"})
-            raise checks.refusal("fields", sorted(document), f"exactly {needed}, perhaps number")
-        rows = document["rows"]
+        perhaps = {"number", "sums"}
+        if set(document) | perhaps != names:
+            allowed = f"exactly {sorted(names - perhaps)}, perhaps number and sums"
+            raise checks.refusal("fields", sorted(document), allowed)
+        rows, sums = document["rows"], document.get("sums")
+        mechanism = from_dict(document["mechanism"])
+        width = 1 if mechanism.k == 2 else mechanism.k
         return cls(
             checks.one_of("holds", document["holds"], KINDS),
-            from_dict(document["mechanism"]),
+            mechanism,
             decks=_words("decks", document["decks"]),
             colluders=checks.integer("colluders", document["colluders"], 0),
             question=_word("question", document["question"]),
@@ -168,6 +182,7 @@ class Header:
             ),
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
+            sums=None if sums is None else ToldOfRound.from_document(sums, width),
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 
@@ -181,8 +196,7 @@ class Header:
         Raises:
             ArgumentError: where the two do not hold the same kind of reports.
         """
-        mine = replace(self, decks=(), shuffled=False)
-        theirs = replace(other, decks=(), shuffled=False)
+        mine, theirs = (replace(one, decks=(), shuffled=False, sums=None) for one in (self, other))
         if mine != theirs:
             different = next(
                 name
@@ -194,7 +208,11 @@ class Header:
                 f"{different}: {getattr(theirs, different)!r:.200}"
             )
         decks = tuple(sorted({*self.decks, *other.decks}))
-        return replace(self, decks=decks, shuffled=self.shuffled and other.shuffled, rows=None)
+        shuffled = self.shuffled and other.shuffled
+        sums = None  # those of one file alone would be taken for those of all reports
+        if self.sums is not None and other.sums is not None:
+            sums = self.sums.with_others(other.sums)
+        return replace(self, decks=decks, shuffled=shuffled, sums=sums, rows=None)
 
 
 def _word(argument: str, value: object) -> str:

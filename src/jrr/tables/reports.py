@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
+from jrr.estimation.groups import AnyTally, add_tallies
 from jrr.estimation.tally import Tally
 from jrr.tables import seal
 from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
@@ -183,7 +184,8 @@ def tally(
         progress: is told how many rows are done.
 
     Returns:
-        The header of all files together, and the tally.
+        The header of all files together, and the tally, from which masks are taken off as far as
+        dealers told of them.
 
     Raises:
         ArgumentError: where a file does not exist, is named twice or does not belong to the
@@ -203,9 +205,10 @@ def tally(
         >>> folder.cleanup()
     """
     files = open_together(paths)
-    rows, tallies = 0, []
+    rows, whole = 0, []
     starts: set[bytes] = set()
     for table, header in files.tables:
+        tallies: list[AnyTally] = []
         for batch in rows_of(table, header, key=key, starts=starts):
             with damage_of(table.path):
                 batch_tally = header.mechanism.tally(batch.reports, batch.carded)
@@ -213,14 +216,30 @@ def tally(
             rows += len(batch.reports)
             progress(rows, files.rows)
             if len(tallies) > _ADDED_AT_ONCE:
-                tallies = [_sum(tallies)]
-    return files.header, _sum(tallies)
+                tallies = [add_tallies(tallies)]
+        if tallies:
+            whole.append(without_masks(header, {"": add_tallies(tallies)}, None)[0])
+    total = add_tallies(whole)
+    assert isinstance(total, Tally)  # no weights were given
+    return files.header, total
 
 
-def _sum(tallies: Sequence[Tally]) -> Tally:
-    if not tallies:
-        raise ArgumentError("reports must hold at least one report, got none")
-    total = tallies[0]
-    for more in tallies[1:]:
-        total = total + more
-    return total
+def without_masks(
+    header: Header, tallies: dict[str, AnyTally], by: str | None
+) -> tuple[AnyTally, dict[str, AnyTally]]:
+    """All reports of a file and those of each group, as far as its header tells of their masks.
+
+    Args:
+        header: of the file.
+        tallies: group -> its reports; of no name where there are no groups.
+        by: the column of the groups.
+
+    Raises:
+        ArgumentError: where there are sums, and they are of other groups or other reports.
+    """
+    plain = {name: tally for name, tally in tallies.items() if isinstance(tally, Tally)}
+    # Sums are of unweighted cards: nothing can be taken off weighted ones.
+    if header.sums is None or len(plain) < len(tallies):
+        return add_tallies(list(tallies.values())), tallies
+    whole, settled = header.sums.settled(header.mechanism, plain, by)
+    return whole, dict(settled)

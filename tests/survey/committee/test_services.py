@@ -14,11 +14,11 @@ from jrr.client.operator import Operator, new_invitations
 from jrr.errors import IntegrityError, JrrError
 from jrr.mechanisms import DRR, JRR, OLH, Mechanism
 from jrr.survey import contributor, messages
+from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards
 from jrr.survey.committee.cards import Envelope, Place, card_key
 from jrr.survey.committee.link import Identity
-from jrr.survey.contributor import Receipt
 from jrr.survey.identity import hashed, invitation_secret
 from jrr.survey.limits import Limits
 from tests.e2e import answer_all, ask, enrol_all, is_problem, path_of

@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from jrr.estimation.told_sums import ToldOfRound
+from jrr.mechanisms.numbers import NumberRange
 from jrr.servers.collector.store import CollectorCampaign, ReportBlock
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
@@ -35,17 +37,27 @@ def export_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def write_reports(path: Path, held: CollectorCampaign, blocks: Iterable[ReportBlock]) -> int:
-    """Write blocks of reports, flags and covariates; the number of rows."""
+def write_reports(
+    path: Path,
+    held: CollectorCampaign,
+    blocks: Iterable[ReportBlock],
+    told: ToldOfRound | None = None,
+    round_number: int = 0,
+) -> int:
+    """Write blocks of reports, flags and covariates, and what dealers told; the number of rows."""
     campaign, mechanism = held.campaign, held.mechanism
-    names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(held.decks))
+    # Every round has decks of its own.
+    start = f"{campaign.hash[:12]}." + (f"round{round_number}." if round_number else "")
+    names = tuple(f"{start}{number}" for number in range(held.decks))
     header = Header(
         "reports",
         mechanism,
         decks=names if campaign.deals else (),
         colluders=campaign.colluders,
         question=campaign.question,
-        labels=campaign.labels,
+        labels=campaign.labels if campaign.number is None else (),
+        number=None if campaign.number is None else NumberRange.checked(*campaign.number),
+        sums=told,
     )
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)

@@ -11,10 +11,17 @@ from sqlalchemy import Connection
 
 from jrr._base import checks
 from jrr.errors import DamagedError
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
 from jrr.servers.collector.results import results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
-from jrr.servers.common.jobs import CampaignJobs, check_invitation, check_state, check_times
+from jrr.servers.common.jobs import (
+    CampaignJobs,
+    check_invitation,
+    check_state,
+    check_times,
+    check_whole,
+)
 from jrr.servers.common.problems import Problem, busy, gone, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import StoredReport, read_report
@@ -70,23 +77,44 @@ class _Intake:
             raise busy()
         if self.invited is not None:
             check_invitation(self.invited.get(report.name), report.round)
-        kept = self.kept.get(report.name)
-        if kept is not None:
-            if kept != report:
-                raise Problem(409, "conflict", "another report was received under this pseudonym")
+        if _is_repeat(self.kept.get(report.name), report):
             return False
-        # A repeat is answered also after the end: its sender may not have heard the first answer.
-        check_state(Act.REPORT, held)
-        check_times(held.campaign, self.now)
-        if held.arrivals + len(self.new) >= held.campaign.capacity * held.campaign.rounds:
-            raise Problem(409, "full", "the campaign has all the reports it can take")
-        serials = {(at, serial) for at, serial in enumerate(report.serials) if serial is not None}
-        if serials & self.used:
-            raise Problem(409, "serial-used", "another report came with the serial of this card")
-        self.used |= serials
+        _check_new(held, report, held.arrivals + len(self.new), self.used, self.now)
+        self.used |= _serials(report)
         self.kept[report.name] = report
         self.new.append(report)
         return True
+
+
+def _is_repeat(kept: StoredReport | None, report: StoredReport) -> bool:
+    """Whether the same report was received before; refuses another one by the same person.
+
+    A repeat is answered also after the end: its sender may not have heard the first answer.
+    """
+    if kept is not None and kept != report:
+        raise Problem(409, "conflict", "another report was received under this pseudonym")
+    return kept is not None
+
+
+def _check_new(
+    held: CollectorCampaign,
+    report: StoredReport,
+    arrivals: int,
+    used: set[tuple[int, bytes | None]],
+    now: datetime,
+) -> None:
+    """Refuse a new report that comes at the wrong time, is one too many, or has a used card."""
+    check_state(Act.REPORT, held)
+    check_times(held.campaign, now)
+    if arrivals >= held.campaign.capacity * held.campaign.rounds:
+        raise Problem(409, "full", "the campaign has all the reports it can take")
+    if _serials(report) & used:
+        raise Problem(409, "serial-used", "another report came with the serial of this card")
+
+
+def _serials(report: StoredReport) -> set[tuple[int, bytes | None]]:
+    """Dealer and serial number of its cards."""
+    return {(at, serial) for at, serial in enumerate(report.serials) if serial is not None}
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -102,6 +130,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
         """A report that fits the campaign, before the database is asked anything."""
+        check_whole(held, None)
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
         return IncomingReport(held.name, held.n, report)
@@ -147,7 +176,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         reports = [one.report for one in incoming]
         intake = _Intake(
             held=held,
-            invited=store.invitations(name, [report.name for report in reports])
+            invited=store.invitations(held.survey or name, [report.name for report in reports])
             if held.campaign.invitations
             else None,
             kept=store.stored_reports(name, reports),
@@ -163,6 +192,19 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store.add_reports(name, intake.new)
         store.count_arrivals(held, len(intake.new))
         return outcomes
+
+    def is_here(self, store: CollectorStore, held: CollectorCampaign, report: StoredReport) -> bool:
+        """Whether the same report was received before; refuses another one by the same person."""
+        if held.sums is not None:  # serial numbers are forgotten by then
+            report = replace(report, serials=())
+        return _is_repeat(store.stored_reports(held.name, [report]).get(report.name), report)
+
+    def check_new(
+        self, store: CollectorStore, held: CollectorCampaign, report: StoredReport
+    ) -> None:
+        """Refuse a new report that comes at the wrong time, is one too many, or has a used card."""
+        used = store.used_serials(held.name, [report])
+        _check_new(held, report, held.arrivals, used, self.clock())
 
     def open(self, connection: Connection, name: str, n: object) -> State:
         """Begin to take reports; n: how many people were dealt cards, after enrolment."""
@@ -197,8 +239,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 sums = ToldSums.from_document(held.campaign, document)
                 store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
-        reply = {"state": CLOSED, "reports": store.count(store.reports, name)}
-        return reply | ({"settled": held.sums is not None} if held.campaign.announces else {})
+        return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
     def serials(
         self, connection: Connection, name: str, dealer: int, by: str | None
@@ -261,7 +302,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             "invited": store.count(store.invited, name),
             "reports": store.count(store.reports, name),
             "by_round": store.reports_by_round(name, held.campaign.rounds),
-        }
+        } | _settled(held)
 
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
@@ -284,13 +325,37 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         now = FixedResults(shown=shown, next=tallies[EVERYBODY])
         store.fix_results(name, round_number, now)
 
+    def final_estimate(
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        *,
+        also_in: str | None = None,
+        population: str = "respondents",
+    ) -> Estimate:
+        """The estimate of everybody at the end; also_in: of those who answered this survey too."""
+        tallies = self._tallies(store, held, 0, None, also_in=also_in)
+        if not tallies:
+            raise Problem(409, "no-reports", "no report has been received")
+        wish = EstimateWish(population=population)
+        whole, _ = self._without_masks(held, tallies, wish)
+        mechanism = held.mechanism
+        used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), held.decks)
+        return mechanism.estimate(whole, used, population=population)
+
     def _tallies(
-        self, store: CollectorStore, held: CollectorCampaign, round_number: int, by: str | None
+        self,
+        store: CollectorStore,
+        held: CollectorCampaign,
+        round_number: int,
+        by: str | None,
+        *,
+        also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round."""
+        """Group -> counted reports of a round; also_in: of those who answered this survey too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism):
+        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
             rows_by_group: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(block.covariates):
                 rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
@@ -370,7 +435,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """All reports and those of each group, as far as dealers have told of their cards."""
-        whole, settled = _told(held).settled(held.mechanism, tallies, wish.round, wish.by)
+        told = _told(held).of_round(wish.round)
+        whole, settled = told.settled(held.mechanism, tallies, wish.by)
         if held.campaign.announces and whole.n_carded and not whole.known.announcements:
             raise Problem(
                 409,
@@ -390,9 +456,15 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with export_folder() as folder:
             path = folder / f"reports.{kind.removesuffix('.json')}"
-            write_reports(path, held, blocks)
+            told = None if held.sums is None else _told(held).of_round(round_number)
+            write_reports(path, held, blocks, told, round_number)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
+
+
+def _settled(held: CollectorCampaign) -> dict[str, bool]:
+    """Whether sums are here, where they are announced."""
+    return {"settled": held.sums is not None} if held.campaign.announces else {}
 
 
 def _told(held: CollectorCampaign) -> ToldSums:

@@ -8,15 +8,17 @@ from sqlalchemy import Engine
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
+from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.memory import CampaignMemory
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
+from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, Name, body_schema, read_at_most
-from jrr.survey.documents import read_body
+from jrr.survey.documents import bytes_from_hex, read_body
 from jrr.survey.messages import report_limit
 
 REPORT = body_schema(
@@ -27,6 +29,8 @@ REPORT = body_schema(
     covariates={"type": "object", "additionalProperties": {"type": "string"}},
     optional={"serials": {"type": "array", "items": {"type": ["string", "null"]}}},
 )
+
+UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 
 
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -45,6 +49,42 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         new = await writer.run_bulk(jobs.receive_all, jobs.read(held, body))
         response.status_code = 201 if new else 200
         return {"received": True}
+
+    surveys = CollectorSurveyJobs(jobs)
+    add_survey_routes(app, writer, surveys, admin)
+
+    @app.post("/v1/surveys/{name}/reports", openapi_extra=UPLOAD)
+    async def receive_answers(name: Name, request: Request, response: Response) -> dict[str, Any]:
+        """Take somebody's answers to a survey once, all together."""
+        new = await writer.run(surveys.receive, name, await request.body())
+        response.status_code = 201 if new else 200
+        return {"received": True}
+
+    @app.get("/v1/admin/surveys/{name}/change", dependencies=admin)
+    async def survey_change(
+        name: Name,
+        since: str,
+        paired: str = "false",
+        level: str = "0.95",
+        simultaneous: str = "false",
+        population: str = "respondents",
+    ) -> dict[str, Any]:
+        """How every item has changed since another wave of the same people."""
+        wish = ChangeWish(
+            since=_hash("since", since),
+            paired=checks.one_of("paired", paired, ("false", "true")) == "true",
+            level=checks.level(_number("level", level)),
+            simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
+            population=checks.one_of("population", population, POPULATIONS),
+        )
+        return await read_aside(engine, surveys.change, name, wish)
+
+    @app.get("/v1/admin/surveys/{name}/export", dependencies=admin)
+    async def export_survey(name: Name, format: str = "parquet") -> Response:
+        """One row per person: open answers, and a report and a flag of each part."""
+        kind = checks.one_of("format", format, ("parquet", "csv"))
+        data = await read_aside(engine, surveys.export, name, kind)
+        return Response(data, media_type="application/octet-stream")
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
@@ -118,6 +158,12 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return Response(data, media_type="application/octet-stream")
 
     return app
+
+
+def _hash(argument: str, value: str) -> str:
+    if bytes_from_hex(value) is None:
+        raise checks.refusal(argument, value, "64 hexadecimal digits")
+    return value
 
 
 def _whole_number(argument: str, value: str, digits: int = 6) -> int:

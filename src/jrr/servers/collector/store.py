@@ -35,6 +35,8 @@ from jrr.servers.common.store import (
     arrivals_table,
     campaigns_table,
     invited_table,
+    survey_column,
+    surveys_table,
 )
 from jrr.survey.messages import StoredReport
 from jrr.survey.states import Role
@@ -88,6 +90,16 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
+        survey_column(),
+    )
+    surveys = surveys_table(metadata)
+    people = Table(
+        "people",
+        metadata,
+        Column("survey", String(64), primary_key=True),
+        Column("pseudonym", LargeBinary(32), primary_key=True),
+        Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
+        sqlite_with_rowid=False,
     )
     invited = invited_table(metadata, Column("round", Integer, nullable=False))
     arrivals = arrivals_table(metadata)
@@ -151,6 +163,10 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         )
         found = {at: bytes(serial) for at, serial in self.connection.execute(query)}
         return tuple(found.get(at) for at in range(dealers))
+
+    def add_report(self, name: str, report: StoredReport) -> None:
+        """Keep one report."""
+        self.add_reports(name, [report])
 
     def add_reports(self, name: str, reports: Sequence[StoredReport]) -> None:
         """Keep reports, in random order."""
@@ -268,15 +284,21 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         return counts
 
     def report_blocks(
-        self, name: str, round_number: int, mechanism: Mechanism
+        self, name: str, round_number: int, mechanism: Mechanism, *, also_in: str | None = None
     ) -> Iterator[ReportBlock]:
-        """Reports of a round by the order of their hashes, some at a time."""
+        """Reports of a round by the order of their hashes, some at a time.
+
+        also_in: Only of people who answered this survey too.
+        """
         table = self.reports
         query = (
             select(table.c.report, table.c.carded, table.c.covariates)
             .where(table.c.campaign == name, table.c.round == round_number)
             .order_by(table.c.pseudonym)
         )
+        if also_in is not None:
+            others = select(self.people.c.pseudonym).where(self.people.c.survey == also_in)
+            query = query.where(table.c.pseudonym.in_(others))
         streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
         for rows in streaming.execute(query).partitions(ROWS):
             joined = b"".join(bytes(report) for report, _, _ in rows)

@@ -18,6 +18,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection, Engine
 
 from jrr.errors import JrrError
+from jrr.servers.common.database import READS
 from jrr.servers.common.outages import Outages
 from jrr.servers.common.problems import Problem, busy
 from jrr.servers.common.visitors import IsThere, visitor
@@ -278,7 +279,7 @@ async def read_aside(
     """The result of a long job that only reads, beside the writer and in a thread of its own."""
 
     def read() -> T:
-        with engine.connect() as connection:
+        with engine.connect().execution_options(**{READS: True}) as connection:
             return job(connection, *args, **kwargs)
 
     return await asyncio.to_thread(read)

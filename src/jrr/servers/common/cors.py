@@ -12,7 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr.errors import ArgumentError
 
 ANY = "*"
-_CONTRIBUTORS = re.compile(r"/v1/campaigns/[0-9a-f]{64}(/status|/cards|/seats|/reports)?")
+_CONTRIBUTORS = re.compile(
+    r"/v1/campaigns/[0-9a-f]{64}(/status|/cards|/seats|/reports|/complaints)?"
+)
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 _A_DAY = b"86400"  # seconds that a browser may remember what is allowed
 

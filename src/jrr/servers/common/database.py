@@ -16,9 +16,16 @@ from sqlalchemy.pool import NullPool
 
 from jrr.errors import ArgumentError, DamagedError, UnreachableError
 
+READS = "jrr_reads"  # an option of connections that never write
 
-def connect(url: str) -> Engine:
-    """An engine on SQLite (write-ahead log, full synchronisation) or PostgreSQL."""
+
+def connect(url: str, patience: float = 10.0) -> Engine:
+    """An engine on SQLite (write-ahead log, full synchronisation) or PostgreSQL.
+
+    Args:
+        url: Where the database is.
+        patience: Seconds that a transaction on SQLite waits for that of another process to end.
+    """
     try:
         parsed = make_url(url)
     except (SQLAlchemyError, ValueError):
@@ -49,14 +56,17 @@ def connect(url: str) -> Engine:
             "journal_mode=WAL",
             "synchronous=FULL",
             "secure_delete=ON",  # what is deleted is overwritten
-            "busy_timeout=10000",
+            f"busy_timeout={round(1000 * patience)}",
             "temp_store=MEMORY",  # nothing of a rewrite is left in a file
         ):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection):  # type: ignore[no-untyped-def]
-        connection.exec_driver_sql("BEGIN")
+        # Who reads first and writes later would fail at once if somebody wrote in between; who
+        # takes the lock at the start waits for it.
+        reads = connection.get_execution_options().get(READS, False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
     return engine
 

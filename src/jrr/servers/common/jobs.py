@@ -48,6 +48,15 @@ def check_invitation(row: Any, round_number: int | None = None) -> None:
         raise unknown_name()
 
 
+def check_whole(held: HeldCampaign, survey: str | None) -> None:
+    """Refuse an answer to one part of a survey: its answers come together.
+
+    survey: Through which the answer comes; None: for a campaign alone.
+    """
+    if held.survey != survey:
+        raise Problem(409, "part-of-survey", "the question is part of a survey: answer that")
+
+
 class CampaignJobs(ABC, Generic[S]):
     """Jobs that all servers have; each role adds its own."""
 
@@ -70,12 +79,18 @@ class CampaignJobs(ABC, Generic[S]):
         held: HeldCampaign = self.store(connection).find(name)
         return held
 
-    def install(self, connection: Connection, campaign: Campaign) -> bool:
-        """Hold a campaign; True where it is new. The same again changes nothing."""
+    def install(
+        self, connection: Connection, campaign: Campaign, survey: str | None = None
+    ) -> bool:
+        """Hold a campaign; True where it is new. The same again changes nothing.
+
+        survey: The hash of the one that it is a part of.
+        """
         store = self.store(connection)
         if store.holds(campaign.hash):
             return False
-        store.add_campaign(campaign, **self.new_columns(campaign))
+        part = {} if survey is None else {"survey": survey}
+        store.add_campaign(campaign, **self.new_columns(campaign), **part)
         return True
 
     def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
@@ -103,4 +118,4 @@ class CampaignJobs(ABC, Generic[S]):
     ) -> None:
         """Refuse a pseudonym that nobody was invited by, or that is for another round."""
         if held.campaign.invitations:
-            check_invitation(store.invitation(held.name, who), round_number)
+            check_invitation(store.invitation(held.survey or held.name, who), round_number)

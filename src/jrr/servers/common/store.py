@@ -61,6 +61,21 @@ def arrivals_table(metadata: MetaData) -> Table:
     )
 
 
+def survey_column() -> Column[Any]:
+    """Of the table of campaigns: the survey that a campaign is a part of, if it is."""
+    return Column("survey", String(64))
+
+
+def surveys_table(metadata: MetaData) -> Table:
+    """The table of surveys; their parts stand among the campaigns."""
+    return Table(
+        "surveys",
+        metadata,
+        Column("survey", String(64), primary_key=True),
+        Column("document", LargeBinary, nullable=False),
+    )
+
+
 def invited_table(metadata: MetaData, *more: Column[Any]) -> Table:
     """The table of those whom to accept, with a role's own columns."""
     # Without row numbers, which would keep the order in which rows came.
@@ -83,6 +98,7 @@ class HeldCampaign:
     state: State
     n: int | None  # people who were dealt cards, once that is fixed
     arrivals: int  # seats, members or reports so far
+    survey: str | None = None  # hash of the survey that it is a part of
 
     @property
     def mechanism(self) -> Mechanism:
@@ -127,6 +143,7 @@ class CampaignStore(ABC, Generic[H]):
             "state": read_state(row.state),
             "n": row.n,
             "arrivals": self.count_of_arrivals(name),  # after the lock
+            "survey": getattr(row, "survey", None),  # a committee's parties have no surveys
         }
         return self._held(row, facts)
 
@@ -157,6 +174,13 @@ class CampaignStore(ABC, Generic[H]):
         table = self.arrivals
         query = select(func.sum(table.c.arrivals)).where(table.c.campaign == name)
         return int(self.connection.execute(query).scalar_one() or 0)
+
+    def committed_arrivals(self, name: str) -> int:
+        """The same after a commit, in a transaction of its own."""
+        if self.connection.in_transaction():
+            return self.count_of_arrivals(name)
+        with self.connection.begin():
+            return self.count_of_arrivals(name)
 
     def count_arrivals(self, held: H, more: int) -> None:
         """So many more have come; the caller has locked the campaign."""

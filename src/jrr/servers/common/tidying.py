@@ -110,11 +110,12 @@ def empty_log(connection: Connection) -> None:
     """Empty the write-ahead log of SQLite, unless somebody reads just now."""
     raw = connection.connection.dbapi_connection
     assert raw is not None  # connected
+    ((patience,),) = raw.execute("PRAGMA busy_timeout").fetchall()
     raw.execute("PRAGMA busy_timeout=0")
     try:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
-        raw.execute("PRAGMA busy_timeout=10000")
+        raw.execute(f"PRAGMA busy_timeout={int(patience)}")
 
 
 def housekeeping_of(engine: Engine, metadata: MetaData) -> SqliteHousekeeping | None:

@@ -1,6 +1,7 @@
 """What all servers have in common: problems, limits, tokens, health."""
 
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,7 +20,7 @@ from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
-from jrr.servers.common.problems import Problem, unknown_campaign
+from jrr.servers.common.problems import Problem, unavailable, unknown_campaign
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
 from jrr.servers.common.visitors import Visitors
@@ -81,6 +83,8 @@ def make_app(
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(ClientDisconnect, _on_silence)
+    for busy_error in (OperationalError, sqlite3.OperationalError):
+        app.add_exception_handler(busy_error, _on_busy)
     app.add_exception_handler(Exception, _on_bug)
 
     @app.get("/healthz")
@@ -224,6 +228,12 @@ async def _on_invalid(_: Request, error: Exception) -> JSONResponse:
 
 async def _on_silence(_: Request, __: Exception) -> JSONResponse:
     return _response(Problem(400, "cut-off", "the request ended before its body did"))
+
+
+async def _on_busy(request: Request, error: Exception) -> JSONResponse:
+    # Whoever asks again is served as if for the first time, or told what was committed.
+    log.error("the database does not answer: %s in %s", type(error).__name__, request.url.path)
+    return _response(unavailable())
 
 
 async def _on_bug(request: Request, error: Exception) -> JSONResponse:

@@ -19,6 +19,7 @@ from jrr.servers.common.jobs import (
     check_invitation,
     check_state,
     check_times,
+    check_whole,
     utc_now,
 )
 from jrr.servers.common.problems import Problem, gone, unknown_name
@@ -42,6 +43,7 @@ class Visitor:
     campaign: str
     who: bytes  # hash of the pseudonym
     device: bytes | None  # hash of the device's secret
+    survey: str | None = None  # through which they ask, if they do
 
 
 @dataclass
@@ -58,7 +60,11 @@ class _Table:
     def of(cls, store: DealerStore, held: DealerCampaign, people: Sequence[Visitor]) -> "_Table":
         """Look everybody up at once."""
         names = [visitor.who for visitor in people]
-        invited = store.invitations(held.name, names) if held.campaign.invitations else None
+        invited = (
+            store.invitations(held.survey or held.name, names)
+            if held.campaign.invitations
+            else None
+        )
         return cls(held, invited, store.seats_of(held.name, names))
 
     @property
@@ -81,8 +87,9 @@ class _Table:
     def keep(self, store: DealerStore, keys: KeyFiles) -> None:
         """Write what is new, and beside the keys how many there are then."""
         if self.new:
-            name, seats = self.held.name, self.arrivals
-            store.when_committed(lambda: keys.note_seats(name, seats))
+            # Counted again then: a part of the transaction may have been taken back.
+            name = self.held.name
+            store.when_committed(lambda: keys.note_seats(name, store.committed_arrivals(name)))
         store.add_seats(self.held.name, self.new)
         store.count_arrivals(self.held, len(self.new))
         store.note_fetched(self.held.name, self.fetched)
@@ -196,10 +203,18 @@ class DealerJobs(CampaignJobs[DealerStore]):
         return _by_campaign(people, partial(self._cards_some, DealerStore(connection)))
 
     def cards(
-        self, connection: Connection, name: str, who: bytes, device: bytes | None
+        self,
+        connection: Connection,
+        name: str,
+        who: bytes,
+        device: bytes | None,
+        survey: str | None = None,
     ) -> dict[str, Any]:
-        """Somebody's cards for all rounds; the same ones however often they ask."""
-        (outcome,) = self.cards_all(connection, [Visitor(name, who, device)])
+        """Somebody's cards for all rounds; the same ones however often they ask.
+
+        survey: The hash of the one through which they are asked for, if they are.
+        """
+        (outcome,) = self.cards_all(connection, [Visitor(name, who, device, survey)])
         if isinstance(outcome, Problem):
             raise outcome
         return outcome
@@ -230,6 +245,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             return place
 
         def cards(visitor: Visitor) -> dict[str, Any]:
+            check_whole(held, visitor.survey)
             place = place_of(visitor)
             reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
             if held.campaign.announces:

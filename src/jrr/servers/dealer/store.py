@@ -26,6 +26,8 @@ from jrr.servers.common.store import (
     arrivals_table,
     campaigns_table,
     invited_table,
+    survey_column,
+    surveys_table,
 )
 from jrr.survey.states import CLOSED, OPEN, Role
 
@@ -57,7 +59,9 @@ class DealerStore(CampaignStore[DealerCampaign]):
         metadata,
         Column("wrapped_key", LargeBinary),
         Column("told", Text),  # JSON: sums of cards that were told at the end, never a card
+        survey_column(),
     )
+    surveys = surveys_table(metadata)
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     seats = Table(

@@ -4,6 +4,7 @@ The campaign and the invitation stand in the fragment of the page's address, whi
 send; nothing is logged all the same.
 """
 
+import gzip
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ def policy(servers: Sequence[str] = ()) -> str:
         The header's value.
 
     Example:
-        >>> "connect-src https://a.example;" in policy(["https://a.example"])
+        >>> "connect-src 'self' https://a.example;" in policy(["https://a.example"])
         True
     """
     # By origin: with a path, a browser would allow that one address and nothing below it.
@@ -41,7 +42,7 @@ def policy(servers: Sequence[str] = ()) -> str:
             "script-src 'self'",
             "style-src 'self'",
             "img-src 'self'",
-            f"connect-src {' '.join(allowed)}",
+            f"connect-src 'self' {' '.join(allowed)}",  # 'self': the page hashes its own files
             "base-uri 'none'",
             "form-action 'none'",
             "frame-ancestors 'none'",
@@ -59,7 +60,7 @@ def page_app(servers: Sequence[str] = ()) -> ASGIApp:
     Returns:
         An ASGI application without state.
     """
-    held = {f"/{file.path}": file for file in page_files()}
+    held = {f"/{file.path}": (file, gzip.compress(file.body, mtime=0)) for file in page_files()}
     held[START] = held[f"{START}index.html"]
     common: Headers = [
         (name.encode(), value.encode())
@@ -72,6 +73,7 @@ def page_app(servers: Sequence[str] = ()) -> ASGIApp:
             "cross-origin-resource-policy": "same-origin",
             "permissions-policy": "camera=(), geolocation=(), microphone=()",
             "cache-control": "no-cache",
+            "vary": "accept-encoding",
         }.items()
     ]
 
@@ -87,13 +89,16 @@ def page_app(servers: Sequence[str] = ()) -> ASGIApp:
     return app
 
 
-def _reply(held: dict[str, PageFile], scope: Scope) -> tuple[int, Headers, bytes]:
+def _reply(held: dict[str, tuple[PageFile, bytes]], scope: Scope) -> tuple[int, Headers, bytes]:
     plain = (b"content-type", b"text/plain; charset=utf-8")
     if scope["method"] not in ("GET", "HEAD"):
         return 405, [plain, (b"allow", b"GET, HEAD")], b"only GET\n"
     if scope["path"] in ("/", START.rstrip("/")):  # browsers take the fragment along
         return 307, [plain, (b"location", START.encode())], b""
-    file = held.get(scope["path"])
-    if file is None:
+    if scope["path"] not in held:
         return 404, [plain], b"not here\n"
-    return 200, [(b"content-type", file.kind.encode())], file.body
+    file, compressed = held[scope["path"]]
+    headers = [(b"content-type", file.kind.encode())]
+    if b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b""):
+        return 200, [*headers, (b"content-encoding", b"gzip")], compressed
+    return 200, headers, file.body

@@ -15,9 +15,15 @@ from jrr.survey.cut_and_choose.leaves import (
     leaves_of,
     seed_commitment,
 )
+from jrr.survey.cut_and_choose.lots import enrolment_hash, places_by_lot
 from jrr.survey.cut_and_choose.merkle import root_of
 from jrr.survey.cut_and_choose.published import Notes, Published
 from jrr.survey.deck import card_format, card_from_json
+
+_BY_LOT = "Places were drawn by a lot that came after everybody had enrolled."
+_BY_ARRIVAL = (
+    "That places were given out in order of arrival is not shown: a dealer can leave some out."
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class DeckAudit:
     faults: tuple[str, ...]
     decks: int  # L
     chosen: int | None  # the one that is dealt; None where there was no coin
+    by_lot: bool = False  # whether places were drawn after everybody had enrolled
 
     @property
     def passed(self) -> bool:
@@ -46,8 +53,8 @@ class DeckAudit:
         return (
             f"No cheating found: {self.decks - 1} of {self.decks} decks were opened and drawn "
             f"again. A dealer that cheated in the deck that is dealt passes with chance "
-            f"1/{self.decks} at most. Contributors must check their own cards (--card). That "
-            "places were given out in order of arrival is not shown: a dealer can leave some out."
+            f"1/{self.decks} at most. Contributors must check their own cards (--card). "
+            f"{_BY_LOT if self.by_lot else _BY_ARRIVAL}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,6 +65,7 @@ class DeckAudit:
             "decks": self.decks,
             "chosen": self.chosen,
             "chance": self.chance,
+            "by_lot": self.by_lot,
         }
 
 
@@ -91,7 +99,8 @@ def audit_decks(published: Published, notes: Notes) -> DeckAudit:
     faults = [*_order(published, notes), *_openings(published, chosen)]
     if published.roots is not None and chosen is not None and not faults:
         faults += _closing(published)
-    return DeckAudit(tuple(faults), decks, chosen)
+    faults += _places(published, notes)
+    return DeckAudit(tuple(faults), decks, chosen, published.by_lot)
 
 
 def _order(published: Published, notes: Notes) -> Iterator[str]:
@@ -163,6 +172,25 @@ def _closing(published: Published) -> Iterator[str]:
         yield "the cards that nobody fetched were not opened"
         return
     yield from _undealt(published, range(len(marks), form.size))
+
+
+def _places(published: Published, notes: Notes) -> Iterator[str]:
+    """Whether places were drawn by a lot that nobody knew when enrolment ended."""
+    if not published.by_lot:
+        return
+    if published.enrolled is None or published.lot is None:
+        yield "no places were drawn: stopping counts as cheating"
+        return
+    if notes.enrolment != enrolment_hash(published.promise, published.enrolled):
+        yield "those who enrolled are not those that were noted before the lot"
+    if published.lot != notes.lot:
+        yield "the lot is not the one of its source"
+    sources = (published.beacon_source, published.coin_source)
+    if published.lot in (published.beacon, published.coin) or published.lot_source in sources:
+        yield "the lot is the beacon or the coin: people could be enrolled to suit it"
+    drawn = places_by_lot(published.promise, published.enrolled, published.lot)
+    if published.marks is not None and published.marks != drawn:
+        yield "places are not those that the lot draws"
 
 
 def _undealt(published: Published, places: range) -> Iterator[str]:

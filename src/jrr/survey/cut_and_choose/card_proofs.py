@@ -8,6 +8,7 @@ from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
 from jrr.survey.cut_and_choose.leaves import BYTES, Leaf, chosen_deck, hashed, random_bytes
+from jrr.survey.cut_and_choose.lots import places_by_lot
 from jrr.survey.cut_and_choose.merkle import root_from
 from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.deck import card_format, card_from_json
@@ -65,8 +66,8 @@ def check_card(published: Published, proof: CardProof, mark: bytes | None = None
     Args:
         published: what the dealer has published so far, at least up to the coin.
         proof: what came with the card.
-        mark: the contributor's own; after closing it must stand at the card's place and nowhere
-            else, or two people were given the same card.
+        mark: the contributor's own; after closing, or once the lot has drawn places, it must
+            stand at the card's place and nowhere else, or two people were given the same card.
 
     Returns:
         A sentence for each fault.
@@ -74,8 +75,11 @@ def check_card(published: Published, proof: CardProof, mark: bytes | None = None
     faults = []
     if not under_root(published, proof):
         faults.append(f"the card at place {proof.place} is not under the root of the dealt deck")
-    if mark is not None and published.marks is not None:
-        places = [place for place, found in enumerate(published.marks) if found == mark]
+    order = published.marks
+    if published.enrolled is not None and published.lot is not None:
+        order = places_by_lot(published.promise, published.enrolled, published.lot)
+    if mark is not None and order is not None:
+        places = [place for place, found in enumerate(order) if found == mark]
         if places != [proof.place]:
             faults.append(
                 f"place {proof.place} was dealt to somebody else too: the mark stands at {places}"

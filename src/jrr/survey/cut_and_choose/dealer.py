@@ -20,6 +20,7 @@ from jrr.survey.cut_and_choose.leaves import (
     random_bytes,
     seed_commitment,
 )
+from jrr.survey.cut_and_choose.lots import places_by_lot
 from jrr.survey.cut_and_choose.merkle import paths_of, root_of
 from jrr.survey.cut_and_choose.published import FEWEST_DECKS, Published, check_closed
 from jrr.survey.deck import card_format
@@ -38,6 +39,8 @@ class CommittedDealer:
         beacon_source: where the beacon will be found, once it exists.
         coin_source: the same of the coin; later than the beacon.
         rng: where the seeds come from; None: the system's cryptographic randomness.
+        lot_source: where the lot will be found that draws places once everybody has enrolled
+            (`enrol`, `draw`); empty: places are given in order of arrival.
 
     Example:
         >>> import jrr
@@ -59,6 +62,7 @@ class CommittedDealer:
         beacon_source: str = "",
         coin_source: str = "",
         rng: Rng = None,
+        lot_source: str = "",
     ) -> None:
         check_closed(mechanism)
         number = checks.integer("decks", decks, FEWEST_DECKS, MOST_DECKS)
@@ -74,6 +78,7 @@ class CommittedDealer:
             beacon_source,
             coin_source,
             tuple(map(seed_commitment, self._seeds)),
+            lot_source=lot_source,
         )
 
     def commit(self, beacon: bytes) -> None:
@@ -98,19 +103,54 @@ class CommittedDealer:
         opened = {number: seed for number, seed in enumerate(self._seeds) if number != chosen}
         self.published = replace(self.published, coin=coin, opened=opened)
 
+    def enrol(self, mark: bytes) -> None:
+        """Take somebody in, before places are drawn; the mark will be published."""
+        ready = self.published.by_lot and self.published.enrolled is None
+        self._expect(ready, "enrol people before its enrolment ends, where places are drawn")
+        self._take(mark)
+
+    def end_enrolment(self) -> None:
+        """Publish who has enrolled, for witnesses to note before the lot is drawn."""
+        ready = self.published.by_lot and self.published.enrolled is None
+        self._expect(ready, "end its enrolment once, where places are drawn")
+        self.published = replace(self.published, enrolled=tuple(sorted(self._marks)))
+
+    def draw(self, lot: bytes) -> None:
+        """Draw the places of all who have enrolled, now that the lot is known."""
+        enrolled = self.published.enrolled
+        ready = enrolled is not None and self.published.lot is None
+        self._expect(ready, "draw once, after enrolment")
+        assert enrolled is not None
+        self._marks = list(places_by_lot(self.published.promise, enrolled, lot))
+        self.published = replace(self.published, lot=lot)
+
     def deal(self, mark: bytes) -> CardProof:
-        """The card of whoever comes next; its place is the number of those who came before."""
+        """The card of whoever comes next; its place is the number of those who came before.
+
+        Where places are drawn, the card of somebody who has enrolled.
+        """
         self._expect(bool(self._leaves) and self.published.marks is None, "deal while it is open")
-        if len(self._marks) == len(self._leaves):
-            raise ArgumentError(f"cards must be left, but all {len(self._leaves)} are dealt")
+        if not self.published.by_lot:
+            self._take(mark)
+            return self._proofs([len(self._marks) - 1])[0]
+        self._expect(self.published.lot is not None, "deal after places were drawn")
+        if mark not in self._marks:
+            raise checks.refusal("mark", mark, "one that has enrolled")
+        return self._proofs([self._marks.index(mark)])[0]
+
+    def _take(self, mark: bytes) -> None:
+        size = self.published.mechanism.moments.deck or 0
+        if len(self._marks) >= size:
+            raise ArgumentError(f"cards must be left, but all {size} are dealt")
         if len(mark) != BYTES or mark in self._marks:
             raise checks.refusal("mark", mark, f"{BYTES} bytes that nobody else gave")
         self._marks.append(mark)
-        return self._proofs([len(self._marks) - 1])[0]
 
     def close(self) -> None:
         """Publish who has which place and, of masks, the cards that nobody fetched."""
-        self._expect(bool(self._leaves) and self.published.marks is None, "close once")
+        drawn = not self.published.by_lot or self.published.lot is not None
+        ready = bool(self._leaves) and self.published.marks is None and drawn
+        self._expect(ready, "close once, after dealing")
         undealt: dict[str, Any] | None = None
         # Of other cards nothing is opened: they would count as colluders' cards.
         if isinstance(card_format(self.published.mechanism), MaskCards):

@@ -17,6 +17,7 @@ from jrr.survey.documents import canonical_json
 FEWEST_DECKS = 2
 _PROMISED = ("campaign", "deck", "mechanism", "beacon_source", "coin_source", "seeds")
 _LATER = ("beacon", "roots", "coin", "opened", "marks", "undealt")
+_BY_LOT = ("lot_source", "enrolled", "lot")  # where places are drawn after enrolment
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,21 @@ class Published:
     opened: Mapping[int, bytes] | None = None  # seeds by number
     marks: tuple[bytes, ...] | None = None  # of contributors, in order of their places
     undealt: Mapping[str, Any] | None = None  # {"sum", "cards"}: cards with their proofs
+    lot_source: str = ""  # where the lot that draws places will be found; empty: by arrival
+    enrolled: tuple[bytes, ...] | None = None  # marks of all contributors, before the lot
+    lot: bytes | None = None
 
     @property
     def promise(self) -> bytes:
         """The hash of what was published before the beacon."""
         document = self.to_dict()
-        return _hash({name: document[name] for name in _PROMISED})
+        names = (*_PROMISED, "lot_source") if self.by_lot else _PROMISED
+        return _hash({name: document[name] for name in names})
+
+    @property
+    def by_lot(self) -> bool:
+        """Whether places are drawn after everybody has enrolled."""
+        return bool(self.lot_source)
 
     @property
     def commitment(self) -> bytes:
@@ -53,7 +63,11 @@ class Published:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
+        lot: dict[str, Any] = {}
+        if self.by_lot:
+            enrolled = None if self.enrolled is None else [mark.hex() for mark in self.enrolled]
+            lot = {"lot_source": self.lot_source, "enrolled": enrolled, "lot": _hex(self.lot)}
+        return lot | {
             "cut_and_choose": 1,
             "campaign": self.campaign,
             "deck": self.deck,
@@ -78,10 +92,12 @@ class Published:
         Raises:
             ArgumentError: for anything else.
         """
-        fields = read_version(
-            document, kind="cut_and_choose", version=1, names={*_PROMISED, *_LATER}
-        )
-        for name in ("campaign", "beacon_source", "coin_source"):
+        names = {*_PROMISED, *_LATER}
+        if isinstance(document, Mapping) and "lot_source" in document:
+            names |= set(_BY_LOT)
+        fields = read_version(document, kind="cut_and_choose", version=1, names=names)
+        fields = {"lot_source": "", "enrolled": None, "lot": None} | fields
+        for name in ("campaign", "beacon_source", "coin_source", "lot_source"):
             if not isinstance(fields[name], str):
                 raise checks.refusal(name, fields[name], "a text")
         mechanism = mechanism_from_dict(fields["mechanism"])
@@ -109,6 +125,9 @@ class Published:
             _numbered("opened", fields["opened"], len(seeds)),
             None if fields["marks"] is None else _many("marks", fields["marks"]),
             undealt,
+            fields["lot_source"],
+            None if fields["enrolled"] is None else _many("enrolled", fields["enrolled"]),
+            _one("lot", fields["lot"]),
         )
 
 
@@ -123,10 +142,13 @@ class Notes:
     beacon: bytes  # as its source gave it
     commitment: bytes  # the hash of the roots, before the coin
     coin: bytes  # as its source gave it
+    enrolment: bytes | None = None  # where places are drawn: the hash of the enrolled, before
+    lot: bytes | None = None  # as its source gave it
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
+        lot = {} if self.lot is None else {"enrolment": _hex(self.enrolment), "lot": self.lot.hex()}
+        return lot | {
             "notes": 1,
             "promises": [promise.hex() for promise in self.promises],
             "beacon": self.beacon.hex(),
@@ -142,12 +164,16 @@ class Notes:
             ArgumentError: for anything else.
         """
         names = {"promises", "beacon", "commitment", "coin"}
+        if isinstance(document, Mapping) and "lot" in document:
+            names |= {"enrolment", "lot"}
         fields = read_version(document, kind="notes", version=1, names=names)
         return cls(
             _many("promises", fields["promises"]),
             checks.from_hex("beacon", fields["beacon"], BYTES),
             checks.from_hex("commitment", fields["commitment"], BYTES),
             checks.from_hex("coin", fields["coin"], BYTES),
+            _one("enrolment", fields.get("enrolment")),
+            _one("lot", fields.get("lot")),
         )
 
 

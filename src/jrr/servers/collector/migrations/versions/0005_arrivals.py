@@ -3,7 +3,7 @@
 from jrr.servers.common.migrating import move_arrivals
 
 revision = "collector_0005"
-down_revision = "collector_0003"
+down_revision = "collector_0004"
 
 
 def upgrade() -> None:

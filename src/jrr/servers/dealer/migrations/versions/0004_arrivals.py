@@ -3,7 +3,7 @@
 from jrr.servers.common.migrating import move_arrivals
 
 revision = "dealer_0004"
-down_revision = "dealer_0002"
+down_revision = "dealer_0003"
 
 
 def upgrade() -> None:

@@ -1,0 +1,44 @@
+// Small helpers that make elements. Texts are children, never markup, so that nothing in a campaign
+// can be a script.
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made && typeof value !== "string") made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export const paragraph = (words, properties) => element("p", properties, words);
+
+/** Words of a campaign: in their own direction, lines as they were written. */
+export const foreign = (tag, words, more = "") =>
+  element(tag, { dir: "auto", class: `keep-lines ${more}`.trim() }, words);
+
+export const heading = (level, words) => element(`h${level}`, {}, words);
+
+export const acts = (...buttons) => element("div", { class: "acts" }, ...buttons);
+
+/** A choice of one among labels. */
+export function choices(name, labels, chosen = -1) {
+  return labels.map((label, value) => {
+    const properties = { type: "radio", name, value: String(value), autocomplete: "off" };
+    const input = element("input", { ...properties, checked: value === chosen });
+    return element("label", { class: "choice" }, input, foreign("span", label));
+  });
+}
+
+/** A bar of so many hundredths, with its name and its number beside it. */
+export function bar(name, share, shown, kind = "") {
+  const filled = element("span", { class: `filled ${kind}`.trim() });
+  filled.style.inlineSize = `${Math.min(100, Math.max(0, 100 * share))}%`;
+  return element(
+    "li",
+    { class: "bar" },
+    element("span", { class: "name", dir: "auto" }, name),
+    element("span", { class: "track", "aria-hidden": "true" }, filled),
+    element("span", { class: "number" }, shown),
+  );
+}

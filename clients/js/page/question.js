@@ -1,0 +1,86 @@
+// The form in which a person answers. What is chosen lives in it until "Send" is pressed.
+
+import { acts, choices, element, paragraph } from "./elements.js";
+
+function numberField(campaign, text, language) {
+  const [low, high] = campaign.number.map((end) => end.toLocaleString(language));
+  const input = element("input", {
+    type: "number", id: "number", step: "any", autocomplete: "off", inputmode: "decimal",
+    min: String(campaign.number[0]), max: String(campaign.number[1]), "aria-describedby": "problem",
+  });
+  const label = element("label", { for: "number" }, text("number", { low, high }));
+  return element("div", { class: "field" }, label, input);
+}
+
+function attributeField(name, values, at) {
+  return element(
+    "div",
+    { class: "field" },
+    element("label", { for: `about-${at}`, dir: "auto" }, name),
+    element(
+      "select",
+      { id: `about-${at}`, autocomplete: "off" },
+      element("option", { value: "" }, "—"),
+      ...values.map((value, number) => element("option", { value: String(number) }, value)),
+    ),
+  );
+}
+
+/** The answer that is chosen: a place among the labels, or a number; null where none is. */
+function answerIn(form, { number }) {
+  if (number === null) {
+    const chosen = form.querySelector("input:checked");
+    return chosen && Number(chosen.value);
+  }
+  const given = form.querySelector("#number").valueAsNumber;
+  return given >= number[0] && given <= number[1] ? given : null;
+}
+
+/**
+ * The form.
+ *
+ * @param campaign Which asks.
+ * @param text The words, by key and gaps.
+ * @param language For numbers.
+ * @param send Is given the answer and the public attributes; the form is empty by then.
+ * @param decline The button beside "Send".
+ */
+export function questionForm(campaign, text, language, send, decline) {
+  const named = Object.entries(campaign.covariates);
+  const isNumber = campaign.number !== null;
+  const fields = isNumber ? [numberField(campaign, text, language)] : choices("answer", campaign.labels);
+  const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
+  const attributes = named.map(([name, values], at) => attributeField(name, values, at));
+  const form = element(
+    "form",
+    { autocomplete: "off", noValidate: true },
+    element("fieldset", {}, element("legend", {}, text("answers")), ...fields),
+    attributes.length
+      ? element("fieldset", {}, element("legend", {}, text("about_you")), ...attributes)
+      : "",
+    problem,
+    acts(element("button", { class: "first" }, text("send")), decline),
+  );
+  form.addEventListener("input", () => {
+    problem.textContent = "";
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const answer = answerIn(form, campaign);
+    const selects = [...form.querySelectorAll("select")];
+    const missing =
+      answer === null ? form.querySelector("input") : selects.find((select) => select.value === "");
+    if (missing) {
+      const [low, high] = (campaign.number ?? []).map((end) => end.toLocaleString(language));
+      problem.textContent = isNumber && answer === null ? text("number", { low, high }) : text("choose");
+      missing.focus();
+      return;
+    }
+    const covariates = Object.fromEntries(
+      named.map(([name, values], at) => [name, values[selects[at].value]]),
+    );
+    form.reset();
+    send(answer, covariates);
+  });
+  return form;
+}

@@ -1,0 +1,99 @@
+// Cards that a committee dealt: every party holds a sealed share, and together they make the card. A
+// share that is not what its party had committed to, or shares that do not fit, end it.
+
+import { canonicalJson, fromHex, sha256, toHex } from "./documents.js";
+import { ProtocolError } from "./errors.js";
+import { joined, openSealed } from "./hpke.js";
+
+const PRIME = 2n ** 31n - 1n;
+const NAMES = ["alpha", "campaign", "hash", "n", "roots", "round"];
+
+const refusal = (reason) => new ProtocolError("integrity", `the committee's card: ${reason}`);
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+
+/** Whether a message is number `index` of `count` under a root (RFC 6962's tree). */
+export async function belongs(message, index, count, path, root) {
+  if (index >= count) return false;
+  const left = [...path];
+  let node = await sha256(joined(Uint8Array.of(0), message));
+  for (let [at, size] = [index, count]; size > 1; [at, size] = [Math.floor(at / 2), Math.ceil(size / 2)]) {
+    if (at === size - 1 && at % 2 === 0) continue; // the last one without a neighbour
+    const neighbour = left.shift();
+    if (neighbour === undefined) return false;
+    const pair = at % 2 ? [neighbour, node] : [node, neighbour];
+    node = await sha256(joined(Uint8Array.of(1), ...pair));
+  }
+  return left.length === 0 && toHex(node) === root;
+}
+
+/** The record of a round and one's envelope, as a party gives them. */
+function readShare(reply, round) {
+  const { record, envelope } = reply?.rounds?.[round] ?? {};
+  const names = Object.keys(record ?? {}).sort();
+  const isRecord =
+    String(names) === String(NAMES) && isCount(record.n) && isCount(record.alpha) &&
+    BigInt(record.alpha) < PRIME && Array.isArray(record.roots) &&
+    record.roots.every((root) => fromHex(root) !== null);
+  const path = Array.isArray(envelope?.path) ? envelope.path.map((entry) => fromHex(entry)) : [null];
+  if (!isRecord || !isCount(envelope.slot) || path.includes(null)) {
+    throw refusal("a party must give one record and one envelope per round");
+  }
+  let sealed;
+  try {
+    sealed = Uint8Array.from(atob(envelope.sealed), (letter) => letter.charCodeAt(0));
+  } catch {
+    throw refusal("a party must give a sealed share");
+  }
+  return { record, slot: envelope.slot, sealed, path };
+}
+
+/** What a share is bound to: campaign, round, party and slot. */
+function labelOf(campaign, round, party, slot) {
+  const numbers = new DataView(new ArrayBuffer(24));
+  [round, party, slot].forEach((number, at) => numbers.setBigUint64(8 * at, BigInt(number), true));
+  const label = new TextEncoder().encode("jrr committee share 1:");
+  return joined(label, fromHex(campaign), new Uint8Array(numbers.buffer));
+}
+
+/** The card behind an element: 1, 2, … stand for the faces of the deck that have cards. */
+function cardOf(mechanism, element) {
+  const { mechanism: name, n, plus, deck } = mechanism;
+  const half = Math.floor(n / 2);
+  const signs = plus === undefined ? [half, half, n % 2] : [plus, n - plus, 0];
+  const [faces, counts] = name === "DRR" ? [[...deck.keys()], deck] : [[1, -1, 0], signs];
+  const at = Number(element) - 1;
+  if (at < 0 || at >= faces.length || !counts[at]) throw refusal("the shares add up to no card");
+  return faces[at];
+}
+
+/**
+ * One's card of a round, from the replies of all parties.
+ *
+ * @throws {ProtocolError} `integrity`: the parties did not keep to the rules; complain.
+ */
+export async function openCard(campaign, mechanism, key, replies, round) {
+  const shares = replies.map((reply) => readShare(reply, round));
+  const { record, slot } = shares[0];
+  if (shares.some((share) => canonicalJson(share.record) !== canonicalJson(record))) {
+    throw refusal("the parties tell different stories");
+  }
+  const { campaign: name, n, roots, alpha } = record;
+  const fits = name === campaign.hash && record.round === round && n === mechanism.n;
+  if (!fits || roots.length !== replies.length) throw refusal("the record is of another round");
+  if (shares.some((share) => share.slot !== slot)) throw refusal("the parties do not agree on the slot");
+  let [card, tag] = [0n, 0n];
+  for (const [party, { sealed, path }] of shares.entries()) {
+    if (!(await belongs(sealed, slot, n, path, roots[party]))) {
+      throw refusal(`party ${party} serves another share than it had committed to`);
+    }
+    const share = await openSealed(key, labelOf(name, round, party, slot), sealed);
+    if (share === null || share.length !== 8) {
+      throw refusal(`the share of party ${party} is not sealed to this contributor`);
+    }
+    const numbers = new DataView(share.buffer, share.byteOffset);
+    card = (card + BigInt(numbers.getUint32(0, true))) % PRIME;
+    tag = (tag + BigInt(numbers.getUint32(4, true))) % PRIME;
+  }
+  if (tag !== (BigInt(alpha) * card) % PRIME) throw refusal("the card does not match its tag");
+  return cardOf(mechanism, card);
+}

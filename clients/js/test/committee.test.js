@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Contributor, MemoryStorage, checkMechanism, forPeople, hashOf, readCampaign } from "../src/index.js";
+import { openBox } from "../src/chacha.js";
+import { belongs, openCard } from "../src/committee.js";
+import { fromHex, toHex } from "../src/documents.js";
+import { cardKey } from "../src/hpke.js";
+import { golden } from "./golden.js";
+
+const dealt = golden("committee_cards");
+const { invitation } = golden("contributors");
+const bytes = (text) => new TextEncoder().encode(text);
+const hex = (text) => fromHex(text.replaceAll(/\s/gu, ""), text.replaceAll(/\s/gu, "").length / 2);
+const repliesTo = ({ record, n }, { envelopes }) =>
+  envelopes.map((envelope) => structuredClone({ n, rounds: [{ record, envelope }] }));
+
+test("ChaCha20-Poly1305 opens the box of RFC 8439, section 2.8.2, and no other", () => {
+  const key = hex("808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");
+  const nonce = hex("070000004041424344454647");
+  const along = hex("50515253c0c1c2c3c4c5c6c7");
+  const box = hex(`d31a8d34648e60db7b86afbc53ef7ec2 a4aded51296e08fea9e2b5a736ee62d6
+    3dbea45e8ca9671282fafb69da92728b 1a71de0a9e060b2905d6a5b67ecd3b36
+    92ddbd7f2d778b8c9803aee328091b58 fab324e4fad675945585808b4831d7bc
+    3ff4def08e4b7a9de576d26586cec64b 6116 1ae10b594f09e26a7e902ecbd0600691`);
+  const message = new TextDecoder().decode(openBox(key, nonce, box, along));
+  assert.equal(message, "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, sunscreen would be it.");
+  assert.equal(openBox(key, nonce, box), null);
+  for (const at of [0, 60, box.length - 1]) {
+    const changed = Uint8Array.from(box);
+    changed[at] ^= 1;
+    assert.equal(openBox(key, nonce, changed, along), null);
+  }
+  assert.equal(openBox(key, nonce, box.subarray(0, 15), along), null);
+});
+
+for (const [name, entry] of Object.entries(dealt)) {
+  test(`cards of a committee as Python sealed them: ${name}`, async () => {
+    const campaign = await readCampaign(bytes(entry.document));
+    assert.ok(campaign.byCommittee && campaign.enrols);
+    const mechanism = checkMechanism(forPeople(campaign, entry.n));
+    for (const slot of entry.slots) {
+      const key = await cardKey(fromHex(slot.device), campaign.hash);
+      assert.equal(toHex(key.open), slot.key);
+      assert.equal(await openCard(campaign, mechanism, key, repliesTo(entry, slot), 0), slot.card);
+    }
+  });
+}
+
+test("whatever a party changes is noticed", async () => {
+  const entry = dealt.jrr;
+  const campaign = await readCampaign(bytes(entry.document));
+  const mechanism = forPeople(campaign, entry.n);
+  const [mine, other] = entry.slots;
+  const key = await cardKey(fromHex(mine.device), campaign.hash);
+  for (const change of [
+    (r) => (r[1].rounds[0].record.alpha += 1), (r) => r.forEach((one) => (one.rounds[0].record.alpha += 1)),
+    (r) => (r[0].rounds[0].envelope = other.envelopes[0]), (r) => (r[2].rounds[0].envelope.slot = 1),
+    (r) => (r[1].rounds[0].envelope.sealed = other.envelopes[1].sealed), (r) => r[0].rounds[0].envelope.path.pop(),
+    (r) => r[0].rounds[0].envelope.path.push("00".repeat(32)), (r) => (r[0].rounds = []), (r) => (r[0] = {}),
+    (r) => r.forEach((one) => (one.rounds[0].record.n = 9)), (r) => (r[0].rounds[0].envelope.sealed = "!"),
+    (r) => r.forEach((one) => one.rounds[0].record.roots.pop()), (r) => r.pop(),
+    (r) => r.forEach((one) => (one.rounds[0].record.campaign = "00".repeat(32))),
+    (r) => r.forEach((one) => (one.rounds[0].record.round = 1)), (r) => [r[0], r[1]] = [r[1], r[0]],
+  ]) {
+    const replies = repliesTo(entry, mine);
+    change(replies);
+    await assert.rejects(openCard(campaign, mechanism, key, replies, 0), { kind: "integrity" });
+  }
+  const stranger = await cardKey(fromHex(other.device), campaign.hash);
+  await assert.rejects(openCard(campaign, mechanism, stranger, repliesTo(entry, mine), 0), { kind: "integrity" });
+});
+
+test("trees of any size", async () => {
+  const sha = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", Buffer.concat(parts)));
+  const leaf = (at) => sha(Buffer.of(0), Buffer.of(at));
+  const node = (a, b) => sha(Buffer.of(1), a, b);
+  const [a, b, c] = await Promise.all([leaf(0), leaf(1), leaf(2)]);
+  const root = toHex(await node(await node(a, b), c));
+  assert.ok(await belongs(Buffer.of(2), 2, 3, [await node(a, b)], root));
+  assert.ok(await belongs(Buffer.of(1), 1, 3, [a, c], root));
+  assert.ok(await belongs(Buffer.of(0), 0, 1, [], toHex(a)));
+  assert.ok(!(await belongs(Buffer.of(0), 1, 3, [a, c], root)));
+  assert.ok(!(await belongs(Buffer.of(2), 3, 3, [await node(a, b)], root)));
+});
+
+/** Three parties and a collector in one function; whoever enrols sits on the first slot. */
+async function world(change = () => null) {
+  const entry = dealt.jrr;
+  const hash = await hashOf(bytes(entry.document));
+  const calls = [];
+  const fetch = async (address, { body }) => {
+    const { host, pathname } = new URL(address);
+    const route = pathname.split(hash)[1];
+    calls.push({ host, route, body });
+    const party = Number(/^party(\d)/u.exec(host)?.[1] ?? -1);
+    const replies = repliesTo(entry, entry.slots[0]);
+    const usual = {
+      "": entry.document, "/status": JSON.stringify({ state: "open", n: entry.n }),
+      "/seats": "{}", "/reports": "{}", "/complaints": "{}", "/cards": JSON.stringify(replies[party] ?? {}),
+    }[route];
+    return change({ party, route, usual }) ?? new Response(usual, { status: route === "/reports" ? 201 : 200 });
+  };
+  // The device's secret is that of the golden vectors.
+  class Device extends MemoryStorage {
+    add(key, value) {
+      return super.add(key, key.startsWith("secret:device:") ? entry.slots[0].device : value);
+    }
+  }
+  const link = `https://collector.example/v1/campaigns/${hash}`;
+  const person = new Contributor(link, {
+    limit: 10, invitation, patience: 0.01, fetch, storage: new Device(), words: (n) => Array(n).fill((1n << 64n) - 1n),
+  });
+  return { calls, person, to: (route) => calls.filter((call) => call.route === route) };
+}
+
+test("who enrols shows each party another name and one key, and answers with the card", async () => {
+  const { person, to } = await world();
+  await person.enrol();
+  const seats = to("/seats").map(({ body }) => JSON.parse(body));
+  assert.equal(new Set(seats.map((seat) => seat.pseudonym)).size, 3);
+  assert.deepEqual(new Set(seats.map((seat) => seat.key)), new Set([dealt.jrr.slots[0].key]));
+  await person.answer(1);
+  const [{ body }] = to("/reports");
+  assert.deepEqual([JSON.parse(body).carded, JSON.parse(body).report], [true, 1]);
+  assert.deepEqual(to("/cards").map(({ body: asked }) => Object.keys(JSON.parse(asked))), [["pseudonym"], ["pseudonym"], ["pseudonym"]]);
+  assert.equal(to("/complaints").length, 0);
+});
+
+test("a wrong card is complained of, and nothing is sent", async () => {
+  const { person, to } = await world(({ party, route, usual }) =>
+    party === 1 && route === "/cards" ? new Response(usual.replace('"alpha":', '"alpha":1')) : null,
+  );
+  await assert.rejects(person.answer(1), { kind: "integrity" });
+  assert.equal(to("/complaints").length, 3);
+  assert.equal(to("/reports").length, 0);
+});
+
+test("a party that is gone costs the card only", async () => {
+  const { person, to } = await world(({ party, route }) =>
+    party === 2 && route === "/cards" ? new Response("{}", { status: 503 }) : null,
+  );
+  await person.answer(1);
+  assert.equal(JSON.parse(to("/reports")[0].body).carded, false);
+});

@@ -1,0 +1,197 @@
+"""The codebook of a survey's export: what every column is, and how to estimate from it."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jrr import __version__
+from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
+from jrr.survey.questionnaire import Item
+from jrr.survey.surveys import VIEWS, Survey, SurveyPart
+
+FIELDS = (
+    "column",
+    "item",
+    "text",
+    "kind",
+    "answers",
+    "protection",  # "open" or "perturbed"
+    "asked_if",
+    "mechanism",
+    "meaning",
+    "estimate",
+)
+_OPEN = {
+    "yes-no": "the answer: no or yes",
+    "choice": "the answer: one of the answers, in the first language",
+    "several": "the answers that were chosen, in the first language; in CSV by semicolons",
+    "scale": "the answer: a whole number",
+    "number": "the answer: a number",
+}
+_EMPTY = "empty where it was not asked"
+_DECLINED = " or where somebody would not say"
+
+
+def columns_of(survey: Survey, language: str | None = None) -> list[dict[str, str]]:
+    """One row for every column of an export, in its order; every cell is a text.
+
+    Args:
+        survey: Which was asked.
+        language: Of the questions' texts; None: the first one.
+    """
+    word = language or survey.questionnaire.languages[0]
+    rows = [_open_column(item, word) for item in survey.questionnaire.open]
+    for part in survey.parts:
+        rows += [_report_column(part, word), _card_column(part)]
+    return [{field: row.get(field, "") for field in FIELDS} for row in rows]
+
+
+def codebook_csv(survey: Survey, language: str | None = None) -> str:
+    """The codebook as a CSV file."""
+    sink = io.StringIO()
+    writer = csv.DictWriter(sink, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(columns_of(survey, language))
+    return sink.getvalue()
+
+
+def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | None = None) -> str:
+    """The same with all that a program needs to estimate by itself.
+
+    Args:
+        survey: Which was asked.
+        results: Part -> the collector's estimate, as `SurveyOperator.estimates` returns it; what
+            dealers told of their cards is taken from it.
+        language: As for `columns_of`.
+    """
+    parts = {part.name: part for part in survey.parts}
+    columns: list[dict[str, Any]] = []
+    for row in columns_of(survey, language):
+        column: dict[str, Any] = dict(row)
+        part = parts.get(row["column"])
+        if part is not None:
+            result = results.get(part.name, {})
+            column |= {
+                "parameters": part.campaign.mechanism.to_dict(),
+                "epsilon": {view: _loss(part.campaign.guarantee(view)) for view in VIEWS},
+                "decks": result.get("decks"),
+                "sums": result.get("sums"),
+            }
+        columns.append(column)
+    document = {
+        "survey": survey.hash,
+        "title": dict(survey.questionnaire.title),
+        "wave": survey.wave,
+        "jrr": __version__,
+        "rows": "one for each person who answered, in no order that tells who they are",
+        "epsilon": {view: _loss(survey.guarantee(view)) for view in VIEWS},
+        "delta": survey.delta,
+        "questionnaire": survey.questionnaire.to_dict(),
+        "columns": columns,
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _open_column(item: Item, language: str) -> dict[str, str]:
+    row = _about(item, language) | {"column": item.name, "protection": "open"}
+    declined = _DECLINED if item.prefer_not else ""
+    meaning = f"{_OPEN[item.kind]}; {_EMPTY}{declined}"
+    return row | {"meaning": meaning, "estimate": "as it is: nothing was changed"}
+
+
+def _report_column(part: SurveyPart, language: str) -> dict[str, str]:
+    row = _about(part.item, language)
+    if part.label is not None:
+        row["text"] += f" {part.item.labels[part.label][language]}"
+    mechanism = part.campaign.mechanism
+    return row | {
+        "column": part.name,
+        "protection": "perturbed",
+        "mechanism": mechanism.brief(),
+        "meaning": f"{_meaning(part)}; {_EMPTY}",
+        "estimate": _estimate(part),
+    }
+
+
+def _card_column(part: SurveyPart) -> dict[str, str]:
+    return {
+        "column": f"{part.name}_carded",
+        "item": part.item.name,
+        "protection": "open",
+        "answers": "false, true",
+        "meaning": f"whether {part.name} was made with a card; {_EMPTY}",
+        "estimate": "those with and without a card are estimated apart, and their counts added",
+    }
+
+
+def _about(item: Item, language: str) -> dict[str, str]:
+    conditions = (
+        f"{name}: {' or '.join(answers)}" for name, answers in (item.only_if or {}).items()
+    )
+    answers = ", ".join(item.answers) or f"{item.low:g} to {item.high:g}"
+    if item.kind == "several" and not item.sensitive:
+        answers = ", ".join(next(iter(label.values())) for label in item.labels)
+    return {
+        "item": item.name,
+        "text": item.text[language],
+        "kind": item.kind,
+        "answers": answers,
+        "asked_if": "; ".join(conditions),
+    }
+
+
+def _meaning(part: SurveyPart) -> str:
+    """What a report is; never an answer."""
+    mechanism, form = part.campaign.mechanism, part.campaign.mechanism.report_format
+    asked = f"; answers are numbered from 0: {', '.join(part.campaign.labels)}"
+    if part.campaign.number is not None:
+        low, high = part.campaign.number
+        asked = f"; the number was first rounded by chance to {low:g} (0) or {high:g} (1)"
+        if mechanism.steps > 1:
+            steps = f"rounded by chance to one of {mechanism.steps} steps from {low:g} to {high:g}"
+            return f"a report: the number, {steps}, plus noise"
+    if isinstance(form, NumberFormat):
+        return f"a report: the number of an answer, which may be another than the true one{asked}"
+    if isinstance(form, MaskedFormat) and mechanism.k == 2:
+        return f"a report: 0 or 1, maybe changed, plus a secret whole number{asked}"
+    if isinstance(form, MaskedFormat):
+        return (
+            "a report: for every answer 0 or 1, maybe changed, plus a secret whole number; in CSV "
+            f"by blanks{asked}"
+        )
+    if isinstance(form, BitsFormat):
+        return (
+            "a report: a bit for every answer, maybe changed, as hexadecimal digits; bit v is bit "
+            f"v mod 8, the least first, of byte v div 8{asked}"
+        )
+    return f"a report as {mechanism.title} makes it{asked}"
+
+
+def _estimate(part: SurveyPart) -> str:
+    mechanism = part.campaign.mechanism
+    if part.campaign.number is not None and mechanism.steps > 1:
+        low, high = part.campaign.number
+        off = ", the dealers' sums taken off" if mechanism.announced else ""
+        return f"mean = {low:g} + {(high - low) / mechanism.steps:g} * sum of the reports{off} / n"
+    moments = mechanism.moments
+    formula = "count = (support - n q) / (p - q)"
+    chances = f"p = {float(moments.p[0])!r}, q = {float(moments.q[0])!r}"
+    without = moments.without_cards()
+    if mechanism.masked:
+        off = "the dealers' sums taken off" if mechanism.announced else "as cards nearly cancel"
+        support = f"support = the sum of the reports of an answer, {off}"
+        alone = f"p = {float(without.p[0])!r}, q = {float(without.q[0])!r}"
+        how = f"{formula} with {support}; with a card {chances}, without {alone}"
+    else:
+        how = f"{formula} with support = reports that name or mark the answer; {chances}"
+    if part.campaign.number is not None:
+        low, high = part.campaign.number
+        how += f"; mean = {low:g} + {high - low:g} * count of 1 / n"
+    return f"{how}. The R file beside this one does it, with standard errors"
+
+
+def _loss(epsilon: float) -> float | str:
+    return "unbounded" if math.isinf(epsilon) else epsilon

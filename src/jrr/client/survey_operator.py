@@ -1,0 +1,204 @@
+"""What operators do to a survey: as to a campaign, all parts at once; each step may be repeated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jrr._base import checks
+from jrr.client.closing import Ending
+from jrr.client.http import Admin
+from jrr.client.operator import COLLECTOR, HASHES, Operator, Tokens
+from jrr.errors import DamagedError, JrrError, ProtocolError, UnreachableError
+from jrr.survey.addresses import survey_path
+from jrr.survey.identity import accepted, collector_role
+from jrr.survey.states import CLOSED
+from jrr.survey.surveys import Survey, SurveyPart
+
+
+@dataclass(frozen=True)
+class SurveyOperator:
+    """The servers of a survey that can be reached: all, or one's own."""
+
+    survey: Survey
+    servers: Operator  # of one of the parts that have cards, if any has: the same servers
+
+    @classmethod
+    def by_tokens(
+        cls, survey: Survey, tokens: Tokens, ca: str | Path | None = None
+    ) -> "SurveyOperator":
+        """The operator of those servers whose tokens are given; as `Operator.by_tokens`."""
+        dealt = next((part for part in survey.parts if part.campaign.deals), survey.parts[0])
+        return cls(survey, Operator.by_tokens(dealt.campaign, tokens, ca))
+
+    @property
+    def link(self) -> str:
+        """What contributors are given."""
+        return self.survey.link
+
+    @property
+    def path(self) -> str:
+        """Where all servers keep the survey for operators."""
+        return survey_path(self.survey.hash).replace("/v1/", "/v1/admin/")
+
+    @property
+    def collector(self) -> Admin | None:
+        """The collector, if its token is held."""
+        return self.servers.collector
+
+    def operator(self, part: SurveyPart) -> Operator:
+        """The operator of one part as a campaign."""
+        one = self.servers
+        if part.campaign.deals:
+            return Operator(part.campaign, one.dealer, one.collector, one.parties)
+        return Operator(part.campaign, None, self.at_collector())
+
+    def at_collector(self) -> Admin:
+        """The collector, whose token must be held."""
+        return self.servers.at_collector()
+
+    def _everywhere(self) -> dict[str, Admin]:
+        servers = self.servers.dealing_by_name()
+        if self.collector is not None:
+            servers[COLLECTOR] = self.collector
+        return servers
+
+    def install(self) -> None:
+        """Give the document to the servers."""
+        for server in self._everywhere().values():
+            server.put(self.path, self.survey.to_bytes())
+
+    def open(self) -> dict[str, Any]:
+        """Open all parts at the servers; what each says."""
+        return {
+            name: server.post(f"{self.path}/open")["state"]
+            for name, server in self._everywhere().items()
+        }
+
+    def check_inviting(self, count: int) -> None:
+        """Refuse, before there are secrets, invitations that the servers would not take."""
+        if not self.survey.invitations:
+            raise ProtocolError("the survey must be by invitation, but anybody may answer it")
+        for name, facts in self.show().items():
+            if facts["state"] == CLOSED:
+                raise ProtocolError(f"{name}: the survey is closed, and takes no more invitations")
+            room = self.survey.first.capacity - facts["invited"]
+            if count > room:
+                raise checks.refusal(
+                    "count", count, f"at most {room}, what is left of the capacity"
+                )
+
+    def invite(self, invitations: list[str]) -> None:
+        """Let the holders of invitations in; servers get hashes only."""
+        survey = self.survey
+        for server, role in self.servers.dealing_by_role():
+            self._accept(server, accepted(invitations, survey.hash, role))
+        if self.collector is not None:
+            names = accepted(invitations, survey.collector_salt, collector_role(0))
+            self._accept(self.collector, names)
+
+    def _accept(self, server: Admin, hashes: list[bytes]) -> None:
+        for start in range(0, len(hashes), HASHES):
+            names = [entry.hex() for entry in hashes[start : start + HASHES]]
+            server.post(f"{self.path}/invitations", {"names": names})
+
+    def show(self) -> dict[str, Any]:
+        """Counts at each server."""
+        return {name: server.get(self.path) for name, server in self._everywhere().items()}
+
+    def close(
+        self,
+        ending: Ending | None = None,
+        *,
+        names: Mapping[str, Any] | None = None,
+        sums: Sequence[Mapping[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """Close every part for good, as far as the tokens that are held allow; by part.
+
+        What fails for one part does not keep the others open; given again, it goes on.
+
+        Args:
+            ending: What is wished of the end of every part.
+            names: For a dealer alone: part -> what the collector's operator gave.
+            sums: For a collector alone: from each dealer, part -> what it told.
+
+        Raises:
+            ProtocolError: Some parts could not be closed; the message says which and why.
+        """
+        closed: dict[str, Any] = {}
+        failed: dict[str, JrrError] = {}
+        for part in self.survey.parts:
+            mine = None
+            try:
+                if part.campaign.announces:
+                    mine = self._ending(part, ending or Ending(), names, sums)
+                if self.collector is None and not part.campaign.deals:
+                    continue  # a dealer has nothing to do with it
+                closed[part.name] = self.operator(part).close(ending=mine)
+            except JrrError as error:
+                failed[part.name] = error
+        if failed:
+            silent = all(isinstance(error, UnreachableError) for error in failed.values())
+            kind = UnreachableError if silent else ProtocolError
+            reasons = "; ".join(f"{name}: {error}" for name, error in failed.items())
+            raise kind(
+                f"{reasons}; closed: {', '.join(closed) or 'none'}; when that is mended, the same "
+                "command goes on"
+            )
+        return closed
+
+    def _ending(
+        self,
+        part: SurveyPart,
+        ending: Ending,
+        names: Mapping[str, Any] | None,
+        sums: Sequence[Mapping[str, Any]] | None,
+    ) -> Ending:
+        """The end of one part, with what was carried for it."""
+        try:
+            return replace(
+                ending,
+                names=None if names is None else names[part.name],
+                sums=None if sums is None else [one[part.name] for one in sums],
+            )
+        except (KeyError, TypeError):
+            raise DamagedError(
+                f"names and sums must be files of this survey, with {part.name}"
+            ) from None
+
+    def estimates(self, level: float = 0.95, by: str | None = None, **more: Any) -> dict[str, Any]:
+        """The estimate of every part, or why there is none yet; by part."""
+        if by is not None:
+            checks.one_of("by", by, tuple(self.survey.first.covariates))
+        found = {}
+        for part in self.survey.parts:
+            summary = self.operator(part).summary(level=level, by=by, **more)
+            if summary.estimate is not None:
+                found[part.name] = summary.estimate
+            elif summary.waits is not None:
+                found[part.name] = {"results_wait": summary.waits}
+            else:
+                few = {"reports": summary.too_few, "min_cell": part.campaign.min_cell}
+                found[part.name] = {"too_few": few}
+        return found
+
+    def change(
+        self, since: Survey, *, paired: bool = False, level: float = 0.95, **more: Any
+    ) -> dict[str, Any]:
+        """How every item has changed since another wave; paired: among those who answered both.
+
+        Args:
+            since: The wave before.
+            paired: Only of mechanisms without masks.
+            level: Of the intervals.
+            **more: simultaneous, population.
+        """
+        asked = {"since": since.hash, "paired": str(paired).lower(), "level": repr(level)}
+        asked |= {name: str(value).lower() for name, value in more.items()}
+        found: dict[str, Any] = self.at_collector().get(f"{self.path}/change?{urlencode(asked)}")
+        return found
+
+    def export(self, kind: str) -> bytes:
+        """All answers, a row per person: "parquet" or "csv"."""
+        return self.at_collector().get_bytes(f"{self.path}/export?format={kind}")

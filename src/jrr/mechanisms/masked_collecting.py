@@ -1,0 +1,270 @@
+"""The collector's part of masks: sums of reports, what dealers told of them, and estimates.
+
+Also what simulations draw and what audits look at, which is the collector's view too.
+"""
+
+import math
+from abc import abstractmethod
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Estimate, Population
+from jrr.estimation.masks import Masks
+from jrr.estimation.moments import Floats
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import WeightedTally
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
+from jrr.mechanisms.draws import spread_lies
+from jrr.mechanisms.readings import Reading
+from jrr.mechanisms.report_formats import MaskedFormat
+
+Coin = Literal["rr", "oue"]
+
+
+class MaskedCollecting(Mechanism):
+    """What a collector of masked reports does."""
+
+    n: int
+    coin: Coin
+
+    @property
+    @abstractmethod
+    def masks(self) -> Masks:
+        """How the cards are drawn."""
+
+    @property
+    @abstractmethod
+    def report_format(self) -> MaskedFormat:
+        """Whole numbers."""
+
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        return self.report_format.check(reports)
+
+    def check_cardless(self, report: bytes) -> bytes:
+        """What the own coin marks: without a card nothing is added."""
+        marks = np.frombuffer(report, "<i2")
+        single = self.coin == "rr" and self.k > 2
+        if not np.isin(marks, (0, 1)).all() or (single and marks.sum() != 1):
+            raise checks.refusal("report", marks.tolist(), "of 0 and 1 where there was no card")
+        return report
+
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        if self.k > 2:
+            return tuple(reports.sum(axis=0, dtype=np.int64).tolist())
+        total = int(reports.sum(dtype=np.int64))
+        return (len(reports) - total, total)
+
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        total: Floats = weights @ reports.astype(np.float64)
+        return total if self.k > 2 else np.array([weights.sum() - total, total])
+
+    def _no_weights(self) -> None:
+        raise ArgumentError(
+            "weights must be None where sums are announced: the dealer's sum is of unweighted "
+            "cards. Use a closed deck (total_rate above 0), or estimate groups of equal weight"
+        )
+
+    def settle(
+        self,
+        tally: Tally,
+        *,
+        announced: ArrayLike | None = None,
+        undealt: tuple[ArrayLike, int] | None = None,
+        cards: int | None = None,
+    ) -> Tally:
+        """Take off a tally what the dealer told of the masks in it.
+
+        Args:
+            tally: of all reports that were named to the dealer.
+            announced: what `announce` returned, or a list of that for several decks or groups.
+            undealt: for a closed deck: what `undealt_sum` returned, and of how many cards.
+            cards: of how many cards the announced sums are; refused where the reports are not as
+                many. None: of all of them.
+
+        Returns:
+            The tally of reports whose masks are gone but for noise; `estimate` takes it.
+
+        Raises:
+            ArgumentError: for numbers that are none, or that this kind of deck has not.
+        """
+        if not tally.masked:
+            raise checks.refusal("tally", tally, "one of masked reports")
+        masks, known = np.zeros(self.report_format.numbers, np.int64), tally.known
+        uncovered = tally.n_carded - known.covered
+        if cards is not None and checks.integer("cards", cards, 0) != uncovered:
+            raise checks.refusal("cards", cards, f"{uncovered}, as many reports as have masks left")
+        if announced is not None and uncovered <= 0:
+            raise checks.refusal("announced", announced, "None: the masks are off these reports")
+        if announced is not None:
+            if not self.announced:
+                raise checks.refusal("announced", announced, "None for a closed deck")
+            rows = self._sums("announced", announced)
+            masks = masks + rows.sum(axis=0)
+            known = known._replace(
+                announcements=known.announcements + len(rows), covered=tally.n_carded
+            )
+        if undealt is not None:
+            if self.announced:
+                raise checks.refusal("undealt", undealt, "None where sums are announced")
+            total, count = undealt
+            count = checks.integer("undealt count", count, 0, self.n * max(1, len(tally.decks)))
+            masks = masks - self._sums("undealt", total).sum(axis=0)
+            known = known._replace(undealt=known.undealt + count)
+        off = (-int(masks[0]), int(masks[0])) if self.k == 2 else tuple(masks.tolist())
+        return Tally(
+            tally.mechanism,
+            carded=tuple(count - mask for count, mask in zip(tally.carded, off, strict=True)),
+            cardless=tally.cardless,
+            n_carded=tally.n_carded,
+            n_cardless=tally.n_cardless,
+            decks=tally.decks,
+            masked=True,
+            known=known,
+        )
+
+    def _sums(self, argument: str, sums: ArrayLike) -> Ints:
+        allowed = "a whole number" if self.k == 2 else f"{self.k} whole numbers"
+        array = np.asarray(sums)
+        if (
+            array.dtype.kind not in "iu"
+            or array.size % self.report_format.numbers
+            or not array.size
+        ):
+            raise checks.refusal(argument, sums, f"{allowed}, or a list of such")
+        return array.astype(np.int64).reshape(-1, self.report_format.numbers)
+
+    def estimate(
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
+        announced: ArrayLike | None = None,
+        undealt: tuple[ArrayLike, int] | None = None,
+    ) -> Estimate:
+        """Unbiased counts with error bars; arguments as for `Mechanism.estimate` and `settle`."""
+        tally: Tally | WeightedTally
+        tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
+        if isinstance(tally, Tally):
+            if announced is not None or undealt is not None:
+                tally = self.settle(tally, announced=announced, undealt=undealt)
+            if self.announced and tally.n_carded > tally.known.covered:
+                raise ArgumentError(
+                    "announced must be the sum that the dealer announced for these reports (or "
+                    "settle the tally with it): without it their masks hide everything; got it for "
+                    f"{tally.known.covered} of {tally.n_carded} reports"
+                )
+            fewest = self.fewest_decks(tally.n_carded + tally.known.undealt)
+            if tally.known.undealt and decks is None and fewest > max(1, len(tally.decks)):
+                raise ArgumentError(
+                    f"reports and undealt cards must be at most {self.n} for each deck, got "
+                    f"{tally.n_carded} and {tally.known.undealt}"
+                )
+        elif self.announced and tally.n_carded:
+            self._no_weights()
+        return super().estimate(
+            tally, decks, population=population, population_size=population_size
+        )
+
+    # -- what one report says -----------------------------------------------------------------
+
+    @cached_property
+    def reading(self) -> Reading:
+        """A report as one of two symbols: above 0, or not.
+
+        Of an announced sum's cards that is all that a report says of the answer; of a closed
+        deck's all but a trace (docs/theory.md, Theorem A1).
+        """
+        if self.k > 2:
+            raise checks.refusal("k", self.k, "2: single masked reports of more are not read")
+        law = self.masks.card_law()
+        above = float(law.chances[law.numbers >= 0].sum())  # that a yes stays above 0
+        truth = float(self.moments.p[0])
+        chance = truth * above + (1 - truth) * (1 - above)
+        pull = float(law.chances @ np.abs(law.numbers)) / 2  # E[z; z above 0]
+        decks_tie = self.masks.tie(1) * (self.n - 1)
+        lean = pull / self.masks.single * math.sqrt(max(0.0, decks_tie))
+        alone = float(self.moments.without_cards().p[0])
+        return Reading(
+            law=np.array([[chance, 1 - chance], [1 - chance, chance]]),
+            alone=np.array([[alone, 1 - alone], [1 - alone, alone]]),
+            leans=np.array([[[-lean, lean]] * 2]),
+            deck=self.n,
+        )
+
+    def read(self, reports: ArrayLike) -> Ints:
+        """Whether each report is above 0."""
+        if isinstance(reports, list | tuple):
+            reports = self.report_format.from_list(reports)
+        return (np.asarray(self._check_reports(reports)) > 0).astype(np.int64)
+
+    # -- simulation and audit ----------------------------------------------------------------
+
+    def simulated_support(
+        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
+    ) -> Ints:
+        """How many reports support each value once masks are taken off, one row per run."""
+        moments = self.moments if with_cards else self.moments.without_cards()
+        p, q = float(moments.p[0]), float(moments.q[0])
+        total = int(counts.sum())
+        held = rng.binomial(counts, p, (runs, self.k))
+        if self.coin == "rr":
+            support = spread_lies(counts, held, rng)
+        else:
+            support = held + rng.binomial(total - counts, q, (runs, self.k))
+        if not with_cards or not total:
+            return support
+        law = self.masks.law(total, 1)
+        left = law.first + rng.choice(
+            len(law.chances), (runs, self.report_format.numbers), p=law.chances
+        )
+        return support + (left * np.array([-1, 1]) if self.k == 2 else left)
+
+    def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
+        """The numbers of the values that are compared."""
+        whole = np.asarray(reports).astype(np.int64)
+        # What one more or less changes depends on which side of 1/2 the number is; rows of many
+        # whole numbers would never be met again.
+        return whole[:, None] if self.k == 2 else np.clip(whole[:, list(values)], 0, 1)
+
+    def observed_cards(self, cards: Cards) -> Ints:
+        """What the cards of colluders tell: weights depend on their sum alone."""
+        sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
+        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        return shown
+
+    def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
+        """Reports with their cards taken off: what the own coin told."""
+        bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
+        return bare[:, None] if self.k == 2 else bare[:, list(values)]
+
+    def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
+        """The announced sums, one for each deck."""
+        if not self.announced:
+            return None
+        sums = [self.announce(deck, rng=rng) for deck in decks]
+        return np.array(sums, np.int64).reshape(len(decks), -1)
+
+    def observed_together(
+        self,
+        target: Reports,
+        others: Reports,
+        known: Cards,
+        published: Ints | None,
+        values: tuple[int, ...],
+    ) -> Ints:
+        """The target's report, and all reports and known cards less the announced sum."""
+        total = np.asarray(target).astype(np.int64).reshape(len(target), -1)
+        for part in (others, known):
+            total += np.asarray(part).astype(np.int64).sum(axis=1).reshape(total.shape)
+        if published is not None:
+            total -= published
+        if self.k > 2:
+            total = np.clip(total[:, list(values)], -1, 2)
+        return np.hstack((self.observed(target, values), total))

@@ -1,0 +1,145 @@
+"""What a report on a campaign tells: plain values, fetched by whoever talks to the servers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedAnswer:
+    """One number of a result: the share of an answer, or the mean of a number."""
+
+    label: str
+    value: float
+    stderr: float
+    low: float  # of the interval
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedGroup:
+    """The same item among people who share an open answer."""
+
+    label: str
+    n: int
+    answers: tuple[ReportedAnswer, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedGroups:
+    """An item by the answers to one open item."""
+
+    item: str  # its name
+    groups: tuple[ReportedGroup, ...]
+    hidden: int  # groups that are too small to be shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """All items by one open item, or why there is nothing to show."""
+
+    name: str
+    text: str
+    items: tuple[ReportedGroups, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturbation:
+    """How the answers to an item were perturbed, and what that loses."""
+
+    mechanism: str  # its name
+    title: str
+    brief: str  # name and parameters in a few words
+    parameters: Mapping[str, Any]  # in full
+    answers: int  # perturbed answers: one for each label of "several"
+    epsilons: Mapping[str, float]  # view -> ε of all of them
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedItem:
+    """The result of one sensitive item."""
+
+    name: str
+    text: str
+    kind: str  # "yes-no", "choice", "several", "scale" or "number"
+    perturbation: Perturbation
+    asked_if: str | None = None  # of whom it was asked; None: of everybody
+    n: int | None = None  # people whose answers are here; None: no result yet
+    carded: int = 0
+    cardless: int = 0
+    answers: tuple[ReportedAnswer, ...] = ()
+    ends: tuple[float, float] | None = None  # of a number, whose mean is told
+    reason: str | None = None  # why there is no result
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the number is a mean, and not shares."""
+        return self.ends is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participation:
+    """Who took part."""
+
+    answered: int
+    invited: int | None = None  # None: anybody could answer
+    dealt: int | None = None  # people who fetched cards; None: not known here, or no cards
+    carded: int | None = None  # of those who answered; None: no result yet
+    cardless: int | None = None
+
+    @property
+    def lost(self) -> int | None:
+        """People whose cards never came back with a report."""
+        if self.dealt is None or self.carded is None:
+            return None
+        return max(0, self.dealt - self.carded)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignReport:
+    """Everything that the page of a campaign or survey says."""
+
+    title: str
+    language: str
+    identity: str  # hash of the document
+    version: str  # of jrr
+    made: str  # when, in UTC
+    final: bool
+    opens: str | None
+    closes: str | None
+    wave: int  # which of them
+    waves: int
+    round: int  # which of them
+    rounds: int
+    level: float
+    simultaneous: bool
+    population: str
+    population_size: int | None
+    participation: Participation
+    items: tuple[ReportedItem, ...]
+    open_items: Mapping[str, str]  # name -> text
+    groupings: tuple[Grouping, ...]
+    min_cell: int
+    colluders: int
+    epsilons: Mapping[str, float]  # view -> ε of all answers of a person together
+    deltas: Mapping[str, float]  # view -> the δ at which that holds; 0: outright
+    cost_view: str  # the view to reckon with as long as dealer and collector do not collude
+    deals: bool  # whether there were cards
+    announces: bool  # whether the dealer announced sums of them
+    by_invitation: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it; an ε without bound is "unbounded"."""
+        document: dict[str, Any] = _plain(asdict(self))
+        document["participation"]["lost"] = self.participation.lost
+        return document
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return "unbounded" if isinstance(value, float) and math.isinf(value) else value

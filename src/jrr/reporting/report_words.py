@@ -1,0 +1,164 @@
+"""The sentences of a report: how it was done, what protects people, what the numbers do not say."""
+
+import math
+from collections.abc import Callable
+
+from jrr.reporting.catalogue import text
+from jrr.reporting.explain import PRIOR, belief
+from jrr.reporting.numerals import Numerals
+from jrr.reporting.report_facts import CampaignReport, ReportedAnswer
+
+Say = Callable[..., str]
+
+
+def sayer(report: CampaignReport) -> Say:
+    """A text of the report's part of the catalogue, in its language."""
+
+    def say(key: str, **values: str) -> str:
+        return text(report.language, f"report.{key}", **values)
+
+    return say
+
+
+def views_of(report: CampaignReport) -> tuple[str, ...]:
+    """The views that differ: without cards there is one."""
+    if not report.deals:
+        return ("report",)
+    return tuple(view for view in report.epsilons if view != "cards" or report.colluders)
+
+
+def method_statement(report: CampaignReport) -> str:
+    """A paragraph that can be quoted."""
+    say, numerals, people = sayer(report), Numerals(report.language), report.participation
+    if people.invited:
+        share = numerals.percent(people.answered / people.invited, 1)
+        counts = {"answered": people.answered, "invited": people.invited}
+        shown = {name: numerals.count(count) for name, count in counts.items()}
+        sentences = [say("method.answered_of", share=share, **shown)]
+    else:
+        sentences = [say("method.answered", answered=numerals.count(people.answered))]
+    kinds = dict.fromkeys(
+        f"{item.perturbation.title} ({item.perturbation.mechanism})" for item in report.items
+    )
+    mechanisms = say("method.and").join(kinds)
+    sentences.append(say("method.perturbed", mechanisms=mechanisms, version=report.version))
+    if report.open_items:
+        sentences.append(say("method.open", items=_listed(report)))
+    if report.deals:
+        sentences += _about_cards(report, say, numerals)
+    sentences += _about_losses(report, say, numerals)
+    level = numerals.level(report.level)
+    sentences.append(say("method.estimates", level=level))
+    sentences.append(say(f"method.{report.population}"))
+    if report.groupings:
+        sentences.append(say("method.small", min_cell=numerals.count(report.min_cell)))
+    return " ".join(sentences)
+
+
+def _about_cards(report: CampaignReport, say: Say, numerals: Numerals) -> list[str]:
+    people = report.participation
+    sentences = [say("method.cards")]
+    if report.announces:
+        sentences.append(say("method.announced"))
+    if people.carded and people.cardless == 0:
+        sentences.append(say("method.carded_all"))
+    elif people.carded is not None and people.cardless is not None:
+        counts = {"carded": people.carded, "cardless": people.cardless}
+        shown = {name: numerals.count(count) for name, count in counts.items()}
+        sentences.append(say("method.carded", **shown))
+    if people.lost is not None and people.dealt is not None:
+        lost, dealt = numerals.count(people.lost), numerals.count(people.dealt)
+        sentences.append(say("method.lost", lost=lost, dealt=dealt))
+        if people.lost:
+            sentences.append(
+                say("method.lost_announced" if report.announces else "method.lost_counted")
+            )
+    return sentences
+
+
+def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[str]:
+    losses = []
+    for view in views_of(report):
+        key = "report_only" if not report.deals else view
+        loss = numerals.loss(report.epsilons[view], report.deltas[view])
+        values = {"colluders": numerals.count(report.colluders)} if view == "cards" else {}
+        losses.append(say(f"view.{key}", loss=loss, **values))
+    answers = sum(item.perturbation.answers for item in report.items)
+    words = "; ".join(losses)
+    if answers > 1:
+        sentences = [say("method.loss", answers=numerals.count(answers), losses=words)]
+    else:
+        sentences = [say("method.loss_one", losses=words)]
+    if report.rounds > 1:
+        sentences.append(say("method.rounds", rounds=numerals.count(report.rounds)))
+    if report.waves > 1:
+        sentences.append(say("method.waves", waves=numerals.count(report.waves)))
+    return sentences
+
+
+def guarantee_in_words(report: CampaignReport) -> list[str]:
+    """What protects people, for readers who know nothing of ε."""
+    say, numerals = sayer(report), Numerals(report.language)
+    # A loss that holds at a δ is no bound of a belief; what dealers could learn is one outright.
+    view = "dealer" if report.deltas[report.cost_view] else report.cost_view
+    certain = report.epsilons[view]
+    before = numerals.level(PRIOR)
+
+    def after(epsilon: float) -> str:
+        # Rounded up: what is shown is never less than what holds.
+        return numerals.level(math.ceil(1000 * belief(epsilon)) / 1000)
+
+    key = "guarantee.number_card" if view == "everything" else "guarantee.number"
+    found = [say("guarantee.changed"), say(key, before=before, after=after(certain))]
+    dealer = report.epsilons["dealer"]
+    if report.deals and certain < dealer:
+        found.append(say("guarantee.dealer", before=before, after=after(dealer)))
+    if report.open_items:
+        found.append(say("guarantee.open", items=_listed(report)))
+    return found
+
+
+def limits_in_words(report: CampaignReport) -> list[str]:
+    """What a reader might take from the numbers and should not."""
+    say, numerals = sayer(report), Numerals(report.language)
+    sampled = report.population != "respondents"
+    found = [say("limits.sample" if sampled else "limits.selection"), say("limits.honesty")]
+    if report.deals:
+        found.append(say("limits.dealer"))
+    if not report.by_invitation:
+        found.append(say("limits.repeats"))
+    shown = _shown(report)
+    if len(shown) > 1 and not report.simultaneous:
+        miss = 1 - report.level
+        found.append(
+            say(
+                "limits.many",
+                count=numerals.count(len(shown)),
+                miss=numerals.level(round(miss, 9)),
+                missed=numerals.number(len(shown) * miss, 1),
+            )
+        )
+    if any(grouping.items for grouping in report.groupings):
+        found.append(say("limits.groups"))
+    if any(item.asked_if for item in report.items):
+        found.append(say("limits.branches"))
+    if any(answer.value < 0 or answer.value > 1 for answer in _shown(report, means=False)):
+        found.append(say("limits.outside"))
+    return found
+
+
+def _shown(report: CampaignReport, means: bool = True) -> list[ReportedAnswer]:
+    """Every number on the page that has an interval."""
+    kept = {item.name: item for item in report.items if means or not item.is_mean}
+    found = [answer for item in kept.values() for answer in item.answers]
+    for grouping in report.groupings:
+        for one in grouping.items:
+            if one.item in kept:
+                found += [answer for group in one.groups for answer in group.answers]
+    return found
+
+
+def _listed(report: CampaignReport) -> str:
+    """The texts of the open items, in a row."""
+    texts = report.open_items.values()
+    return ", ".join(text(report.language, "quoted", words=words) for words in texts)

@@ -1,0 +1,89 @@
+"""Answers to a survey as one table: a row per person, in the order of hashes, without them."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from jrr.mechanisms.base import Mechanism
+from jrr.survey.documents import canonical_json
+from jrr.survey.surveys import Survey
+
+SURVEY, SUMS = b"jrr_survey", b"jrr_sums"  # keys of the metadata of a Parquet file
+
+
+def export_answers(
+    survey: Survey, rows: list[dict[str, Any]], sums: dict[str, Any], kind: str
+) -> bytes:
+    """The table as the bytes of a Parquet or CSV file.
+
+    Args:
+        survey: Which was answered.
+        rows: As the collector's jobs give them, one per person.
+        sums: Part -> what dealers told of their cards, or None.
+        kind: "parquet" or "csv".
+
+    Open answers have their item's name. A perturbed part has its report under its own name (a
+    number, or numbers one after another) and whether there was a card under NAME_carded; both are
+    empty where it was not asked. In Parquet the survey's document and what dealers told of their
+    cards stand in the metadata.
+    """
+    columns = _open_columns(survey, rows) | _report_columns(survey, rows)
+    sink = io.BytesIO()
+    if kind == "csv":
+        pa_csv.write_csv(pa.table(_as_texts(columns)), sink)
+    else:
+        table = pa.table(columns)
+        told = {SURVEY: survey.to_bytes(), SUMS: canonical_json(sums)}
+        pq.write_table(table.replace_schema_metadata(told), sink)
+    return sink.getvalue()
+
+
+def _open_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    kinds = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(pa.string())}
+    return {
+        item.name: pa.array(
+            [row["open"].get(item.name) for row in rows], kinds.get(item.kind, pa.string())
+        )
+        for item in survey.questionnaire.open
+    }
+
+
+def _report_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for part in survey.parts:
+        sent = [row.get(part.name) for row in rows]
+        mechanism = part.campaign.mechanism
+        columns[part.name] = pa.array(
+            [None if one is None else _numbers(mechanism, one[0]) for one in sent]
+        )
+        flags = [None if one is None else one[1] for one in sent]
+        columns[f"{part.name}_carded"] = pa.array(flags, pa.bool_())
+    return columns
+
+
+def _numbers(mechanism: Mechanism, report: bytes) -> int | str | list[int]:
+    """A report as JSON has it; what is a text and a number there is one text, with a blank."""
+    packed = np.frombuffer(report, np.uint8).reshape(1, mechanism.report_format.width)
+    one = mechanism.report_format.unpack(packed)[0]
+    found: Any = mechanism.report_to_json(one.tobytes() if one.ndim else one.item())
+    if isinstance(found, list) and any(isinstance(entry, str) for entry in found):
+        return " ".join(map(str, found))
+    return found  # type: ignore[no-any-return]
+
+
+def _as_texts(columns: dict[str, Any]) -> dict[str, Any]:
+    """CSV has no lists: their entries are written one after another, by blanks or semicolons."""
+    found = {}
+    for name, column in columns.items():
+        if pa.types.is_list(column.type):
+            blank = " " if not pa.types.is_string(column.type.value_type) else "; "
+            texts = [
+                None if row is None else blank.join(map(str, row)) for row in column.to_pylist()
+            ]
+            column = pa.array(texts, pa.string())
+        found[name] = column
+    return found

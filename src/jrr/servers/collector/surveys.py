@@ -1,0 +1,168 @@
+"""The collector's part of surveys: everybody's answers to all items, taken together."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from jrr.estimation.differences import difference
+from jrr.servers.collector.store import CollectorStore
+from jrr.servers.collector.survey_export import export_answers
+from jrr.servers.common.jobs import check_state
+from jrr.servers.common.problems import Problem
+from jrr.servers.common.surveys import SurveyJobs
+from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.states import CLOSED, Act
+from jrr.survey.survey_messages import StoredAnswers, read_upload
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.jobs import CollectorJobs
+
+ROWS = 2_000  # people read at a time
+PAIRED_MASKS = (
+    "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
+    "off the reports of some; ask without pairing, or by a mechanism without masks"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeWish:
+    """What the operator wants to know of two waves."""
+
+    since: str  # hash of the wave before
+    paired: bool = False  # only among those who answered both
+    level: float = 0.95
+    simultaneous: bool = False
+    population: str = "respondents"
+
+
+class CollectorSurveyJobs(SurveyJobs[Any]):
+    """Jobs of surveys at the collector."""
+
+    campaigns: "CollectorJobs"
+
+    def open_part(self, connection: Connection, name: str) -> None:
+        """Begin to take reports."""
+        self.campaigns.open(connection, name, None)
+
+    def receive(self, connection: Connection, name: str, body: bytes) -> bool:
+        """Take somebody's answers, all or none; False where the same ones are here already."""
+        survey = self.find(connection, name)
+        store = CollectorStore(connection)
+        held = self.held_parts(connection, survey, lock=True)
+        for one in held.values():
+            check_state(Act.REPORT_AGAIN, one)
+        answers = read_upload(survey, body)
+        self.check_invited(connection, survey, answers.name)
+        if self._is_here(connection, name, answers):
+            here = [
+                self.campaigns.is_here(store, store.find(held[part].name), report)
+                for part, report in answers.reports.items()
+            ]
+            if not all(here):
+                raise Problem(409, "conflict", "other answers were received under this pseudonym")
+            return False
+        for part, report in answers.reports.items():
+            self.campaigns.check_new(store, store.find(held[part].name), report)
+        with connection.begin_nested():  # other jobs share this transaction
+            row = {"survey": name, "pseudonym": answers.name, "open": answers.open}
+            connection.execute(insert(CollectorStore.people).values(**row))
+            for part, report in answers.reports.items():
+                store.add_report(held[part].name, report)
+                store.count_arrival(store.find(held[part].name))
+        return True
+
+    def show(self, connection: Connection, name: str) -> dict[str, Any]:
+        """Counts, no names."""
+        table = CollectorStore.people
+        query = select(func.count()).select_from(table).where(table.c.survey == name)
+        people = int(connection.execute(query).scalar_one())
+        return super().show(connection, name) | {"reports": people}
+
+    def rows(self, connection: Connection, name: str) -> Iterator[dict[str, Any]]:
+        """One row per person, in the order of hashes, without them, for an export.
+
+        Open answers under "open", and for each part that was asked the bytes of the report and
+        whether it was made with a card.
+        """
+        survey = self.find(connection, name)
+        people, reports = CollectorStore.people, CollectorStore.reports
+        parts = {part.campaign.hash: part.name for part in survey.parts}
+        query = select(people).where(people.c.survey == name).order_by(people.c.pseudonym)
+        for block in connection.execute(query).partitions(ROWS):
+            first, last = block[0].pseudonym, block[-1].pseudonym
+            found: dict[bytes, dict[str, Any]] = {
+                bytes(row.pseudonym): {"open": json.loads(row.open)} for row in block
+            }
+            sent = select(
+                reports.c.campaign, reports.c.pseudonym, reports.c.report, reports.c.carded
+            ).where(reports.c.campaign.in_(parts), reports.c.pseudonym.between(first, last))
+            for row in connection.execute(sent):
+                part = parts[row.campaign]
+                found[bytes(row.pseudonym)][part] = (bytes(row.report), bool(row.carded))
+            yield from found.values()
+
+    def export(self, connection: Connection, name: str, kind: str) -> bytes:
+        """All answers as the bytes of a file."""
+        survey, store = self.find(connection, name), CollectorStore(connection)
+        sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
+        return export_answers(survey, list(self.rows(connection, name)), sums, kind)
+
+    def change(self, connection: Connection, name: str, wish: ChangeWish) -> dict[str, Any]:
+        """How shares and means have changed since another wave, part by part.
+
+        Paired: among those who answered both. Where cards are numbers, dealers told one sum for
+        everybody, which cannot be taken off the reports of some.
+        """
+        now, before = self.find(connection, name), self.find(connection, wish.since)
+        if now.collector_salt != before.collector_salt:
+            raise Problem(409, "other-panel", "the surveys must be waves of the same people")
+        store = CollectorStore(connection)
+        found: dict[str, Any] = {}
+        for part in now.parts:
+            old = before.campaigns.get(part.name)
+            if old is None or (old.labels, old.number) != (
+                part.campaign.labels,
+                part.campaign.number,
+            ):
+                continue
+            held = [store.find(one.hash) for one in (before.campaigns[part.name], part.campaign)]
+            for one in held:
+                if one.state != CLOSED:
+                    raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
+            if wish.paired and any(one.mechanism.masked for one in held):
+                found[part.name] = {"refused": PAIRED_MASKS}
+                continue
+            others = (name, wish.since) if wish.paired else (None, None)
+            first, second = (
+                self.campaigns.final_estimate(store, one, also_in=other, population=wish.population)
+                for one, other in zip(held, others, strict=True)
+            )
+            fewest = part.campaign.min_cell
+            if min(first.n, second.n) < fewest:
+                found[part.name] = {"refused": f"fewer than {fewest} people are not shown"}
+                continue
+            moved = difference(second, first, same_deck=False)
+            facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
+            facts |= {"n_before": first.n, "n_now": second.n, "labels": list(part.campaign.labels)}
+            if part.campaign.number is not None:
+                low, high = part.campaign.number
+                facts["mean"] = {
+                    "change": (high - low) * facts["difference"][1],
+                    "interval": [(high - low) * end for end in facts["interval"][1]],
+                }
+            found[part.name] = facts
+        return {"survey": name, "since": wish.since, "paired": wish.paired, "changes": found}
+
+    def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
+        """Whether somebody has answered; refuses other open answers by the same person."""
+        table = CollectorStore.people
+        query = select(table.c.open).where(
+            table.c.survey == name, table.c.pseudonym == answers.name
+        )
+        kept = connection.execute(query).scalar_one_or_none()
+        if kept is not None and kept != answers.open:
+            raise Problem(409, "conflict", "other answers were received under this pseudonym")
+        return kept is not None

@@ -1,0 +1,270 @@
+"""A contributor's side of a survey, without sockets, clock or files (jrr.survey.steps).
+
+All cards are fetched at once, of every part: a dealer does not learn which items somebody is asked.
+True answers are used once, to make the reports, and are in nothing that is yielded.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.mechanisms.base import Rng
+from jrr.survey import messages
+from jrr.survey.addresses import split_link, survey_path
+from jrr.survey.answers import Receipt, read_answer
+from jrr.survey.campaign import hash_of
+from jrr.survey.hand import GivenCards, added_hand, read_dealt
+from jrr.survey.identity import collector_role, device_name, pseudonym
+from jrr.survey.limits import Limits
+from jrr.survey.open_answers import check_open_answers
+from jrr.survey.states import NO_ANSWERS, OPEN, read_state
+from jrr.survey.steps import Call, Reply, Save, Steps, insist, read_reply, refused, unreachable
+from jrr.survey.survey_limits import check_survey_limits
+from jrr.survey.survey_messages import part_report, upload
+from jrr.survey.surveys import Survey, SurveyPart, read_survey
+
+Answers = Mapping[str, Any]  # item -> label, number, or list of labels of "several"
+Hands = Mapping[str, Any]  # part -> Hand
+
+
+def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
+    """The survey from the collector; whoever deals must serve the same bytes later on.
+
+    Raises:
+        ProtocolError: It is another one, understates its cost, or costs more than the limits.
+        UnreachableError: The collector does not answer.
+    """
+    collector, name = split_link(link)
+    reply = yield from insist(Call(collector + survey_path(name)), limits.patience)
+    if reply.status != 200:
+        raise refused("the collector", reply)
+    if hash_of(reply.body) != name:
+        raise ProtocolError("the collector serves another survey than the link names")
+    survey = read_survey(reply.body)
+    if survey.collector != collector:
+        raise ProtocolError(f"the survey names another collector, {survey.collector}")
+    survey.check_everything()
+    check_survey_limits(survey.parts, limits)
+    return survey
+
+
+def check_open(survey: Survey, patience: float) -> Steps[None]:
+    """Refuse, before anybody is asked anything, where answers would not be taken."""
+    reply = yield from insist(Call(f"{_at_collector(survey)}/status"), patience)
+    if reply.status != 200:
+        raise refused("the collector", reply)
+    state = read_state(read_reply(reply.body, "the collector").get("state"))
+    if state != OPEN:
+        raise ProtocolError(NO_ANSWERS[state])
+
+
+def read_answers(
+    survey: Survey, answers: Answers, rng: Rng = None
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Open answers, and for every part that is asked the value that is perturbed.
+
+    Args:
+        survey: Which asks.
+        answers: Item -> a label in any of the survey's languages, a number, a list of labels of
+            "several"; None for "prefer not to say".
+        rng: Rounds numbers by chance; by default the system's secure one.
+
+    Raises:
+        ArgumentError: An item that is asked has no answer, one that is not asked has one, or an
+            answer is none of its item's. What was answered is not repeated.
+    """
+    first = {
+        one.name: answers[one.name] for one in survey.questionnaire.open if one.name in answers
+    }
+    given = check_open_answers(survey.questionnaire, first)
+    asked = survey.asked(given)
+    names = {part.item.name for part in asked}
+    for name in names - set(answers):
+        raise ArgumentError(f"answers must have one to {name!r}")
+    extra = set(answers) - names - set(given)
+    if extra:
+        raise ArgumentError(
+            f"answers must be to items that are asked of this person, got one to {min(extra)!r:.80}"
+        )
+    return given, {part.name: _value(part, answers[part.item.name], rng) for part in asked}
+
+
+def contribute_survey(
+    survey: Survey,
+    secret: bytes,
+    answers: Answers,
+    limits: Limits,
+    *,
+    rng: Rng = None,
+    device: bytes | None = None,
+    coins: Callable[[SurveyPart, int], Rng] | None = None,
+) -> Steps[Receipt]:
+    """Get cards if there are any, respond to every item, save the upload, send it until received.
+
+    Args:
+        survey: What is asked.
+        secret: Of the invitation.
+        answers: Item -> answer, as `read_answers` takes them.
+        limits: What the contributor accepts.
+        rng: Where randomness comes from; by default the system's secure one.
+        device: A secret of this device, so that nobody else can fetch its cards.
+        coins: Gives the random words for a part and a value; None: fresh ones of `rng`.
+
+    Returns:
+        The collector's receipt; `carded` is whether all parts that have cards were answered with
+        one.
+
+    Raises:
+        ArgumentError: An answer is none of this survey's.
+        ProtocolError: A server refuses, or serves something else than it should.
+        UnreachableError: The collector does not answer.
+    """
+    given, values = read_answers(survey, answers, rng)
+    asked = survey.asked(given)
+    check_survey_limits(asked, limits)
+    hands: Mapping[str, Any] = {}
+    if survey.deals:
+        hands = yield from fetch_hands(survey, secret, limits.patience, device)
+    reports = {}
+    for part in asked:
+        mechanism, hand = part.campaign.mechanism, hands.get(part.name)
+        card = None if hand is None or hand.cards is None else hand.cards[0]
+        serials = None if hand is None or hand.serials is None else hand.serials[0]
+        words = rng if coins is None else coins(part, values[part.name])
+        report = mechanism.respond_one_step(values[part.name], card, words)
+        reports[part.name] = part_report(mechanism, report, card is not None, serials)
+    name = pseudonym(secret, survey.collector_salt, collector_role(0))
+    body = upload(name, given, reports)
+    kept = yield Save(body)
+    if kept is not None:  # another run was faster: there is only one upload of a person
+        body = kept.body
+    return (yield from send_upload(survey, body, limits.patience))
+
+
+def send_upload(survey: Survey, body: bytes, patience: float) -> Steps[Receipt]:
+    """Send saved answers until the collector says that it has committed them."""
+    try:
+        reports = json.loads(body)["reports"]
+        carded = [
+            bool(reports[part.name]["carded"])
+            for part in survey.parts
+            if part.name in reports and part.campaign.deals
+        ]
+    except (ValueError, KeyError, TypeError):
+        raise DamagedError("a saved upload must be one that jrr wrote; it was not sent") from None
+    address = f"{_at_collector(survey)}/reports"
+    reply = yield from insist(Call(address, body), patience, silence_is_fine=True, also=(425,))
+    if reply.gave_up:
+        raise unreachable(address, reply, patience)
+    if reply.status not in (200, 201):
+        raise refused("the collector", reply)
+    return Receipt(survey.hash, 0, bool(carded) and all(carded), reply.status == 200)
+
+
+def fetch_hands(
+    survey: Survey,
+    secret: bytes,
+    patience: float,
+    device: bytes | None = None,
+) -> Steps[Hands]:
+    """One's cards of all parts that have some; none where they are not to be had in time."""
+    roles = survey.dealer.roles
+    # A dealer that serves another survey ends it here; a silent one only costs the cards.
+    same = []
+    for address in survey.dealer.addresses:
+        same.append((yield from _same_at_dealer(survey, address, patience)))
+    dealt: list[dict[str, GivenCards] | None] = []
+    for at, role in enumerate(roles):
+        name = pseudonym(secret, survey.hash, role)
+        mine = None if device is None else device_name(device, survey.hash, role)
+        reply = None
+        if same[at]:
+            body = messages.card_request(name, device=mine)
+            reply = yield from _ask_for_cards(survey, at, body, patience)
+        if reply is None and not any(one.may_leave_out for one in survey.campaigns.values()):
+            return {}
+        dealt.append(None if reply is None else _read_hands(survey, reply))
+    if not any(dealt):
+        return {}
+    return {
+        part.name: added_hand(
+            part.campaign, [None if one is None else one[part.name] for one in dealt]
+        )
+        for part in survey.parts
+        if part.campaign.deals
+    }
+
+
+def _ask_for_cards(
+    survey: Survey, number: int, body: bytes, patience: float
+) -> Steps[Mapping[str, Any] | None]:
+    call = Call(f"{survey.dealer.addresses[number]}{survey_path(survey.hash)}/cards", body)
+    reply: Reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
+    if reply.gave_up or reply.status in (404, 410, 425):
+        return None  # nothing came, this name has no card, or the cards are burned
+    if reply.status != 200:
+        raise refused("the dealer", reply)
+    hands = read_reply(reply.body, "the dealer").get("hands")
+    if not isinstance(hands, dict):
+        raise ProtocolError("the dealer must give hands, by the names of the parts")
+    return hands
+
+
+def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCards]:
+    found = {}
+    for part in survey.parts:
+        if part.campaign.deals:
+            hand = hands.get(part.name)
+            if not isinstance(hand, dict):
+                raise ProtocolError(f"the dealer must give a card for {part.name}")
+            found[part.name] = read_dealt(part.campaign, hand)
+    return found
+
+
+def _same_at_dealer(survey: Survey, dealer: str, patience: float) -> Steps[bool]:
+    call = Call(f"{dealer}{survey_path(survey.hash)}")
+    reply = yield from insist(call, patience, silence_is_fine=True)
+    if reply.gave_up:
+        return False
+    if reply.status != 200:
+        raise refused("the dealer", reply)
+    if reply.body != survey.to_bytes():
+        raise ProtocolError("dealer and collector serve different surveys")
+    return True
+
+
+def _value(part: SurveyPart, answer: Any, rng: Rng) -> int:
+    """The value that an answer stands for, of one part."""
+    item = part.item
+    if item.kind == "several":
+        return _value_of_label(part, answer)
+    if answer is None and item.prefer_not:
+        return len(item.answers) - 1
+    if isinstance(answer, str) and item.kind == "choice":
+        for at, label in enumerate(item.labels):
+            if answer in label.values():
+                return at
+    if item.kind == "scale" and isinstance(answer, int) and not isinstance(answer, bool):
+        answer = str(answer)
+    if item.kind == "yes-no" and isinstance(answer, bool):
+        answer = "yes" if answer else "no"
+    try:
+        return read_answer(part.campaign, answer, rng)
+    except ArgumentError as error:
+        raise ArgumentError(f"item {item.name!r}: {error}") from None
+
+
+def _value_of_label(part: SurveyPart, answer: Any) -> int:
+    item = part.item
+    if answer is None and item.prefer_not:
+        return len(item.answers) - 1
+    known = {text for label in item.labels for text in label.values()}
+    if not isinstance(answer, list | tuple) or not set(answer) <= known:
+        raise ArgumentError(f"item {item.name!r}: answer must be a list of its labels, got another")
+    assert part.label is not None  # one part for each label
+    return int(any(text in answer for text in item.labels[part.label].values()))
+
+
+def _at_collector(survey: Survey) -> str:
+    return f"{survey.collector}{survey_path(survey.hash)}"

@@ -1,0 +1,187 @@
+"""From a questionnaire to a survey: every item is planned, then the document is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.estimation.groups import MIN_CELL
+from jrr.planning.choice import AUTO, cardless_words, check_word
+from jrr.planning.defaults import LOST
+from jrr.reporting.lay import SurveyFacts, consent_text
+from jrr.survey.addresses import without_slash
+from jrr.survey.campaign import ARRIVAL, Campaign
+from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
+from jrr.survey.open_answers import covariates_of
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.questionnaire_plan import ItemPlan, QuestionnairePlan, plan_questionnaire
+from jrr.survey.surveys import Survey, part_names, part_question
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyRequest:
+    """What somebody knows who wants to ask a questionnaire; `survey` makes the document of it.
+
+    Example:
+        >>> asked = Questionnaire.from_dict(
+        ...     {"title": "T", "items": [{"name": "a", "kind": "yes-no", "text": "A?"}]}
+        ... )
+        >>> request = SurveyRequest(
+        ...     questionnaire=asked,
+        ...     people=1_000,
+        ...     collector="https://collector.example",
+        ...     dealers=("https://dealer.example",),
+        ... )
+        >>> request.survey().campaigns["a"].mechanism.name
+        'MRR'
+    """
+
+    questionnaire: Questionnaire
+    people: int  # who are invited; the capacity
+    collector: str  # its address
+    dealers: tuple[str, ...] = ()  # addresses: one, or several that each deal a card
+    may_leave_out: bool = False  # of several dealers those that cannot be reached
+    response: float = 1.0  # the share who answer
+    epsilon: float | None = None  # of all answers together; None: as the questionnaire says
+    dealer_epsilon: float | None = None  # against dealers and collector together
+    mechanism: str = AUTO
+    lost: float = LOST
+    closed_deck: bool = False
+    opens: str | None = None
+    closes: str | None = None
+    invitations: bool = True
+    min_cell: int = MIN_CELL
+    results_every: int = 1
+    consent: Mapping[str, str] | None = None  # by language; None: the catalogue's
+    consent_version: str = "1"
+    after: Survey | None = None  # the wave before: the same people are asked again
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mechanism", check_word(self.mechanism))
+        if self.may_leave_out and len(self.dealers) < 2:
+            raise checks.refusal("may_leave_out", True, "given with several dealers only")
+        if len(self.dealers) > 1 and self.closed_deck:
+            raise checks.refusal("closed_deck", True, "left out where several dealers deal")
+        if self.dealers and self.mechanism in cardless_words():
+            raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
+        if not self.dealers and self.mechanism not in cardless_words():
+            raise ArgumentError(
+                "dealers must be one or several addresses, or mechanism one without cards, such as "
+                f"'rr', got none and mechanism={self.mechanism!r}"
+            )
+        if self.after is not None and self.after.first.collector != self._collector:
+            raise checks.refusal("collector", self.collector, "that of the wave before")
+
+    @property
+    def _collector(self) -> str:
+        return without_slash(self.collector)
+
+    def plan(self) -> QuestionnairePlan:
+        """Every item within the total."""
+        return plan_questionnaire(
+            self.questionnaire,
+            self.people,
+            response=self.response,
+            epsilon=self.epsilon,
+            dealer_epsilon=self.dealer_epsilon,
+            lost=self.lost,
+            announced=not self.closed_deck,
+            mechanism=self.mechanism,
+            rounded=True,
+        )
+
+    def survey(self, now: datetime | None = None) -> Survey:
+        """The survey that asks for this.
+
+        Args:
+            now: The time; None: the end of the survey is not compared with it.
+
+        Raises:
+            ArgumentError: A field is refused, or the survey is over already.
+        """
+        planned = {one.item.name: one for one in self.plan().items}
+        campaigns = {
+            name: self._campaign(planned[item.name], part_question(item, label))
+            for name, (item, label) in part_names(self.questionnaire).items()
+        }
+        before = self.after
+        bare = Survey(
+            questionnaire=self.questionnaire,
+            campaigns=campaigns,
+            consent=dict.fromkeys(self.questionnaire.languages, ""),
+            consent_version=self.consent_version,
+            panel=None if before is None else before.collector_salt,
+            wave=1 if before is None else before.wave + 1,
+        )
+        survey = replace(bare, consent=self._consent(bare))
+        _, end = survey.first.times
+        if now is not None and end is not None and end <= now:
+            raise checks.refusal("closes", self.closes, "a time in the future")
+        return survey
+
+    def _campaign(self, planned: ItemPlan, question: str) -> Campaign:
+        item, mechanism = planned.item, planned.plan.mechanism
+        ends = (item.low, item.high) if item.kind == "number" else None
+        return Campaign(
+            question=question,
+            labels=item.answers if ends is None else tuple(f"{end:g}" for end in ends),
+            number=ends,
+            mechanism=mechanism,
+            dealer=self._dealer_kind() if mechanism.deals else NoDealer(),
+            collector=self._collector,
+            colluders=planned.plan.request.colluders if mechanism.deals else 0,
+            dealing=ARRIVAL,
+            capacity=checks.integer("people", self.people, 2),
+            opens=self.opens,
+            closes=self.closes,
+            invitations=self.invitations,
+            covariates=covariates_of(self.questionnaire),
+            min_cell=self.min_cell,
+            results_every=self.results_every,
+        )
+
+    def _dealer_kind(self) -> DealerKind:
+        addresses = tuple(without_slash(address) for address in self.dealers)
+        if len(addresses) == 1:
+            return DealerServer(addresses[0])
+        return DealerServers(addresses, self.may_leave_out)
+
+    def _consent(self, survey: Survey) -> dict[str, str]:
+        facts = facts_of(survey)
+        found = {}
+        for language in self.questionnaire.languages:
+            written = consent_text(
+                replace(facts, open_items=_open_texts(survey, language)), language
+            )
+            if self.consent is not None:  # who writes their own cannot leave out what it costs
+                if language not in self.consent:
+                    raise checks.refusal(
+                        "consent", sorted(self.consent), f"with one for {language}"
+                    )
+                written = f"{self.consent[language].rstrip()}\n\n{written}"
+            found[language] = written
+        return found
+
+
+def facts_of(survey: Survey) -> SurveyFacts:
+    """What people are told of a survey's cost."""
+    items: dict[str, float] = {}
+    for part in survey.parts:
+        spent = items.get(part.item.name, 0.0)
+        items[part.item.name] = spent + part.campaign.guarantee(survey.cost_view)
+    return SurveyFacts(
+        epsilon=survey.cost,
+        delta=survey.cost_delta,
+        view=survey.cost_view,
+        dealer_epsilon=survey.guarantee("dealer") if survey.deals else None,
+        items=items,
+        open_items=_open_texts(survey, survey.questionnaire.languages[0]),
+        wave=survey.wave,
+        waves=survey.questionnaire.waves,
+    )
+
+
+def _open_texts(survey: Survey, language: str) -> tuple[Any, ...]:
+    return tuple(item.text[language] for item in survey.questionnaire.open)

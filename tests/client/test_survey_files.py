@@ -1,0 +1,316 @@
+"""Codebook and R script of a survey's export: what they say is what jrr computes."""
+
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jrr._base.randomness import SeededRandom
+from jrr.client.codebook import FIELDS, codebook_csv, codebook_json, columns_of
+from jrr.client.r_script import masks_told, r_script
+from jrr.client.survey_files import check_survey_files
+from jrr.errors import ArgumentError
+from jrr.estimation.told_sums import CardSum
+from jrr.mechanisms.numbers import Numbers
+from jrr.mechanisms.report_formats import BitsFormat
+from jrr.survey.naming import Announcement, UndealtSum
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey, SurveyPart
+from jrr.survey.told import ToldSums
+
+RSCRIPT = shutil.which("Rscript")
+PEOPLE, CARDED = 300, 240
+ITEMS: list[dict[str, Any]] = [
+    {
+        "name": "sector",
+        "kind": "choice",
+        "text": {"en": "Where?", "de": "Wo?"},
+        "labels": [{"en": "office", "de": "Büro"}, {"en": "shop", "de": "Laden"}],
+        "sensitive": False,
+    },
+    {"name": "tags", "kind": "several", "text": "Tags?", "labels": ["x", "y"], "sensitive": False},
+    {"name": "größe", "kind": "yes-no", "text": 'Say "yes"\\ or \n#no <b>?'},
+    {"name": "mood", "kind": "scale", "text": "How?", "prefer_not": True},
+    {
+        "name": "pills",
+        "kind": "several",
+        "text": "Which?",
+        "labels": ["red", "blue"],
+        "only_if": {"sector": "shop"},
+    },
+    {"name": "days", "kind": "number", "text": "Days?", "low": -5, "high": 20},
+]
+KINDS: dict[str, dict[str, Any]] = {
+    "rr": {"mechanism": "rr", "dealers": ()},
+    "jrr": {"mechanism": "jrr", "dealer_epsilon": 20.0},
+    "drr": {"mechanism": "drr"},
+    "mrr": {"mechanism": "mrr"},
+    "mrr-closed": {"mechanism": "mrr", "closed_deck": True},
+    "oue": {"mechanism": "oue", "dealers": ()},
+}
+
+# The table as the package arrow would read it, which may not be here: numbers, flags and lists.
+AS_PARQUET = """local({
+  texts <- read.csv("answers.csv", colClasses = "character", na.strings = "", check.names = FALSE,
+                    encoding = "UTF-8")
+  for (name in names(texts)[-(1:2)]) {
+    column <- texts[[name]]
+    if (any(grepl(" ", column))) texts[[name]] <- lapply(strsplit(column, " "), function(row)
+      if (anyNA(row)) NULL else as.integer(row))
+    else texts[[name]] <- type.convert(column, as.is = TRUE)
+  }
+  texts
+})"""
+
+
+@cache
+def survey_of(kind: str) -> Survey:
+    # Encodings of many values do not tell numbers.
+    items = ITEMS[:-1] if kind == "oue" else ITEMS
+    document = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0, "items": items}
+    options: dict[str, Any] = {"dealers": ("https://dealer.example",), "lost": 0.0}
+    return SurveyRequest(
+        questionnaire=Questionnaire.from_dict(document),
+        people=PEOPLE,
+        collector="https://collector.example",
+        **options | KINDS[kind],
+    ).survey()
+
+
+def answered(part: SurveyPart, seed: int) -> tuple[list[Any], list[bool], dict[str, Any]]:
+    """Reports of one part as an export has them, whether with a card, and the estimate."""
+    mechanism, rng = part.campaign.mechanism, SeededRandom(seed)
+    values = np.random.default_rng(seed).integers(0, mechanism.k, PEOPLE) // 2
+    n = CARDED if mechanism.deals else 0
+    alone = mechanism.respond(values[n:], rng=rng)
+    carded = [True] * n + [False] * (PEOPLE - n)
+    rows = [*np.asarray(alone)]
+    result: dict[str, Any] = {"carded": n, "cardless": PEOPLE - n, "decks": 1}
+    tally = mechanism.tally(alone, np.zeros(PEOPLE - n, bool))
+    if n:
+        deck = mechanism.deal(rng)
+        assert deck is not None
+        used, left = np.array(deck[:n]), np.array(deck[n:])
+        reports = mechanism.respond(values[:n], deck[:n], rng)
+        rows = [*np.asarray(reports), *rows]
+        tally = tally + mechanism.tally(np.asarray(reports), np.ones(n, bool))
+        told = _told(part, used, left, rng)
+        if told is not None:
+            result["sums"] = told.to_document()
+            tally, _ = told.of_round(0).settled(mechanism, {"": tally}, None)
+    estimate = mechanism.estimate(tally, 1)
+    result["estimate"] = estimate.to_dict()
+    if part.campaign.number is not None:
+        mean = Numbers(*part.campaign.number, mechanism).estimate_from(estimate)
+        result["mean"] = mean.to_dict()
+    if isinstance(mechanism.report_format, BitsFormat):
+        return [row.tobytes().hex() for row in rows], carded, result
+    return [row.tolist() for row in rows], carded, result
+
+
+def _told(part: SurveyPart, used: Any, left: Any, rng: SeededRandom) -> ToldSums | None:
+    """What a dealer tells at the end: noisy sums of two groups, or the sum of what is left."""
+    mechanism = part.campaign.mechanism
+    if not mechanism.masked:
+        return None
+    if not mechanism.announced:
+        total = mechanism.undealt_sum(left)
+        return ToldSums(undealt=UndealtSum(cards=len(left), sums=(total,)))
+    groups = {"office": used[:100], "shop": used[100:]}
+    sums = {
+        name: CardSum(len(one), mechanism.announce(one, rng=rng)) for name, one in groups.items()
+    }
+    told = Announcement(campaign=part.campaign.hash, by="sector", rounds=(sums,))
+    return ToldSums(announced=(told,))
+
+
+def written(survey: Survey, folder: Path) -> dict[str, Any]:
+    """A file as the collector exports it, the script beside it; part -> its result."""
+    columns: dict[str, list[str]] = {"sector": ["shop"] * PEOPLE, "tags": ["x; y"] * PEOPLE}
+    results = {}
+    for seed, part in enumerate(survey.parts):
+        rows, carded, results[part.name] = answered(part, seed)
+        texts = [" ".join(map(str, row)) if isinstance(row, list) else str(row) for row in rows]
+        columns[part.name] = [*texts, ""]  # the last one was not asked
+        columns[f"{part.name}_carded"] = [*(str(one).lower() for one in carded), ""]
+    with (folder / "answers.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        for at in range(PEOPLE + 1):
+            writer.writerow([column[min(at, len(column) - 1)] for column in columns.values()])
+    (folder / "answers.csv.R").write_text(r_script(survey, results, "answers.csv"), "ascii")
+    return results
+
+
+def expected(results: dict[str, Any]) -> list[tuple[str, float, float]]:
+    rows = []
+    for name, result in results.items():
+        if "mean" in result:
+            rows.append((name, result["mean"]["mean"], result["mean"]["stderr"]))
+            continue
+        shares = result["estimate"]
+        for share, error in zip(shares["frequencies"], shares["stderr"], strict=True):
+            rows.append((name, share, error))
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(RSCRIPT is None, reason="no R here: apt-get install r-base-core")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["C", "C.UTF-8", "parquet"])
+def test_r_estimates_what_jrr_does(kind: str, way: str, tmp_path: Path) -> None:
+    survey = survey_of(kind)
+    results = written(survey, tmp_path)
+    if way == "parquet":
+        script = r_script(survey, results, "answers.parquet").replace(
+            "as.data.frame(arrow::read_parquet(file))", AS_PARQUET
+        )
+        (tmp_path / "answers.csv.R").write_text(script, "ascii")
+    command = 'source("answers.csv.R"); write.csv(results, "out.csv", row.names = FALSE)'
+    subprocess.run(
+        [str(RSCRIPT), "--vanilla", "-e", command],
+        cwd=tmp_path,
+        env={"LC_ALL": "C" if way == "C" else "C.UTF-8", "PATH": "/usr/bin:/bin"},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
+    wanted = expected(results)
+    assert len(rows) == len(wanted)
+    for row, (name, value, error) in zip(rows, wanted, strict=True):
+        assert row["item"] == name or not name.isascii()
+        assert float(row["n"]) == PEOPLE
+        assert float(row["estimate"]) == pytest.approx(value, rel=1e-9, abs=1e-12)
+        assert float(row["stderr"]) == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_in_the_script_give_what_jrr_estimates(kind: str) -> None:
+    """The script's formula in Python, from the same numbers: no R needed."""
+    for seed, part in enumerate(survey_of(kind).parts):
+        rows, carded, result = answered(part, seed)
+        shares, errors = by_hand(part, rows, carded, result)
+        assert shares == pytest.approx(result["estimate"]["frequencies"], abs=1e-12)
+        assert errors == pytest.approx(result["estimate"]["stderr"], rel=1e-9)
+
+
+def by_hand(
+    part: SurveyPart, rows: Sequence[Any], carded: Sequence[bool], result: dict[str, Any]
+) -> tuple[Any, Any]:
+    mechanism = part.campaign.mechanism
+    count, variance = np.zeros(mechanism.k), np.zeros(mechanism.k)
+    for with_card in (True, False):
+        mine = [row for row, one in zip(rows, carded, strict=True) if one == with_card]
+        if not mine:
+            continue
+        n, m = len(mine), mechanism.moments if with_card else mechanism.moments.without_cards()
+        off, known = masks_told(part, result) if with_card else ([0] * mechanism.k, None)
+        support = _support(part, mine) - np.array(off)
+        found = (support - n * m.q) / m.gain
+        x = np.clip(found, 0, n)
+        lean = x * m.lean_holder + (n - x) * m.lean_other
+        lean2 = x * m.lean_holder**2 + (n - x) * m.lean_other**2
+        noise = x * m.p * (1 - m.p) + (n - x) * m.q * (1 - m.q)
+        noise = noise - m.pair_weight(1) * (lean**2 - lean2)
+        if with_card and m.masks is not None:
+            assert known is not None
+            noise = noise + m.masks.variance_of(n, 1, known)
+        count, variance = count + found, variance + noise / m.gain**2
+    return count / len(rows), np.sqrt(variance) / len(rows)
+
+
+def _support(part: SurveyPart, rows: Sequence[Any]) -> Any:
+    mechanism = part.campaign.mechanism
+    if isinstance(rows[0], str):
+        packed = np.array([list(bytes.fromhex(row)) for row in rows], np.uint8)
+        bits = np.unpackbits(packed, axis=1, count=mechanism.k, bitorder="little")
+        return bits.sum(axis=0)
+    if not mechanism.masked:
+        return np.bincount(rows, minlength=mechanism.k)
+    total = np.sum(rows, axis=0)
+    return np.array([len(rows) - total, total]) if mechanism.k == 2 else total
+
+
+def test_mechanisms_are_those_that_were_asked_for() -> None:
+    names = {kind: {p.campaign.mechanism.name for p in survey_of(kind).parts} for kind in KINDS}
+    assert names["rr"] == {"RR"}
+    assert "DRR" in names["drr"]
+    assert names["mrr"] == names["mrr-closed"] == {"MRR"}
+    assert names["oue"] == {"OUE"}
+    assert "JRR" in names["jrr"]
+
+
+def test_parts_without_a_result_are_left_out_of_the_script() -> None:
+    survey = survey_of("mrr")
+    script = r_script(survey, {}, "answers.csv")
+    assert "pills.1 is left out" in script
+    assert "results <-" not in script
+    assert script.isascii()
+
+
+def test_nothing_that_is_asked_becomes_code() -> None:
+    """Texts are strings of R in one line, however they are written."""
+    survey = survey_of("rr")
+    results = {part.name: answered(part, 1)[2] for part in survey.parts}
+    script = r_script(survey, results, "answers.csv")
+    line = next(line for line in script.splitlines() if "text = " in line and "Say" in line)
+    assert line.strip() == 'text = "Say \\"yes\\"\\\\ or \\U{00000a}#no <b>?",'
+    assert "arrow::read_parquet" in r_script(survey, results, "answers.parquet")
+
+
+def test_the_codebook_has_every_column_of_an_export() -> None:
+    survey = survey_of("mrr")
+    rows = list(csv.DictReader(io.StringIO(codebook_csv(survey, "de"))))
+    assert tuple(rows[0]) == FIELDS
+    names = [row["column"] for row in rows]
+    parts = [part.name for part in survey.parts]
+    assert names[:2] == ["sector", "tags"]
+    assert names[2:] == [name for part in parts for name in (part, f"{part}_carded")]
+    by_name = {row["column"]: row for row in rows}
+    assert by_name["sector"]["text"] == "Wo?"
+    assert by_name["sector"]["protection"] == "open"
+    assert by_name["tags"]["answers"] == "x, y"
+    assert by_name["pills.2"]["text"] == "Which? blue"
+    assert by_name["pills.2"]["asked_if"] == "sector: shop"
+    assert by_name["mood"]["protection"] == "perturbed"
+    assert by_name["mood"]["answers"].endswith("5, prefer not to say")
+    assert "secret whole number" in by_name["mood"]["meaning"]
+    assert "mean = -5 + 25 * count of 1 / n" in by_name["days"]["estimate"]
+    assert all(row["meaning"] and row["estimate"] for row in rows)
+
+
+def test_the_codebook_as_json_has_what_a_program_needs() -> None:
+    survey = survey_of("mrr")
+    results = {part.name: answered(part, 1)[2] for part in survey.parts}
+    document = json.loads(codebook_json(survey, results))
+    assert document["survey"] == survey.hash
+    assert document["questionnaire"] == survey.questionnaire.to_dict()
+    mood = next(one for one in document["columns"] if one["column"] == "mood")
+    assert mood["sums"] == results["mood"]["sums"]
+    assert mood["parameters"] == survey.campaigns["mood"].mechanism.to_dict()
+    assert math.isclose(mood["epsilon"]["everything"], survey.campaigns["mood"].cost)
+    assert [one["column"] for one in document["columns"]] == [
+        row["column"] for row in columns_of(survey)
+    ]
+
+
+def test_files_that_are_there_are_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "answers.csv"
+    check_survey_files(out)
+    (tmp_path / "answers.csv.R").write_text("mine")
+    with pytest.raises(ArgumentError, match=r"answers\.csv\.R beside it"):
+        check_survey_files(out)
+    check_survey_files(out, force=True)
+    with pytest.raises(ArgumentError, match="ends in"):
+        check_survey_files(tmp_path / "answers.xlsx")

@@ -1,0 +1,419 @@
+"""Surveys of several items over HTTP: one invitation, one upload, a result for every item."""
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jrr.cli.app import run
+from jrr.client.fleet import drive_all
+from jrr.client.operator import Tokens, new_invitations
+from jrr.client.survey_operator import SurveyOperator
+from jrr.errors import ProtocolError
+from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.states import CLOSED
+from jrr.survey.survey_contributor import contribute_survey, fetch_hands
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey
+from tests.e2e import LIMITS, Pair, ask, card_body
+
+DOCUMENT: dict[str, Any] = {
+    "title": "Health at work",
+    "epsilon": 6.0,
+    "items": [
+        {
+            "name": "sector",
+            "kind": "choice",
+            "text": "Where do you work?",
+            "labels": ["office", "workshop"],
+            "sensitive": False,
+        },
+        {
+            "name": "age",
+            "kind": "number",
+            "text": "Age?",
+            "low": 15,
+            "high": 80,
+            "sensitive": False,
+        },
+        {"name": "drinks", "kind": "yes-no", "text": "Do you drink at work?"},
+        {"name": "mood", "kind": "scale", "text": "How are you?", "prefer_not": True},
+        {"name": "pills", "kind": "several", "text": "Which?", "labels": ["red", "blue"]},
+        {"name": "days", "kind": "number", "text": "Days ill?", "low": 0, "high": 20},
+        {
+            "name": "welding",
+            "kind": "yes-no",
+            "text": "Ever without a mask?",
+            "only_if": {"sector": "workshop"},
+        },
+    ],
+}
+
+
+def survey_at(pair: Pair, people: int, document: dict[str, Any] = DOCUMENT, **more: Any) -> Survey:
+    options: dict[str, Any] = {"dealers": (pair.dealer.url,), "min_cell": 5} | more
+    return SurveyRequest(
+        questionnaire=Questionnaire.from_dict(document),
+        people=people,
+        collector=pair.collector.url,
+        **options,
+    ).survey()
+
+
+def operator_at(pair: Pair, survey: Survey) -> SurveyOperator:
+    dealer = pair.dealer.token if survey.deals else None
+    return SurveyOperator.by_tokens(survey, Tokens(dealer=dealer, collector=pair.collector.token))
+
+
+def begin(pair: Pair, survey: Survey, people: int) -> tuple[SurveyOperator, list[bytes]]:
+    operator = operator_at(pair, survey)
+    operator.install()
+    invitations = new_invitations(people)
+    operator.invite(invitations)
+    operator.open()
+    return operator, [invitation_secret(text) for text in invitations]
+
+
+def made_up_answers(number: int) -> dict[str, Any]:
+    """Somebody's answers, each in a known share of people."""
+    answers: dict[str, Any] = {
+        "sector": "workshop" if number % 2 else "office",
+        "age": 20.0 + number % 50,
+        "drinks": "yes" if number % 5 == 0 else "no",
+        "mood": None if number % 10 == 9 else 1 + number % 5,
+        "pills": ["red", "blue"] if number % 4 == 0 else ["blue"] if number % 4 == 1 else [],
+        "days": 5.0,
+    }
+    if number % 2:
+        answers["welding"] = "yes" if number % 3 == 0 else "no"
+    return answers
+
+
+def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: Any) -> list[Any]:
+    conversations = [
+        contribute_survey(survey, secret, made_up_answers(first + at), LIMITS, **more)
+        for at, secret in enumerate(secrets)
+    ]
+    return asyncio.run(drive_all(conversations))
+
+
+def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
+    people = 300
+    survey = survey_at(pair, people)
+    operator, secrets = begin(pair, survey, people)
+    receipts = answer_survey(survey, secrets[:250])
+    assert all(receipt.carded and not receipt.before for receipt in receipts)
+    # Cards that were fetched and never reported with: sums are announced, so they cost nothing.
+    asyncio.run(drive_all([fetch_hands(survey, secret, 5.0) for secret in secrets[250:270]]))
+    counts = operator.show()["collector"]
+    assert counts["reports"] == 250
+    assert counts["invited"] == people
+    assert counts["parts"]["drinks"] == 250
+    assert counts["parts"]["welding"] == 125
+    operator.close()
+    answers = [made_up_answers(at) for at in range(250)]
+    found = operator.estimates(level=0.9999)
+
+    def inside(part: str, truth: list[float]) -> None:
+        low, high = np.array(found[part]["estimate"]["interval"]).T
+        assert np.all((low <= truth) & (truth <= high)), (part, low, truth, high)
+
+    def share(wanted: Any) -> list[float]:
+        yes = float(np.mean([wanted(one) for one in answers]))
+        return [1 - yes, yes]
+
+    inside("drinks", share(lambda one: one["drinks"] == "yes"))
+    inside("pills.1", share(lambda one: "red" in one["pills"]))
+    inside("pills.2", share(lambda one: "blue" in one["pills"]))
+    moods = [5 if one["mood"] is None else one["mood"] - 1 for one in answers]
+    inside("mood", list(np.bincount(moods, minlength=6) / len(answers)))
+    welders = [one["welding"] == "yes" for one in answers if "welding" in one]
+    inside("welding", [1 - float(np.mean(welders)), float(np.mean(welders))])
+    low, high = found["days"]["mean"]["interval"]
+    assert low <= 5.0 <= high
+    # Keys of all decks are burned, and nobody's serial number is left.
+    keys = pair.dealer.folder / "keys"
+    assert not any((keys / f"{part.campaign.hash}.key").exists() for part in survey.parts)
+    hashes = ", ".join(f"'{part.campaign.hash}'" for part in survey.parts)
+    query = f"SELECT COUNT(*) FROM serials WHERE campaign IN ({hashes})"
+    assert pair.rows("collector", query) == [(0,)]
+
+
+def test_answers_come_together_once_and_the_same_again(pair: Pair) -> None:
+    survey = survey_at(pair, 20)
+    operator, secrets = begin(pair, survey, 20)
+    bodies: list[bytes] = []
+    steps = contribute_survey(survey, secrets[0], made_up_answers(1), LIMITS)
+    receipt = _drive(steps, bodies)
+    assert not receipt.before
+    path = f"/v1/surveys/{survey.hash}/reports"
+    again = ask(pair.collector.url, "POST", path, bodies[0])
+    assert again.status == 200
+    other = json.loads(bodies[0])
+    other["open"]["age"] = 70.0
+    assert ask(pair.collector.url, "POST", path, json.dumps(other).encode()).status == 409
+    other = json.loads(bodies[0])
+    other["reports"]["drinks"]["report"] += 1
+    assert ask(pair.collector.url, "POST", path, json.dumps(other).encode()).status == 409
+    # Another person's upload with somebody's card leaves nothing of itself.
+    bodies.clear()
+    _drive(contribute_survey(survey, secrets[1], made_up_answers(1), LIMITS), bodies, send=False)
+    stolen, mine = json.loads(bodies[0]), json.loads(bodies[0])
+    stolen["reports"]["welding"]["serials"] = other["reports"]["welding"]["serials"]
+    refused = ask(pair.collector.url, "POST", path, json.dumps(stolen).encode())
+    assert refused.status == 409
+    assert refused.json["type"].endswith("serial-used")
+    assert operator.show()["collector"]["parts"]["drinks"] == 1
+    assert ask(pair.collector.url, "POST", path, json.dumps(mine).encode()).status == 201
+    assert operator.show()["collector"]["reports"] == 2
+
+
+def test_a_part_cannot_be_answered_by_itself(pair: Pair) -> None:
+    survey = survey_at(pair, 20)
+    _, secrets = begin(pair, survey, 20)
+    part = survey.parts[0].campaign
+    reply = ask(
+        pair.dealer.url, "POST", f"/v1/campaigns/{part.hash}/cards", card_body(part, secrets[0])
+    )
+    assert reply.status == 409
+    assert reply.json["type"].endswith("part-of-survey")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda body: body["reports"].pop("welding"),
+        lambda body: body["open"].update(sector="office"),
+        lambda body: body["open"].pop("age"),
+        lambda body: body["open"].update(sector="elsewhere"),
+        lambda body: body["open"].update(more=1),
+        lambda body: body["reports"]["mood"].update(report=7),
+        lambda body: body["reports"]["drinks"].pop("serials"),
+        lambda body: body["reports"]["drinks"].update(carded=1),
+        lambda body: body["reports"].update(other={"carded": False, "report": 0}),
+    ],
+    ids=[
+        "asked and missing",
+        "not asked and there",
+        "open missing",
+        "open unknown",
+        "open too many",
+        "wrong report",
+        "no serials",
+        "wrong flag",
+        "unknown part",
+    ],
+)
+def test_uploads_that_do_not_fit_are_refused_whole(sqlite_pair: Pair, spoil: Any) -> None:
+    survey = survey_at(sqlite_pair, 20)
+    operator, secrets = begin(sqlite_pair, survey, 20)
+    bodies: list[bytes] = []
+    _drive(contribute_survey(survey, secrets[0], made_up_answers(1), LIMITS), bodies, send=False)
+    document = json.loads(bodies[0])
+    spoil(document)
+    path = f"/v1/surveys/{survey.hash}/reports"
+    reply = ask(sqlite_pair.collector.url, "POST", path, json.dumps(document).encode())
+    assert reply.status == 422, reply
+    assert operator.show()["collector"]["reports"] == 0
+
+
+def test_somebody_not_invited_gets_neither_card_nor_voice(sqlite_pair: Pair) -> None:
+    survey = survey_at(sqlite_pair, 20)
+    begin(sqlite_pair, survey, 5)
+    stranger = invitation_secret(new_invitations(1)[0])
+    steps = contribute_survey(survey, stranger, made_up_answers(0), LIMITS)
+    with pytest.raises(ProtocolError, match="not known here"):
+        _drive(steps, [])
+
+
+def test_a_closed_survey_takes_nothing_and_says_so(sqlite_pair: Pair) -> None:
+    survey = survey_at(sqlite_pair, 20)
+    operator, secrets = begin(sqlite_pair, survey, 20)
+    answer_survey(survey, secrets[:12])
+    operator.close()
+    assert operator.show()["collector"]["state"] == CLOSED
+    with pytest.raises(ProtocolError, match="closed"):
+        _drive(contribute_survey(survey, secrets[15], made_up_answers(0), LIMITS), [])
+
+
+def test_without_cards_too(sqlite_pair: Pair) -> None:
+    survey = survey_at(sqlite_pair, 200, dealers=(), mechanism="rr")
+    operator, secrets = begin(sqlite_pair, survey, 200)
+    receipts = answer_survey(survey, secrets)
+    assert not any(receipt.carded for receipt in receipts)
+    operator.close()
+    low, high = operator.estimates(level=0.9999)["drinks"]["estimate"]["interval"][1]
+    assert low <= 0.2 <= high
+
+
+def test_pseudonyms_differ_between_servers_and_stay_within_a_panel(sqlite_pair: Pair) -> None:
+    first = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3})
+    second = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=first)
+    third = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=second)
+    secret = invitation_secret(new_invitations(1)[0])
+    assert [one.wave for one in (first, second, third)] == [1, 2, 3]
+    names = [
+        pseudonym(secret, one.collector_salt, collector_role(0)) for one in (first, second, third)
+    ]
+    assert len(set(names)) == 1
+    dealt = [pseudonym(secret, one.hash, DEALER) for one in (first, second, third)]
+    assert len({*dealt, *names}) == 4
+
+
+def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
+    """Run a conversation; what would be sent to the collector goes into `bodies`."""
+    from jrr.client.http import Http
+    from jrr.survey.steps import Call, Save
+
+    http, reply = Http(), None
+    try:
+        while True:
+            step = steps.send(reply)
+            reply = None
+            if isinstance(step, Save):
+                bodies.append(step.body)
+                if not send:
+                    return None
+            elif isinstance(step, Call):
+                reply = http.call(step)
+    except StopIteration as finished:
+        return finished.value
+
+
+def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
+    """At a large ε reports are nearly exact: the change among the same people is what it is."""
+    document = {
+        "title": "T",
+        "epsilon": 24.0,
+        "waves": 2,
+        "items": [
+            {"name": "a", "kind": "yes-no", "text": "A?"},
+            {"name": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 10},
+        ],
+    }
+    first = survey_at(pair, 60, document, dealers=(), mechanism="rr")
+    second = survey_at(pair, 60, document, dealers=(), mechanism="rr", after=first)
+    operator, secrets = begin(pair, first, 0)
+    again = operator_at(pair, second)
+    again.install()
+    invitations = new_invitations(60)
+    operator.invite(invitations)
+    again.invite(invitations)
+    again.open()
+    secrets = [invitation_secret(text) for text in invitations]
+    # 40 people answer the first wave, the last 30 of them and 20 others the second.
+    for survey, people, yes in ((first, range(40), 10), (second, range(10, 60), 25)):
+        told = [
+            {"a": "yes" if at < yes else "no", "hours": 10.0 if at < yes else 0.0} for at in people
+        ]
+        steps = [
+            contribute_survey(survey, secrets[at], one, LIMITS)
+            for at, one in zip(people, told, strict=True)
+        ]
+        assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+    operator.close()
+    again.close()
+    unpaired = again.change(first)["changes"]
+    assert unpaired["a"]["difference"][1] == pytest.approx(15 / 50 - 10 / 40, abs=0.02)
+    assert unpaired["hours"]["mean"]["change"] == pytest.approx(0.5, abs=0.2)
+    paired = again.change(first, paired=True)["changes"]
+    assert (paired["a"]["n_before"], paired["a"]["n_now"]) == (30, 30)
+    assert paired["a"]["difference"][1] == pytest.approx(15 / 30, abs=0.02)
+    with pytest.raises(ProtocolError, match="same people"):
+        again.change(survey_at_other_panel(pair))
+
+
+def survey_at_other_panel(pair: Pair) -> Survey:
+    other = survey_at(pair, 20)
+    operator_at(pair, other).install()
+    return other
+
+
+TOML = """
+title = { en = "Work", de = "Arbeit" }
+languages = ["en", "de"]
+epsilon = 4
+waves = 2
+
+[[items]]
+name = "sector"
+kind = "choice"
+sensitive = false
+text = { en = "Where?", de = "Wo?" }
+labels = [{ en = "office", de = "Büro" }, { en = "workshop", de = "Werkstatt" }]
+
+[[items]]
+name = "bribed"
+kind = "yes-no"
+text = { en = "Have you taken a bribe?", de = "Haben Sie sich bestechen lassen?" }
+
+[[items]]
+name = "mood"
+kind = "scale"
+text = { en = "How are you?", de = "Wie geht es Ihnen?" }
+prefer_not = true
+"""
+
+
+def test_two_waves_from_the_command_line(
+    sqlite_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+    monkeypatch.chdir(tmp_path)
+    Path("work.toml").write_text(TOML)
+    addresses = ("--dealer", sqlite_pair.dealer.url, "--collector", sqlite_pair.collector.url)
+
+    def jrr(*words: str, said: str | None = None) -> Any:
+        if said is not None:
+            monkeypatch.setattr("sys.stdin", io.StringIO(said))
+        code = run([*words, "--json"])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return json.loads(shown.out)
+
+    create = ("campaign", "create", "work.toml", "--people", "12", *addresses, "--min-cell", "5")
+    made = jrr(*create, "-o", "one.json")
+    assert made["wave"] == 1
+    assert made["guarantees"]["everything"] <= 4.0001
+    jrr("invite", "one.json", "--count", "12", "-o", "people.csv")
+    jrr("campaign", "open", "one.json")
+    second = jrr(*create, "-o", "two.json", "--after", "one.json")
+    assert second["wave"] == 2
+    jrr("invite", "two.json", "--from", "people.csv")
+    jrr("campaign", "open", "two.json")
+    invitations = [line.split(",")[0] for line in Path("people.csv").read_text().splitlines()[1:]]
+    for wave, link in enumerate((made["link"], second["link"])):
+        for at, invitation in enumerate(invitations[:6]):
+            answers = {"sector": "Büro", "bribed": "yes" if at < 3 else "no", "mood": None}
+            answers["sector"] = "office" if at % 2 else "workshop"
+            base = ("contribute", link, "--invitation", invitation, "--limit", "9")
+            words = (*base, "--state", f"state{at}", "--answer-from", "-", "--patience", "5")
+            receipt = jrr(*words, said=json.dumps(answers))
+            assert (receipt["carded"], receipt["earlier"]) == (True, False)
+            assert jrr(*words, said="{}")["earlier"]
+        file = ("one.json", "two.json")[wave]
+        jrr("campaign", "close", file)
+        shown = jrr("campaign", "show", file)
+        assert shown["collector"]["reports"] == 6
+        assert set(shown["estimates"]) == {"bribed", "mood"}
+        jrr("campaign", "export", file, "-o", f"{wave}.csv")
+        assert Path(f"{wave}.csv").read_text().splitlines()[0].startswith('"sector","bribed"')
+    moved = jrr("campaign", "change", "two.json", "--since", "one.json")["changes"]
+    assert moved["bribed"]["n_before"] == moved["bribed"]["n_now"] == 6
+    low, high = moved["bribed"]["interval"][1]
+    assert low <= 0 <= high
+    paired = jrr("campaign", "change", "two.json", "--since", "one.json", "--paired")["changes"]
+    assert "one sum" in paired["bribed"]["refused"]
+    # A third wave was not announced; a limit that two waves exceed is refused with what items cost.
+    assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
+    assert "wave" in capsys.readouterr().err
+    costly = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+    assert run([*costly, "--answer-from", "-", "--state", "other", "--json"]) == 4
+    assert "bribed ε" in capsys.readouterr().err

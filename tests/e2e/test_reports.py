@@ -1,0 +1,340 @@
+"""Reports and exports of campaigns and surveys, from real servers."""
+
+import asyncio
+import csv
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr import OLH, OUE, RR
+from jrr.cli.app import run
+from jrr.client.closing import Ending
+from jrr.client.fleet import drive_all
+from jrr.client.http import Admin
+from jrr.client.operator import Operator
+from jrr.client.report import ReportWish, campaign_report, survey_report
+from jrr.client.survey_files import export_survey_files
+from jrr.errors import ArgumentError, DamagedError
+from jrr.reporting.report_page import report_page
+from jrr.survey.answers import Receipt
+from jrr.survey.steps import Call, Reply, Steps, Wait
+from jrr.survey.survey_contributor import contribute_survey, fetch_hands
+from tests.e2e import LIMITS, Pair, answer_all, pretender
+from tests.e2e.test_questionnaires import begin, survey_at
+
+BAD = "<script>alert(1)</script>"
+DOCUMENT: dict[str, Any] = {
+    "title": {"en": "Work", "de": "Arbeit"},
+    "languages": ["en", "de"],
+    "epsilon": 8.0,
+    "items": [
+        {
+            "name": "sector",
+            "kind": "choice",
+            "text": {"en": "Where?", "de": "Wo?"},
+            "labels": [{"en": "office", "de": "Büro"}, {"en": "shop", "de": "Laden"}],
+            "sensitive": False,
+        },
+        {"name": "town", "kind": "yes-no", "text": "In town?", "sensitive": False},
+        {"name": "drinks", "kind": "yes-no", "text": {"en": "Drink?", "de": "Trinken?"}},
+        {"name": "pills", "kind": "several", "text": "Which?", "labels": ["red", BAD]},
+        {
+            "name": "days",
+            "kind": "number",
+            "text": "Days?",
+            "low": 0,
+            "high": 20,
+            "only_if": {"sector": "shop"},
+        },
+    ],
+}
+
+
+def answers_of(number: int) -> dict[str, Any]:
+    shop = number % 3 == 0
+    answers: dict[str, Any] = {
+        "sector": "shop" if shop else "office",
+        "town": "yes" if number % 2 else "no",
+        "drinks": "yes" if number % 5 == 0 else "no",
+        "pills": [BAD] if number % 4 == 0 else [],
+    }
+    return answers | ({"days": 5.0} if shop else {})
+
+
+def without_cards(steps: Steps[Receipt], dealer: str) -> Steps[Receipt]:
+    """The same conversation of somebody who cannot reach the dealer."""
+    reply: Reply | None = None
+    while True:
+        try:
+            step = steps.send(reply)
+        except StopIteration as finished:
+            receipt: Receipt = finished.value
+            return receipt
+        if isinstance(step, Call) and step.address.startswith(dealer):
+            reply = Reply(0)
+        else:
+            reply = None if isinstance(step, Wait) else (yield step)
+
+
+@pytest.fixture(scope="module")
+def ended(sqlite_pair: Pair) -> Any:
+    """A survey of 120 invited: 90 answered, 6 of them without a card, 4 cards were lost."""
+    survey = survey_at(sqlite_pair, 120, DOCUMENT)
+    operator, secrets = begin(sqlite_pair, survey, 120)
+    steps = [
+        contribute_survey(survey, secret, answers_of(at), LIMITS)
+        for at, secret in enumerate(secrets[:90])
+    ]
+    steps[84:] = [without_cards(one, sqlite_pair.dealer.url) for one in steps[84:]]
+    assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+    asyncio.run(drive_all([fetch_hands(survey, secret, 5.0) for secret in secrets[90:94]]))
+    operator.close(Ending(by="sector"))
+    return operator
+
+
+def test_the_report_of_a_survey_has_its_facts(ended: Any) -> None:
+    report = survey_report(ended, ReportWish(level=0.9))
+    people = report.participation
+    assert (people.invited, people.answered, people.dealt, people.lost) == (120, 90, 88, 4)
+    assert (people.carded, people.cardless) == (84, 6)
+    assert report.final
+    assert report.language == "en"
+    found = ended.estimates(level=0.9)
+    items = {item.name: item for item in report.items}
+    assert list(items) == ["drinks", "pills", "days"]
+    drinks = found["drinks"]["estimate"]
+    assert [one.value for one in items["drinks"].answers] == drinks["frequencies"]
+    assert [[one.low, one.high] for one in items["drinks"].answers] == drinks["interval"]
+    assert [one.label for one in items["pills"].answers] == ["red", BAD]
+    shares = [found[f"pills.{at}"]["estimate"]["frequencies"][1] for at in (1, 2)]
+    assert [one.value for one in items["pills"].answers] == shares
+    assert items["days"].answers[0].value == found["days"]["mean"]["mean"]
+    assert items["days"].n == 30
+    assert items["days"].asked_if == "“Where?” with “shop”"
+    survey = ended.survey
+    assert report.epsilons["everything"] == survey.guarantee("everything")
+    assert items["pills"].perturbation.epsilons["dealer"] == survey.loss(
+        "dealer", ["pills.1", "pills.2"]
+    )
+
+
+def test_groups_are_those_that_the_collector_shows(ended: Any) -> None:
+    report = survey_report(ended, ReportWish(language="de"))
+    sector, town = report.groupings
+    assert (sector.text, sector.reason) == ("Wo?", None)
+    by_item = {one.item: one for one in sector.items}
+    assert [group.label for group in by_item["drinks"].groups] == ["Büro", "Laden"]
+    assert [group.n for group in by_item["drinks"].groups] == [60, 30]
+    documents = [ended.estimates(by="sector")[f"pills.{at}"]["groups"] for at in (1, 2)]
+    wanted = [one["frequencies"][1] for (one, _) in documents]
+    assert [one.value for one in by_item["pills"].groups[0].answers] == wanted
+    assert "days" not in by_item  # asked of one group only, which is everybody
+    # Sums were announced by sector: whether a collector may show others is its own decision.
+    assert not town.items
+    assert "sum of the cards of each group" in str(town.reason)
+    assert ended.survey.collector not in str(town.reason)
+
+
+def test_the_page_shows_a_bad_label_as_text(ended: Any) -> None:
+    for language in ("en", "de"):
+        page = report_page(survey_report(ended, ReportWish(language=language)))
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+        assert "<script" not in page
+    assert "<h1>Arbeit</h1>" in page
+    assert "<h3>Trinken?</h3>" in page
+    assert '<th scope="row">nein</th>' in page
+
+
+@pytest.fixture
+def as_operator(sqlite_pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_report_and_export_from_the_command_line(
+    ended: Any, as_operator: Path, capsys: Any
+) -> None:
+    Path("survey.json").write_bytes(ended.survey.to_bytes())
+    report = ["campaign", "report", "survey.json"]
+    assert run([*report, "-o", "report.html", "--language", "de", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["language"] == "de"
+    assert facts["participation"]["lost"] == 4
+    assert 'lang="de"' in Path("report.html").read_text("utf-8")
+    wide = ["--level", "0.99", "--simultaneous", "--population", "sample"]
+    assert run([*report, *wide, "-o", "report.html", "--force"]) == 0
+    page = Path("report.html").read_text("utf-8")
+    assert "All intervals hold at once with a chance of 99%, for the population" in page
+    assert "drawing the respondents at random" in page
+    capsys.readouterr()
+    refused = {
+        "does not exist yet": ["-o", "report.html"],
+        "ends in .html": ["-o", "report.pdf"],
+        "out must be given": [],
+        "language must be one of 'en', 'de'": ["-o", "other.html", "--language", "fr"],
+        "level must be": ["-o", "other.html", "--level", "2"],
+        "one round": ["-o", "other.html", "--round", "1"],
+    }
+    for words, options in refused.items():
+        assert run([*report, *options]) == 2
+        assert words in capsys.readouterr().err
+    assert not Path("other.html").exists()
+    assert run(["campaign", "export", "survey.json", "-o", "answers.csv", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written["r"] == "answers.csv.R"
+    rows = list(csv.DictReader(Path("answers.csv").read_text("utf-8").splitlines()))
+    book = list(csv.DictReader(Path("answers.csv.codebook.csv").read_text("utf-8").splitlines()))
+    assert [row["column"] for row in book] == list(rows[0])
+    assert len(rows) == 90
+    assert run(["campaign", "export", "survey.json", "-o", "answers.csv"]) == 2
+    assert run(["campaign", "export", "survey.json", "-o", "answers.csv", "--force"]) == 0
+    assert "Estimates in R: answers.csv.R" in capsys.readouterr().out
+
+
+def test_without_the_dealer_lost_cards_are_not_known(
+    ended: Any, as_operator: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.delenv("JRR_DEALER_TOKEN")
+    Path("survey.json").write_bytes(ended.survey.to_bytes())
+    assert run(["campaign", "report", "survey.json", "--json"]) == 0
+    people = json.loads(capsys.readouterr().out)["participation"]
+    assert people["dealt"] is people["lost"] is None
+    assert people["carded"] == 84
+    monkeypatch.setenv("JRR_DEALER_TOKEN", "x")
+    monkeypatch.delenv("JRR_COLLECTOR_TOKEN")
+    assert run(["campaign", "report", "survey.json", "--json"]) == 2
+    assert "JRR_COLLECTOR_TOKEN" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="no R: apt-get install r-base-core")
+def test_r_reads_the_export(ended: Any, tmp_path: Path) -> None:
+    export_survey_files(ended, tmp_path / "answers.csv")
+    command = 'source("answers.csv.R"); write.csv(results, "out.csv", row.names = FALSE)'
+    subprocess.run(["Rscript", "--vanilla", "-e", command], cwd=tmp_path, check=True, timeout=120)
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
+    found = ended.estimates()
+    for part in ("drinks", "pills.1", "pills.2"):
+        mine = [row for row in rows if row["item"] == part]
+        for name, column in (("frequencies", "estimate"), ("stderr", "stderr")):
+            wanted = found[part]["estimate"][name]
+            assert [float(row[column]) for row in mine] == pytest.approx(wanted, rel=1e-9)
+    (days,) = [row for row in rows if row["item"] == "days"]
+    assert float(days["estimate"]) == pytest.approx(found["days"]["mean"]["mean"])
+    assert float(days["stderr"]) == pytest.approx(found["days"]["mean"]["stderr"])
+
+
+def test_a_survey_that_is_open_says_why_there_is_no_result(sqlite_pair: Pair) -> None:
+    survey = survey_at(sqlite_pair, 20, DOCUMENT)
+    operator, secrets = begin(sqlite_pair, survey, 20)
+    steps = [contribute_survey(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
+    asyncio.run(drive_all(steps))
+    report = survey_report(operator, ReportWish())
+    assert not report.final
+    assert report.items[0].n is None
+    assert "2 answers are too few" in str(report.items[0].reason)
+    assert report.participation.answered == 2
+    page = report_page(report)
+    assert "the survey is not closed" in page
+
+
+def test_the_report_of_a_single_question_with_groups(sqlite_pair: Pair, as_operator: Path) -> None:
+    campaign = sqlite_pair.campaign(
+        RR(3, epsilon=2.0),
+        question=f"Which {BAD}?",
+        labels=("a", BAD, "c"),
+        covariates={"region": ("north", "south", "sea")},
+    )
+    operator, secrets = sqlite_pair.begin(campaign, 60)
+    places = [{"region": "sea" if at < 2 else "south" if at % 2 else "north"} for at in range(60)]
+    answer_all(campaign, secrets, covariates=places)
+    report = campaign_report(operator, ReportWish())
+    assert not report.final
+    assert report.participation.answered == 60
+    assert [one.label for one in report.items[0].answers] == ["a", BAD, "c"]
+    (region,) = report.groupings
+    assert [(group.label, group.n) for group in region.items[0].groups] == [
+        ("north", 29),
+        ("south", 29),
+    ]
+    assert region.items[0].hidden == 1
+    operator.close()
+    Path("campaign.json").write_bytes(campaign.to_bytes())
+    assert run(["campaign", "report", "campaign.json", "-o", "r.html"]) == 0
+    page = Path("r.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "Final result." in page
+    assert "Groups with fewer than 5 answers, not shown: 1." in page
+    assert "whatever else they know (view: report)" in page
+
+
+def test_the_report_of_a_number(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(
+        RR(epsilon=3.0), labels=("0", "50"), number=(0.0, 50.0), invitations=False
+    )
+    operator, secrets = sqlite_pair.begin(campaign, 40)
+    answer_all(campaign, secrets)
+    report = campaign_report(operator, ReportWish())
+    mean = operator.estimate()["mean"]
+    assert [one.value for one in report.items[0].answers] == [mean["mean"]]
+    assert report.items[0].ends == (0.0, 50.0)
+    assert report.participation.invited is None
+    page = report_page(report)
+    assert "possible are 0 to 50" in page
+    assert "anybody could answer" in page
+
+
+@pytest.mark.parametrize("mechanism", [OUE, OLH], ids=["bits", "hashes"])
+def test_every_kind_of_report_can_be_exported(
+    sqlite_pair: Pair, mechanism: Any, tmp_path: Path
+) -> None:
+    items = [{"name": "a", "kind": "scale", "text": "A?", "high": 12}]
+    document = {"title": "T", "epsilon": 2.0, "items": items}
+    survey = survey_at(
+        sqlite_pair, 30, document, dealers=(), mechanism=mechanism.name.lower(), min_cell=2
+    )
+    assert survey.campaigns["a"].mechanism.name == mechanism.name
+    operator, secrets = begin(sqlite_pair, survey, 30)
+    steps = [contribute_survey(survey, one, {"a": 3}, LIMITS) for one in secrets[:6]]
+    asyncio.run(drive_all(steps))
+    operator.close()
+    for name in ("answers.csv", "answers.parquet"):
+        export_survey_files(operator, tmp_path / name)
+    script = (tmp_path / "answers.csv.R").read_text()
+    assert ("a is left out: this script cannot read" in script) == (mechanism is OLH)
+    rows = list(csv.DictReader((tmp_path / "answers.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    reports = [row["a"].split(" ") for row in rows]
+    assert all(len(one) == (2 if mechanism is OLH else 1) for one in reports)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{}, {"estimate": {"n": 9}}, {"estimate": 3}, {"frequencies": []}],
+    ids=["empty", "half", "other", "lost"],
+)
+def test_a_collector_that_replies_with_something_else(reply: Any, sqlite_pair: Pair) -> None:
+    def say(method: str, path: str, body: bytes) -> bytes:
+        shown = {"state": "open", "invited": 9, "by_round": [9], "reports": 9}
+        document = json.dumps(reply if "/estimate" in path else shown).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(document)}\r\nConnection: close\r\n\r\n"
+        return head.encode() + document
+
+    with pretender(say) as url:
+        campaign = sqlite_pair.campaign(RR(epsilon=1.0), collector=url)
+        operator = Operator(campaign, None, Admin(url, "token"))
+        with pytest.raises(DamagedError, match="must reply with an estimate"):
+            campaign_report(operator, ReportWish())
+
+
+def test_reports_are_made_by_whoever_has_the_collectors_token(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(RR(epsilon=1.0))
+    operator = Operator(campaign, Admin(sqlite_pair.dealer.url, "x"), None)
+    with pytest.raises(ArgumentError, match="JRR_COLLECTOR_TOKEN"):
+        campaign_report(operator, ReportWish())

@@ -1,0 +1,187 @@
+"""People at the answer page in a real browser: what they do, and everything that leaves it.
+
+Needs playwright and axe-core (the dependency group `browser`) and a Chromium that is installed:
+`apt-get install chromium`, or JRR_TEST_BROWSER=/path/to/one.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jrr import MRR
+from jrr.client.operator import Operator, new_invitations
+from jrr.survey.campaign import Campaign
+from tests.e2e import Pair, ask, path_of
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = os.environ.get("JRR_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+QUESTION = 'Have you ever <b>taken</b> a bribe? <img src=x onerror="document.title=1">'
+LABELS = ("Never-ever", "Once-or-more")
+MECHANISM = MRR.for_epsilon(50, 1.0, announced=True)
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+# Words that make the coin lie or tell the truth; whatever is drawn as bytes stays random.
+FIXED_COIN = """
+const system = crypto.getRandomValues.bind(crypto);
+crypto.getRandomValues = (array) =>
+  array instanceof BigUint64Array ? array.fill(COINn) : system(array);
+"""
+LIE, TRUTH = "0", str(2**64 - 1)
+# Pauses between two tries at a silent server pass quickly; the page itself is as it is served.
+IMPATIENT = """
+const wait = window.setTimeout.bind(window);
+window.setTimeout = (act, pause, ...more) => wait(act, pause / 20, ...more);
+"""
+# How far things have moved without anybody having touched anything.
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def begun(pair: Pair, people: int, **more: Any) -> tuple[Campaign, Operator, list[str]]:
+    """A campaign that is open, and invitations to it."""
+    settings: dict[str, Any] = {"question": QUESTION, "labels": LABELS, "min_cell": 2}
+    campaign = pair.campaign(more.pop("mechanism", MECHANISM), **(settings | more))
+    operator = pair.operator(campaign)
+    operator.install()
+    invitations = new_invitations(people)
+    if campaign.invitations:
+        operator.invite(invitations)
+    operator.open()
+    return campaign, operator, invitations
+
+
+@dataclass
+class Visit:
+    """A person's browser: the page, and everything that left it or stayed in it."""
+
+    page: Any
+    requests: list[tuple[str, str, str]] = field(default_factory=list)  # method, address, body
+    console: list[str] = field(default_factory=list)
+    invitation: str = ""  # as it should be, for who mistypes it
+
+    def click(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def heading(self) -> str:
+        return str(self.page.locator("h1").inner_text())
+
+    def wait_for(self, heading: str) -> None:
+        self.page.locator("h1", has_text=heading).wait_for()
+
+    def choose(self, label: str) -> None:
+        self.page.get_by_label(label).check()
+
+    def text(self) -> str:
+        return str(self.page.locator("main").inner_text())
+
+    def answer(self, label: str, *, german: bool = False) -> None:
+        """From the introduction to the end."""
+        self.click("Ich bin einverstanden" if german else "I agree")
+        self.wait_for("Have you ever")
+        self.choose(label)
+        self.click("Senden" if german else "Send")
+
+    def sent(self) -> dict[str, Any]:
+        return dict(json.loads(self.page.locator("#sent").inner_text()))
+
+    def posted(self, route: str) -> list[str]:
+        return [body for _, address, body in self.requests if address.endswith(route) and body]
+
+    def watch(self, page: Any) -> None:
+        """Write down what a tab asks for and says."""
+        self.page = page
+        page.set_default_timeout(15_000)
+        page.on("request", lambda r: self.requests.append((r.method, r.url, r.post_data or "")))
+        page.on("console", lambda message: self.console.append(message.text))
+        page.on("pageerror", lambda error: self.console.append(str(error)))
+
+    def kept(self) -> str:
+        """All that this origin stores, and the history's state."""
+        return str(
+            self.page.evaluate(
+                """async () => {
+              const take = (act) => new Promise((done) => (act.onsuccess = () => done(act.result)));
+              const database = await take(indexedDB.open("jrr"));
+              const store = database.transaction("kept").objectStore("kept");
+              const rows = [await take(store.getAllKeys()), await take(store.getAll())];
+              database.close();
+              const names = (await indexedDB.databases()).map((entry) => entry.name);
+              return JSON.stringify([rows, names, {...localStorage}, {...sessionStorage},
+                document.cookie, history.state, history.length, location.href, document.title,
+                await caches.keys(), (await navigator.serviceWorker.getRegistrations()).length]);
+            }"""
+            )
+        )
+
+    def photograph(self, name: str) -> None:
+        """A picture of the whole screen, to be looked at."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+@contextmanager
+def visiting(
+    browser: Any, address: str, coin: str | None = None, **settings: Any
+) -> Iterator[Visit]:
+    """A person with a browser of their own; `offline` and the like go to the browser."""
+    context = browser.new_context(**(PHONE | {"locale": "en-GB"} | settings))
+    try:
+        if coin is not None:
+            context.add_init_script(FIXED_COIN.replace("COIN", coin))
+        context.add_init_script(IMPATIENT)
+        context.add_init_script(SHIFTS)
+        visit = Visit(None)
+        visit.watch(context.new_page())
+        visit.page.goto(address)
+        yield visit
+    finally:
+        context.close()
+
+
+def address_of(page_url: str, campaign: Campaign, invitation: str = "", more: str = "") -> str:
+    told = f"&invitation={invitation}" if invitation else ""
+    return f"{page_url}#campaign={campaign.link}{told}{more}"
+
+
+def card_of(pair: Pair, visit: Visit, campaign: Campaign) -> int:
+    """The card that was dealt, asked for again with the very same bytes."""
+    body = visit.posted("/cards")[-1]
+    reply = ask(pair.dealer.url, "POST", path_of(campaign, "cards"), body.encode())
+    return int(reply.json["cards"][0])
+
+
+def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
+    """Neither traffic nor storage nor history nor console has a label or the invitation."""
+    assert visit.console == []
+    traffic = json.dumps(visit.requests, ensure_ascii=False)
+    kept = visit.kept()
+    for label in LABELS:
+        assert label not in traffic
+        assert label not in kept
+        assert label not in visit.page.content()
+    if invitation:
+        asked = [[method, url.partition("#")[0], body] for method, url, body in visit.requests]
+        assert invitation not in json.dumps(asked)
+    stored = json.loads(kept)
+    rows = dict(zip(*stored[0], strict=True))
+    kinds = sorted(key.partition(":")[0] for key in rows)
+    secrets = 1 if invitation else 2  # of the device; of whoever answers without an invitation
+    assert kinds == ["report", *["secret"] * secrets, "spent", "works"]
+    (report,) = (json.loads(rows[key]) for key in rows if key.startswith("report:"))
+    # What is kept is what was sent, letter by letter, and whether it arrived.
+    assert report == {"body": visit.posted("/reports")[0], "sent": True}
+    (spent,) = (json.loads(rows[key]) for key in rows if key.startswith("spent:"))
+    assert set(spent) == {"campaign", "person", "round", "epsilon", "view"}
+    names, local, session, cookie, state, _, _, title, caches, workers = stored[1:]
+    assert (names, local, session, cookie, state) == (["jrr"], {}, {}, "", None)
+    assert (title, caches, workers) == (visit.page.title(), [], 0)

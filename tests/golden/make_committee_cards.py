@@ -1,0 +1,107 @@
+"""Cards that a committee dealt, as its parties serve them, and what a contributor makes of them.
+
+    python -m tests.golden.make_committee_cards
+
+writes committee_cards.json beside this file. Seals are random: another run writes other bytes that
+open to the same cards. So the file stays as it is, and tests open it (tests/golden is what every
+client is held to).
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jrr
+from jrr.mechanisms.base import Mechanism
+from jrr.survey.campaign import Campaign
+from jrr.survey.committee.cards import Envelope, Record, card_key, deck_of, seal_shares
+from jrr.survey.committee.field import PRIME
+from jrr.survey.committee.merkle import Tree
+from jrr.survey.dealer_kinds import Committee, Party
+
+PATH = Path(__file__).with_name("committee_cards.json")
+DEVICE = bytes(range(32))
+PARTIES = 3
+MECHANISMS: dict[str, tuple[Mechanism, int]] = {  # and to how many it is dealt
+    "jrr": (jrr.JRR(n=5, p=0.6, s=0.25), 7),
+    "drr": (jrr.DRR(n=5, truth=0.3, own=0.2, k=3), 6),
+    "olh": (jrr.OLH(9, g=4, p=0.5, s=0.2, coupling="joint", n=5), 5),
+}
+
+
+def campaign_of(mechanism: Mechanism) -> Campaign:
+    """A campaign with three parties."""
+    parties = tuple(
+        Party(
+            url=f"https://party{at}.example",
+            link=f"party{at}.example:8444",
+            certificate=f"certificate {at}",
+        )
+        for at in range(PARTIES)
+    )
+    return Campaign(
+        question="Do you?",
+        labels=tuple(f"answer {value}" for value in range(mechanism.k)),
+        mechanism=mechanism,
+        dealer=Committee(parties=parties, threshold=1),
+        collector="https://collector.example",
+        dealing="enrol",
+        nonce="0123456789abcdef0123456789abcdef",
+    )
+
+
+def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
+    """Everybody's card, and what the parties reply to the one who sits on each slot."""
+    campaign = campaign_of(mechanism)
+    dealt = campaign.for_people(people)
+    random = np.random.default_rng(seed)
+    deck = random.permutation(deck_of(dealt))
+    alpha = int(random.integers(1, PRIME))
+    devices = [bytes([slot]) * 32 for slot in range(people)]
+    keys = [card_key(device, campaign.hash).public_key().public_bytes_raw() for device in devices]
+    sealed, trees = [], []
+    left = deck.astype(object), (deck.astype(object) * alpha) % PRIME
+    for party in range(PARTIES):
+        parts = [random.integers(0, PRIME, people).astype(object) for _ in left]
+        if party == PARTIES - 1:
+            parts = list(left)
+        left = tuple((whole - part) % PRIME for whole, part in zip(left, parts, strict=True))
+        cards, tags = (part.astype(np.uint64) for part in parts)
+        sealed.append(seal_shares(keys, cards, tags, campaign.hash, 0, party))
+        trees.append(Tree(sealed[-1]))
+    roots = tuple(tree.root.hex() for tree in trees)
+    record = vars(Record(campaign.hash, 0, people, alpha, roots, "00" * 32)) | {"roots": [*roots]}
+    faces = dealt.sorted_deck.faces  # type: ignore[union-attr]
+    return {
+        "document": campaign.to_bytes().decode(),
+        "n": people,
+        "slots": [
+            {
+                "device": devices[slot].hex(),
+                "key": keys[slot].hex(),
+                "card": int(faces[deck[slot] - 1]),
+                "envelopes": [
+                    Envelope(
+                        slot, sealed[party][slot], tuple(trees[party].path(slot))
+                    ).to_document()
+                    for party in range(PARTIES)
+                ],
+            }
+            for slot in range(people)
+        ],
+        "record": record,
+    }
+
+
+def document() -> dict[str, Any]:
+    """Everything, as committee_cards.json holds it, but for other seals."""
+    return {
+        name: entry(mechanism, people, seed)
+        for seed, (name, (mechanism, people)) in enumerate(MECHANISMS.items())
+    }
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(document(), indent=1, ensure_ascii=False) + "\n", "utf-8")
