@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
-from benchmarks import committee, core, curves, domains, files, imports, picture, table
+from benchmarks import committee, core, curves, domains, files, imports, picture, serve, table
 from benchmarks.child import ROOT
 
-PARTS = ("core", "everything", "domains", "files", "committee")
+PARTS = ("core", "everything", "domains", "files", "committee", "serve")
 
 
 def main() -> int:
@@ -42,6 +42,8 @@ def main() -> int:
         document["results"] += curves.growth()
     if part in (None, "files"):
         document["results"] += files.counting()
+    if part in (None, "serve"):
+        document["results"] += serve.storing()
     if part in (None, "committee"):
         dealt = committee.measure()
         document["results"] += dealt.pop("results")

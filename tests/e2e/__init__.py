@@ -443,6 +443,7 @@ def holders(folder: Path, needle: bytes) -> list[str]:
 
 
 _HARMLESS = (
+    "WARNING jrr.servers a wrong admin token was sent",
     "WARNING uvicorn.error Invalid HTTP request",
     "WARNING uvicorn.error Unsupported upgrade request",
     "WARNING uvicorn.error No supported WebSocket library",

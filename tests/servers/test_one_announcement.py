@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from jrr import MRR
 from jrr.servers.common.database import connect, prepare
-from jrr.servers.common.problems import Problem, busy
+from jrr.servers.common.problems import Problem, unavailable
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_digest
 from jrr.servers.dealer.jobs import DealerJobs
@@ -133,8 +133,8 @@ def test_what_cannot_be_burned_is_not_told(
 
     with monkeypatch.context() as broken:
         broken.setattr(KeyFiles, "burn", fail)
-        with pytest.raises(OSError, match="the disk is gone"):
-            announce(app, dealing, dealing.names())
+        status, problem = announce(app, dealing, dealing.names())
+        assert (status, problem["type"]) == (503, "urn:jrr:problem:unavailable")
     with dealing.engine.begin() as connection:
         kept = dealing.job().announce(connection, dealing.campaign.hash, dealing.names())
     assert announce(app, dealing, dealing.names()) == (200, kept)
@@ -227,8 +227,8 @@ def test_a_database_that_stays_locked_is_answered_by_try_again(dealing: Dealing)
     with closing(sqlite3.connect(dealing.folder / "dealer.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         status, problem = announce(app, dealing, dealing.names())
-        assert (status, problem["type"]) == (503, "urn:jrr:problem:busy")
-        assert "Retry-After" in busy().headers
+        assert (status, problem["type"]) == (503, "urn:jrr:problem:unavailable")
+        assert "Retry-After" in unavailable().headers
         other.execute("ROLLBACK")
     status, told = announce(app, dealing, dealing.names())
     assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)

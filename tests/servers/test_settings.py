@@ -281,7 +281,7 @@ def test_a_newer_database_is_refused(
         (["--database", "sqlite:///"], "database", 2),
         (["--database", "sqlite:///:memory:"], "database", 2),
         (["--database", "postgresql://nobody@127.0.0.1:9/none"], "database", 5),
-        (["--database", "sqlite:///{0}/a.db", "--host", "203.0.113.1"], "free to listen on", 2),
+        (["--database", "sqlite:///{0}/a.db", "--host", "203.0.113.1"], "where there is no TLS", 2),
         (["--database", "sqlite:///{0}/b.db", "--host", "no such host"], "host", 2),
         (["--database", "sqlite:///{0}/c.db", "--port", "99999"], "port must be", 2),
         (["--config", "{0}/missing.toml"], "config must be readable", 2),

@@ -222,7 +222,7 @@ def test_burning_overwrites_and_removes_and_may_be_repeated(
     assert at_the_end[0] != before
     assert keys.unwrap(CAMPAIGN, wrapped) is None
     assert keys.unwrap("1" * 64, other) is not None
-    assert len({keys.create(CAMPAIGN)[0] for _ in range(20)}) == 20
+    assert len({keys.create("2" * 64)[0] for _ in range(20)}) == 20
 
 
 # -- replies -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr.errors import ArgumentError
 
 _SHOWN = 80  # characters of a refused value that an error repeats
+_RAREST = 1e-12  # chance of an error below which intervals have no end in floating point
 
 
 def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
@@ -96,8 +97,11 @@ def positive(argument: str, value: object) -> float:
 
 
 def level(value: object) -> float:
-    """A confidence level strictly between 0 and 1."""
-    return real("level", value, "a number in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    """A confidence level strictly between 0 and 1, and not so near that no quantile is left."""
+    found = real("level", value, "a number in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
+    if found > 1 - _RAREST:
+        raise refusal("level", value, f"a number in (0, 1), at most 1 - {_RAREST:g}")
+    return found
 
 
 def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:

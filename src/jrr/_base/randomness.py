@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks
+from jrr._base.forgetting import overwrite
 from jrr.errors import ArgumentError
 
 Words = NDArray[np.uint64]
@@ -202,6 +203,7 @@ class KeyedRandom(_Stream):
         super().__init__()
         digest = hmac.new(key, b"jrr keyed words 1:" + purpose, hashlib.sha256).digest()
         self._stream = _encryptor(digest)
+        overwrite(digest)
 
     def _block(self, count: int) -> Words:
         return _key_stream(self._stream, 8 * count).view("<u8")

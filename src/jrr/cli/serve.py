@@ -60,7 +60,10 @@ def _run(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
-    loaded = settings.load(role, config, database=database, host=host, port=port)
+    def load() -> settings.Settings:
+        return settings.load(role, config, database=database, host=host, port=port)
+
+    loaded = load()
 
     def ready(url: str) -> None:
         if as_json:
@@ -70,7 +73,7 @@ def _run(
         sys.stdout.flush()
 
     try:
-        server.serve(loaded, migrate, ready)
+        server.serve(loaded, migrate, ready, load)
     except KeyboardInterrupt:
         return  # it stopped cleanly before it said so
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import aiohttp
 
-from jrr.survey.steps import Call, Reply, Steps, Wait
+from jrr.survey.steps import Call, Reply, Steps, Wait, seconds_of
 
 T = TypeVar("T")
 CONNECTIONS = 64
@@ -57,6 +57,7 @@ async def _call(session: aiohttp.ClientSession, call: Call) -> Reply:
         async with session.request(
             method, call.address, data=call.body, allow_redirects=False
         ) as response:
-            return Reply(response.status, await response.read())
+            told = seconds_of(response.headers.get("Retry-After"))
+            return Reply(response.status, await response.read(), told)
     except (aiohttp.ClientError, TimeoutError, OSError):
         return Reply(0)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, RESULTS_WAIT, read_problem
-from jrr.survey.steps import Call, Reply
+from jrr.survey.steps import Call, Reply, seconds_of
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
 OPERATOR_TIMEOUT = 600.0  # seconds: installing many invitations, exporting many reports
@@ -88,7 +88,8 @@ class Http:
         try:
             connection.request(method, path or "/", body, self._headers)
             with connection.getresponse() as response:
-                return Reply(response.status, response.read(most))
+                told = seconds_of(response.headers.get("Retry-After"))
+                return Reply(response.status, response.read(most), told)
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
             return Reply(0)  # no connection, no time, no HTTP; AttributeError: hung up meanwhile
         finally:

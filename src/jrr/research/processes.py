@@ -69,18 +69,30 @@ class Running:
 
 @contextmanager
 def running(
-    role: str, folder: Path, database: str | None = None, *more: str, port: int = 0
+    role: str,
+    folder: Path,
+    database: str | None = None,
+    *more: str,
+    port: int = 0,
+    module: str = "jrr.cli",
+    token_in_environment: bool = True,
 ) -> Iterator[Running]:
-    """Start a server, and stop it cleanly, whatever happens."""
+    """Start a server, and stop it cleanly, whatever happens.
+
+    module: What is run; another one to change something of the server for a measurement.
+    token_in_environment: False: a file of settings in `more` names the admin tokens.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     token = new_token()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("JRR_")},
-        f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256": token_digest(token),
         f"JRR_{role.upper()}_DATABASE": database or f"sqlite:///{folder / (role + '.db')}",
     }
+    if token_in_environment:
+        environment[f"JRR_{role.upper()}_ADMIN_TOKEN_SHA256"] = token_digest(token)
     if role == Role.DEALER:
         environment["JRR_DEALER_KEYS"] = str(folder / "keys")
+        environment["JRR_DEALER_ACCEPT"] = "keys-beside-database"  # to try things out
     if role == Role.PARTY:
         if not (folder / "party.pem").exists():
             make_certificate(folder / "party")
@@ -88,7 +100,7 @@ def running(
         environment["JRR_PARTY_LINK_KEY"] = str(folder / "party.key")
     with (folder / f"{role}.log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jrr.cli", "serve", role, "--json", "--port", str(port), *more],
+            [sys.executable, "-m", module, "serve", role, "--json", "--port", str(port), *more],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=log,

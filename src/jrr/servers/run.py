@@ -1,15 +1,19 @@
 """Running a server: a socket, TLS if asked for, a clean stop on SIGTERM."""
 
 import logging
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import uvicorn
 
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, JrrError
+from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
 
@@ -19,32 +23,54 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
     Role.PARTY: ("jrr.servers.party.routes", "party_app"),
 }
 
+log = logging.getLogger("jrr.servers")
+DOORS = 16
+MOST_CONNECTIONS = 4_000
+SPARE_FILES = 100  # for databases, logs and keys
 
-def serve(settings: Settings, migrate: bool = False, ready: Callable[[str], None] = print) -> None:
+
+def serve(
+    settings: Settings,
+    migrate: bool = False,
+    ready: Callable[[str], None] = print,
+    again: Callable[[], Settings] | None = None,
+) -> None:
     """Serve until told to stop.
+
+    On SIGHUP the certificate and its key, and the admin tokens, are read again; other settings
+    need a restart.
 
     Args:
         settings: Which role, where to listen, which database.
         migrate: Bring an older database up to date.
         ready: Told the address once the server listens.
+        again: Reads the settings anew.
 
     Raises:
         ArgumentError: A setting cannot be used: no certificate, a port that is taken, a database
             of another role.
     """
+    check_safety(settings)
     engine = connect(settings.database)
     prepare(engine, settings.role, migrate)
-    module, attribute = APPS[Role(settings.role)]
-    app = getattr(import_module(module), attribute)(settings, engine)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    run_app(
-        app,
-        settings.host,
-        settings.port,
-        certificate=settings.tls_certificate,
-        key=settings.tls_key,
-        ready=ready,
-    )
+    with alone(settings, engine):
+        module, attribute = APPS[Role(settings.role)]
+        app = getattr(import_module(module), attribute)(settings, engine)
+
+        def read_again() -> None:
+            if again is not None:
+                app.state.tokens.replace(again().admin_token_sha256)
+
+        run_app(
+            app,
+            settings.host,
+            settings.port,
+            certificate=settings.tls_certificate,
+            key=settings.tls_key,
+            ready=ready,
+            on_hangup=read_again,
+        )
 
 
 def run_app(
@@ -55,6 +81,7 @@ def run_app(
     certificate: str = "",
     key: str = "",
     ready: Callable[[str], None] = print,
+    on_hangup: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve an application until told to stop.
 
@@ -65,6 +92,7 @@ def run_app(
         certificate: Of TLS, in PEM; "": without TLS.
         key: Of the certificate.
         ready: Told the address once the server listens.
+        on_hangup: Called on SIGHUP, after the certificate is read again.
 
     Raises:
         ArgumentError: No certificate and its key, or a port that is taken.
@@ -74,17 +102,40 @@ def run_app(
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
-    uvicorn.Server(config).run(sockets=[listening])
+    _listen_for_hangup(config, certificate, key, on_hangup)
+    # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
+    # whoever is not accepted cannot even be refused; so there are several for the one address.
+    doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]
+    uvicorn.Server(config).run(sockets=doors)
+
+
+def _listen_for_hangup(
+    config: uvicorn.Config, certificate: str, key: str, then: Callable[[], None]
+) -> None:
+    def read_again(*_: object) -> None:
+        try:
+            if config.ssl is not None:
+                config.ssl.load_cert_chain(certificate, key)  # for connections from now on
+            then()
+        except (JrrError, OSError) as error:  # it goes on with what it has
+            log.error("settings could not be read again: %s", error)
+
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, read_again)
 
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
+    door = _door(app)
+    quiet_logs()
     config = uvicorn.Config(
         app,
+        http=protocol_of(door),
+        limit_concurrency=door.most + 100,  # the door keeps to `most`; this is the wall behind it
         access_log=False,  # who came when, and from where, is nobody's business
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=30,
+        timeout_keep_alive=int(DEADLINE),
         timeout_graceful_shutdown=10,
         ssl_certfile=certificate or None,
         ssl_keyfile=key or None,
@@ -97,6 +148,34 @@ def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
             f"{certificate!r} and {key!r}"
         ) from None
     return config
+
+
+def _door(app: Any) -> Door:
+    """For an application that says whether it is full (jrr.servers.common.web), or any other."""
+    state = getattr(app, "state", None)
+    return Door(
+        is_full=getattr(state, "is_full", lambda: False),
+        any_origin=getattr(state, "any_origin", False),
+        most=_most_connections(),
+    )
+
+
+def _most_connections() -> int:
+    """As many as the system lets us open, less what databases and files need."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 1_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return (
+        MOST_CONNECTIONS
+        if soft == resource.RLIM_INFINITY
+        else min(MOST_CONNECTIONS, max(16, soft - SPARE_FILES))
+    )
 
 
 def _listening(host: str, port: int) -> socket.socket:

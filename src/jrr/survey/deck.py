@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
+from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
@@ -46,6 +47,10 @@ class MaskDeck:
     def __repr__(self) -> str:
         return f"MaskDeck({self.mechanism!r}, number={self.number})"  # never the key
 
+    def forget(self) -> None:
+        """Overwrite the cards; the deck is of no more use."""
+        overwrite_array(self._cards)
+
     def card(self, position: int) -> Card:
         """One card, as `respond_one` takes it."""
         place = checks.integer("position", position, 0, self.size - 1)
@@ -74,6 +79,11 @@ class Deck:
 
     def __repr__(self) -> str:
         return f"Deck({self.mechanism!r}, number={self.number})"  # never the key
+
+    def forget(self) -> None:
+        """Overwrite the cards and their key; the deck is of no more use."""
+        overwrite_array(self._table)
+        self._permutation.forget()
 
     def card(self, position: int) -> Card:
         """One card, as `respond_one` takes it."""

@@ -128,6 +128,14 @@ def stored_report(
     )
 
 
+def report_limit(campaign: Campaign) -> int:
+    """Bytes that no report of the campaign exceeds, however it is spelled in JSON."""
+    names = [*campaign.covariates, *(max(v, key=len) for v in campaign.covariates.values())]
+    covariates = sum(12 * len(text) + 8 for text in names)  # \uXXXX, twice beyond 16 bits
+    serials = 64 * len(campaign.dealers)
+    return 4096 + 16 * campaign.mechanism.report_format.width + covariates + serials
+
+
 def _read_serials(
     campaign: Campaign, carded: bool, document: Mapping[str, Any]
 ) -> tuple[bytes | None, ...]:

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks
+from jrr._base.forgetting import overwrite, overwrite_array
 from jrr._base.randomness import Words
 from jrr.errors import ArgumentError
 
@@ -49,12 +50,18 @@ class Permutation:
         self._rounds = rounds
         self._rows, self._columns = grid(self.size)
         info = _LABEL + self.size.to_bytes(8, "little") + tweak
-        derived = HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(_check_key(key))
-        self._cipher = Cipher(algorithms.AES(derived), modes.ECB())
+        self._key = HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(_check_key(key))
+        self._cipher = Cipher(algorithms.AES(self._key), modes.ECB())
         self._order: tuple[int, Positions] | None = None
 
     def __repr__(self) -> str:
         return f"Permutation(size={self.size})"  # never the key
+
+    def forget(self) -> None:
+        """Overwrite the key and the order; the permutation is of no more use."""
+        overwrite(self._key)
+        if self._order is not None:
+            overwrite_array(self._order[1])
 
     def at(self, position: int, column: int = 0) -> int:
         """Where one position goes."""

@@ -14,6 +14,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
+from jrr._base.forgetting import overwrite
 from jrr.errors import DamagedError
 
 SERIAL = 16  # bytes: one block of the cipher
@@ -32,12 +33,16 @@ class Serials:
     """
 
     def __init__(self, key: bytes) -> None:
-        derived = hmac.new(key, b"jrr serials 1", hashlib.sha256).digest()
+        self._key = hmac.new(key, b"jrr serials 1", hashlib.sha256).digest()
         # One block each, never two alike: the cipher is a secret permutation of places.
-        self._cipher = Cipher(algorithms.AES(derived), modes.ECB())
+        self._cipher = Cipher(algorithms.AES(self._key), modes.ECB())
 
     def __repr__(self) -> str:
         return "Serials()"  # never the key
+
+    def forget(self) -> None:
+        """Overwrite the key; serial numbers mean nothing from now on."""
+        overwrite(self._key)
 
     def of(self, block: int, seat: int, round_number: int) -> bytes:
         """The serial number of the card at a place."""

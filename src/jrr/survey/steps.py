@@ -31,6 +31,7 @@ class Reply:
 
     status: int
     body: bytes = b""
+    retry_after: float = 0.0  # seconds after which the server wants to be asked again
 
     @property
     def gave_up(self) -> bool:
@@ -63,7 +64,7 @@ Steps = Generator[Step, Reply | None, T]
 def insist(
     call: Call, patience: float, *, silence_is_fine: bool = False, also: tuple[int, ...] = ()
 ) -> Steps[Reply]:
-    """Ask again, ever more slowly, while nothing comes and patience lasts.
+    """Ask again, ever more slowly, or when the server says, while patience lasts.
 
     Args:
         call: What to ask.
@@ -84,12 +85,24 @@ def insist(
             return reply
         if waited >= patience:
             break
-        yield Wait(min(pause, patience - waited))
-        waited += pause
+        wait = min(max(pause, reply.retry_after), patience - waited)
+        yield Wait(wait)
+        waited += max(pause, wait)
         pause = min(2 * pause, LONGEST_WAIT)
     if silence_is_fine:
         return reply
     raise unreachable(call.address, reply, patience)
+
+
+def seconds_of(retry_after: str | None) -> float:
+    """What a server says in Retry-After, as far as it is a number of seconds; else 0.
+
+    Example:
+        >>> seconds_of("3"), seconds_of(None), seconds_of("Wed, 21 Oct 2026 07:28:00 GMT")
+        (3.0, 0.0, 0.0)
+    """
+    text = (retry_after or "").strip()
+    return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0
 
 
 def unreachable(address: str, reply: Reply, patience: float) -> UnreachableError:

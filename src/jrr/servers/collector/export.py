@@ -1,7 +1,11 @@
 """Reports of a campaign as a report file, in the order of hashes, without them."""
 
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,23 @@ from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED
+
+_PREFIX = "jrr-export-"
+
+
+@contextmanager
+def export_folder() -> Iterator[Path]:
+    """An empty directory that is gone afterwards; what a killed process left goes now.
+
+    Its name holds the number of the process.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        owner = left.name.removeprefix(_PREFIX).partition("-")[0]
+        mine = left.stat().st_uid == os.getuid()
+        if mine and owner.isdecimal() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
+        yield Path(folder)
 
 
 def write_reports(

@@ -12,11 +12,14 @@ from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
+from jrr.servers.common.memory import CampaignMemory
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
-from jrr.servers.common.web import HEX, Name, body_schema
+from jrr.servers.common.tidying import housekeeping_of
+from jrr.servers.common.web import HEX, Name, body_schema, read_at_most
 from jrr.survey.documents import bytes_from_hex, read_body
+from jrr.survey.messages import report_limit
 
 REPORT = body_schema(
     pseudonym=HEX,
@@ -32,15 +35,18 @@ UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "o
 
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
-    writer = Writer(engine)
     jobs = CollectorJobs(clock)
-    app = role_app(settings, engine, writer, jobs)
+    writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
+    memory = CampaignMemory(writer, jobs)
+    app = role_app(settings, engine, writer, jobs, memory)
     admin = admin_dependency(settings)
 
     @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
     async def receive(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Take a report once; the same again is fine, another one is a conflict."""
-        new = await writer.run(jobs.receive, name, await request.body())
+        held = await memory.find(name)
+        body = await read_at_most(request, report_limit(held.campaign))
+        new = await writer.run_bulk(jobs.receive_all, jobs.read(held, body))
         response.status_code = 201 if new else 200
         return {"received": True}
 

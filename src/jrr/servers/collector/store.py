@@ -5,7 +5,8 @@ have been named to the dealer and the sum is here.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
+    arrivals_table,
     campaigns_table,
     invited_table,
     survey_column,
@@ -40,6 +42,7 @@ from jrr.survey.messages import StoredReport
 from jrr.survey.states import Role
 
 ROWS = 20_000  # reports read at a time
+SLOTS = 64  # counters of one campaign's reports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +102,8 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         sqlite_with_rowid=False,
     )
     invited = invited_table(metadata, Column("round", Integer, nullable=False))
+    arrivals = arrivals_table(metadata)
+    slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
     reports = Table(
         "reports",
         metadata,
@@ -134,21 +139,22 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         sums = None if row.sums is None else json.loads(row.sums)
         return CollectorCampaign(**facts, told_decks=row.decks, sums=sums)
 
-    def report(self, name: str, who: bytes, dealers: int = 0) -> StoredReport | None:
-        """What somebody has sent; None where nothing. dealers: whose serial numbers to look for."""
-        table = self.reports
-        query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
-        row = self.connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        return StoredReport(
-            name=who,
-            round=row.round,
-            carded=row.carded,
-            report=bytes(row.report),
-            covariates=row.covariates,
-            serials=self._serials_of(name, who, dealers) if row.carded else (),
-        )
+    def stored_reports(
+        self, name: str, reports: Sequence[StoredReport]
+    ) -> dict[bytes, StoredReport]:
+        """What the senders of some reports have sent before, by hash of the pseudonym."""
+        dealers = {report.name: len(report.serials) for report in reports}
+        return {
+            who: StoredReport(
+                name=who,
+                round=row.round,
+                carded=row.carded,
+                report=bytes(row.report),
+                covariates=row.covariates,
+                serials=self._serials_of(name, who, dealers[who]) if row.carded else (),
+            )
+            for who, row in self.rows_of(self.reports, name, dealers).items()
+        }
 
     def _serials_of(self, name: str, who: bytes, dealers: int) -> tuple[bytes | None, ...]:
         table = self.serials
@@ -159,35 +165,51 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         return tuple(found.get(at) for at in range(dealers))
 
     def add_report(self, name: str, report: StoredReport) -> None:
-        """Keep a report."""
-        self.connection.execute(
-            insert(self.reports).values(
-                campaign=name,
-                pseudonym=report.name,
-                round=report.round,
-                carded=report.carded,
-                report=report.report,
-                covariates=report.covariates,
-            )
-        )
-        rows = [
-            {"campaign": name, "dealer": at, "serial": serial, "pseudonym": report.name}
-            for at, serial in enumerate(report.serials)
-            if serial is not None
-        ]
-        if rows:
-            self.connection.execute(insert(self.serials), rows)
+        """Keep one report."""
+        self.add_reports(name, [report])
 
-    def has_serial(self, name: str, serials: Iterable[bytes | None]) -> bool:
-        """Whether a report came with one of these, at the dealer of that place."""
-        table = self.serials
-        for at, serial in enumerate(serials):
+    def add_reports(self, name: str, reports: Sequence[StoredReport]) -> None:
+        """Keep reports, in random order."""
+        self._add(
+            self.reports,
+            [
+                {
+                    "campaign": name,
+                    "pseudonym": report.name,
+                    "round": report.round,
+                    "carded": report.carded,
+                    "report": report.report,
+                    "covariates": report.covariates,
+                }
+                for report in reports
+            ],
+        )
+        self._add(
+            self.serials,
+            [
+                {"campaign": name, "dealer": at, "serial": serial, "pseudonym": report.name}
+                for report in reports
+                for at, serial in enumerate(report.serials)
+                if serial is not None
+            ],
+        )
+
+    def used_serials(
+        self, name: str, reports: Iterable[StoredReport]
+    ) -> set[tuple[int, bytes | None]]:
+        """Dealer and serial number of those in some reports that came with other ones before."""
+        wanted: dict[int, set[bytes]] = {}
+        for report in reports:
+            for at, serial in enumerate(report.serials):
+                if serial is not None:
+                    wanted.setdefault(at, set()).add(serial)
+        table, used = self.serials, set[tuple[int, bytes | None]]()
+        for at, serials in wanted.items():
             query = select(table.c.serial).where(
-                table.c.campaign == name, table.c.dealer == at, table.c.serial == serial
+                table.c.campaign == name, table.c.dealer == at, table.c.serial.in_(serials)
             )
-            if serial is not None and self.connection.execute(query).first() is not None:
-                return True
-        return False
+            used |= {(at, bytes(serial)) for (serial,) in self.connection.execute(query)}
+        return used
 
     def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
         """Serial numbers of one dealer, with round and covariates of the report of each."""

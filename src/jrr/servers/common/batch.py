@@ -2,130 +2,275 @@
 
 A request is answered only after the commit that holds its change. Waiting for the disk once for
 many requests is what makes full synchronisation affordable.
+
+Contributors wait in a queue of bounded length: what could not be done within about two seconds is
+refused at once, which costs little, and can be tried again. What operators want comes first, and is
+never refused for want of room.
 """
 
 import asyncio
-import logging
-import queue
 import threading
-from collections.abc import Callable
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine
 
 from jrr.errors import JrrError
-from jrr.servers.common.database import READS, scrub
-from jrr.servers.common.problems import Problem
+from jrr.servers.common.database import READS
+from jrr.servers.common.outages import Outages
+from jrr.servers.common.problems import Problem, busy
+from jrr.servers.common.visitors import IsThere, visitor
 
-log = logging.getLogger("jrr.servers")
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741 - an item
 P = ParamSpec("P")
 MOST = 512  # jobs per commit
-SMALL = 500  # arrivals up to which every commit is followed by a rewrite
+LONGEST = 2.0  # seconds of work that may wait
+FEWEST = 32  # jobs that may wait, however slow they are
+AT_ONCE = 32  # answers in one turn of the event loop
+QUIET = 0.02  # seconds without a job after which there is time for housekeeping
+Bulk = Callable[[Connection, Sequence[I]], Sequence[T | Exception]]
+
+
+class Housekeeping(Protocol):
+    """What is done to a database between jobs."""
+
+    def note(self, grown: dict[str, int]) -> None:
+        """Campaigns have so many arrivals now."""
+
+    def between_batches(self, connection: Connection) -> None:
+        """A little of what is due; jobs are waiting."""
+
+    def when_quiet(self, connection: Connection) -> bool:
+        """A part of what is due; False where nothing is left to do."""
 
 
 class _Waiting(NamedTuple):
     job: Callable[..., Any]
-    alone: bool  # takes no connection, and no transaction is open meanwhile
+    item: Any  # of a bulk job
+    kind: str
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
+    is_there: IsThere | None  # None: never dropped
+
+
+SINGLE, BULK, ALONE = "single", "bulk", "alone"
 
 
 class Writer:
     """A thread that runs jobs in transactions, one after another.
 
-    A job checks everything first and writes last: a refusal must leave nothing.
+    A job checks everything first and writes last: a refusal must leave nothing. Every job may be
+    repeated: where a connection broke while committing, it is.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, housekeeping: Housekeeping | None = None) -> None:
         self._engine = engine
-        self._grown: dict[str, int] = {}  # campaign -> arrivals, since the last look
-        self._tidied: dict[str, int] = {}  # campaign -> arrivals at its last rewrite
-        self._jobs: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._housekeeping = housekeeping
+        self._outages = Outages()
+        self._connection: Connection | None = None  # kept open, in the writer's thread
+        self._turn = threading.Condition()
+        self._first: deque[_Waiting] = deque()
+        self._queue: deque[_Waiting] = deque()  # of contributors
+        self._closing = False
+        self._pace = LONGEST / (4 * MOST)  # seconds per job while jobs wait, as measured
+        self.room = 4 * MOST  # contributors' jobs that may wait
+        self.changed: list[Callable[[set[str]], None]] = []  # told which campaigns changed
+        self.batches: list[Callable[[int, float], None]] = []  # told size and seconds of each
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many contributors' jobs wait."""
+        return len(self._queue)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether contributors are refused now."""
+        return len(self._queue) >= self.room
 
     async def run(
         self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """The result of job(connection, *args), once it is committed."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
         bound = (lambda connection: job(connection, *args, **kwargs)) if args or kwargs else job
-        self._jobs.put(_Waiting(bound, False, loop, future))
-        return await future
+        result: T = await self._wait(bound, None, SINGLE)
+        return result
+
+    async def run_bulk(self, job: Bulk[I, T], item: I) -> T:
+        """The result for one item of job(connection, items), once it is committed.
+
+        The job is called once for all items that wait at the same time. It returns a result for
+        each, or a Problem.
+        """
+        result: T = await self._wait(job, item, BULK)
+        return result
 
     async def run_alone(self, task: Callable[[], T]) -> T:
         """Something that must not meet a transaction, such as rewriting the database."""
+        result: T = await self._wait(task, None, ALONE)
+        return result
+
+    async def _wait(self, job: Callable[..., Any], item: Any, kind: str) -> Any:
+        is_there = None if kind == ALONE else visitor()
+        if is_there is not None and self.is_full:
+            raise busy()
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Waiting(task, True, loop, future))
-        return await future
+        waiting = _Waiting(job, item, kind, loop, loop.create_future(), is_there)
+        with self._turn:
+            (self._first if is_there is None else self._queue).append(waiting)
+            self._turn.notify()
+        return await waiting.future
 
     def close(self) -> None:
         """Finish what waits, then stop."""
-        self._jobs.put(None)
+        with self._turn:
+            self._closing = True
+            self._turn.notify()
         self._thread.join()
 
     def _work(self) -> None:
         while True:
-            first = self._jobs.get()
-            if first is None:
+            batch = self._next()
+            if batch is None:
+                self._disconnect()
                 return
-            batch, after = [first], []
-            while len(batch) < MOST and not (batch[-1].alone or self._jobs.empty()):
-                more = self._jobs.get()
-                if more is None or more.alone:
-                    after.append(more)
-                    break
-                batch.append(more)
+            batch = self._still_there(batch)
+            if not batch:
+                continue
+            begun = time.perf_counter()
             self._answer(batch, self._together(batch))
-            self._tidy()
-            for more in after:
-                if more is None:
-                    return
-                self._answer([more], self._together([more]))
+            seconds = time.perf_counter() - begun
+            for told in self.batches:
+                told(len(batch), seconds)
+            self._measure(batch, seconds)
+            self._keep_house(quiet=False)
 
-    def _together(self, batch: list[_Waiting]) -> list[Any]:
+    def _next(self) -> list[_Waiting] | None:
+        """Jobs that go together; None: stop."""
+        while True:
+            with self._turn:
+                if not (self._first or self._queue or self._closing):
+                    self._turn.wait(QUIET)
+                if self._first or self._queue:
+                    return self._taken()
+                if self._closing:
+                    return None
+            if not self._keep_house(quiet=True):
+                with self._turn:
+                    if not (self._first or self._queue or self._closing):
+                        self._turn.wait()
+
+    def _taken(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        while self._first and len(batch) < MOST:
+            if self._first[0].kind == ALONE:
+                return batch or [self._first.popleft()]
+            batch.append(self._first.popleft())
+        while self._queue and len(batch) < MOST:
+            batch.append(self._queue.popleft())
+        return batch
+
+    def _still_there(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """Those for whom somebody waits; the others are told that nothing was done."""
+        stay = [one for one in batch if one.is_there is None or one.is_there()]
+        if len(stay) < len(batch):
+            left = [one for one in batch if one not in stay]
+            self._answer(left, [busy() for _ in left])
+        return stay
+
+    def _measure(self, batch: list[_Waiting], seconds: float) -> None:
+        """How many may wait follows from how long a job takes while others wait."""
+        if batch[0].kind != ALONE and self._queue:
+            weight = min(1.0, len(batch) / MOST)
+            self._pace += weight * 0.5 * (seconds / len(batch) - self._pace)
+            self.room = max(FEWEST, min(64 * MOST, int(LONGEST / max(self._pace, 1e-6))))
+
+    def _together(self, batch: list[_Waiting], again: bool = True) -> list[Any]:
         try:
-            if batch[0].alone:
+            if batch[0].kind == ALONE:
                 return [batch[0].job()]
-            with self._engine.begin() as connection:
-                outcomes = [_outcome(waiting.job, connection) for waiting in batch]
-                self._grown |= connection.info.pop("arrivals", {})
+            outcomes = self._transaction(batch)
+            self._outages.over()
             return outcomes
         except Exception as error:
+            broken = self._connection is not None and self._connection.invalidated
+            self._disconnect()
+            if broken and again:  # the database may have been restarted since the last job
+                return self._together(batch, again=False)
+            if self._outages.caused(error):
+                return [self._outages.problem() for _ in batch]
             if len(batch) == 1:
                 return [error]
         # One of them broke the transaction: let each stand on its own.
         return [self._together([waiting])[0] for waiting in batch]
 
-    def _tidy(self) -> None:
-        """Rewrite an embedded database now and then, so that pages do not keep who came when.
+    def _transaction(self, batch: list[_Waiting]) -> list[Any]:
+        connection = self._connected()
+        outcomes: list[Any] = [None] * len(batch)
+        together: dict[Hashable, list[int]] = defaultdict(list)
+        changed: set[str] = set()
+        try:
+            with connection.begin():
+                committed: list[Callable[[], None]] = []
+                connection.info.update(arrivals={}, changed=changed, committed=committed)
+                for at, waiting in enumerate(batch):
+                    if waiting.kind == BULK:
+                        together[waiting.job].append(at)
+                    else:
+                        outcomes[at] = _outcome(waiting.job, connection)
+                for numbers in together.values():
+                    job, items = batch[numbers[0]].job, [batch[at].item for at in numbers]
+                    for at, outcome in zip(numbers, job(connection, items), strict=True):
+                        outcomes[at] = outcome
+                grown = connection.info["arrivals"]
+            for act in committed:
+                act()
+        finally:
+            for told in self.changed:
+                told(changed)
+        if self._housekeeping is not None and grown:
+            self._housekeeping.note(grown)
+        return outcomes
 
-        Inside a page rows lie in the order they came. Small campaigns have it rewritten after
-        every commit that adds to them, larger ones each time they have grown by a tenth. Those
-        who wait have been answered by then, and what was committed stays whatever happens here.
-        """
-        grown, self._grown = self._grown, {}
-        if self._engine.dialect.name != "sqlite":
-            return
-        due = [
-            name
-            for name, arrivals in grown.items()
-            if arrivals <= SMALL or arrivals >= 1.1 * self._tidied.get(name, 0)
-        ]
-        if due:
-            self._tidied |= {name: grown[name] for name in due}
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
             try:
-                scrub(self._engine)
-            except Exception as error:
-                log.error("the database could not be rewritten: %s", type(error).__name__)
+                connection.close()
+            except Exception:  # it is broken: nothing of it is used again
+                connection.invalidate()
+
+    def _keep_house(self, quiet: bool) -> bool:
+        """Housekeeping; whether there may be more to do. Whatever happens, jobs go on."""
+        if self._housekeeping is None:
+            return False
+        try:
+            if quiet:
+                return self._housekeeping.when_quiet(self._connected())
+            self._housekeeping.between_batches(self._connected())
+        except Exception as error:
+            self._disconnect()
+            self._outages.caused(error)
+        return False
 
     @staticmethod
     def _answer(batch: list[_Waiting], outcomes: list[Any]) -> None:
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]]
+        by_loop = defaultdict(list)
         for waiting, outcome in zip(batch, outcomes, strict=True):
-            waiting.loop.call_soon_threadsafe(_settle, waiting.future, outcome)
+            by_loop[waiting.loop].append((waiting.future, outcome))
+        for loop, settled in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_settle, settled)
 
 
 async def read_aside(
@@ -143,16 +288,23 @@ async def read_aside(
 def _outcome(job: Callable[..., Any], connection: Connection) -> Any:
     try:
         return job(connection)
-    except Problem as problem:
-        return problem
-    except JrrError as error:
-        return Problem(422, "refused", str(error))
+    except (Problem, JrrError) as error:
+        return as_problem(error)
 
 
-def _settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
-    if future.done():  # the client has gone
-        return
-    if isinstance(outcome, Exception):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
+def as_problem(error: Problem | JrrError) -> Problem:
+    """A refusal as it is answered."""
+    return error if isinstance(error, Problem) else Problem(422, "refused", str(error))
+
+
+def _settle(settled: list[tuple["asyncio.Future[Any]", Any]]) -> None:
+    """Answer some now and the rest in the loop's next turn: others want to be let in meanwhile."""
+    if len(settled) > AT_ONCE:
+        asyncio.get_running_loop().call_soon(_settle, settled[AT_ONCE:])
+    for future, outcome in settled[:AT_ONCE]:
+        if future.done():  # nobody waits any more
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

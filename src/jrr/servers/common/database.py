@@ -57,6 +57,7 @@ def connect(url: str, patience: float = 10.0) -> Engine:
             "synchronous=FULL",
             "secure_delete=ON",  # what is deleted is overwritten
             f"busy_timeout={round(1000 * patience)}",
+            "temp_store=MEMORY",  # nothing of a rewrite is left in a file
         ):
             connection.execute(f"PRAGMA {pragma}")
 

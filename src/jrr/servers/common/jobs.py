@@ -42,6 +42,12 @@ def check_times(campaign: Campaign, now: datetime) -> None:
         raise gone(f"the campaign closed at {campaign.closes}")
 
 
+def check_invitation(row: Any, round_number: int | None = None) -> None:
+    """Refuse a pseudonym that nobody was invited by (row: None), or that is for another round."""
+    if row is None or (round_number is not None and row.round != round_number):
+        raise unknown_name()
+
+
 def check_whole(held: HeldCampaign, survey: str | None) -> None:
     """Refuse an answer to one part of a survey: its answers come together.
 
@@ -65,15 +71,13 @@ class CampaignJobs(ABC, Generic[S]):
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """What a new campaign's row holds besides; refuses one that this server cannot hold."""
 
-    def document(self, connection: Connection, name: str) -> bytes:
-        """The campaign's bytes."""
-        held: HeldCampaign = self.store(connection).find(name)
-        return held.campaign.to_bytes()
+    def check_ready(self, connection: Connection) -> None:
+        """Refuse unless the server can do its work; the database was written to just before."""
 
-    def status(self, connection: Connection, name: str) -> dict[str, Any]:
-        """State, and how many people were dealt cards."""
-        held = self.store(connection).find(name)
-        return {"state": held.state, "n": held.n}
+    def find(self, connection: Connection, name: str) -> HeldCampaign:
+        """The campaign as it is held now."""
+        held: HeldCampaign = self.store(connection).find(name)
+        return held
 
     def install(
         self, connection: Connection, campaign: Campaign, survey: str | None = None
@@ -113,8 +117,5 @@ class CampaignJobs(ABC, Generic[S]):
         self, store: S, held: HeldCampaign, who: bytes, round_number: int | None = None
     ) -> None:
         """Refuse a pseudonym that nobody was invited by, or that is for another round."""
-        if not held.campaign.invitations:
-            return
-        row = store.invitation(held.survey or held.name, who)
-        if row is None or (round_number is not None and row.round != round_number):
-            raise unknown_name()
+        if held.campaign.invitations:
+            check_invitation(store.invitation(held.survey or held.name, who), round_number)

@@ -1,8 +1,11 @@
 """Refusals over HTTP, as problem documents (RFC 9457). They never repeat what was sent."""
 
+import random
 from collections.abc import Mapping
 
 from jrr.survey.problems import problem_document
+
+RETRY_AFTER = (1, 4)  # seconds, drawn anew for everybody
 
 
 class Problem(Exception):  # noqa: N818 - the name of RFC 9457
@@ -37,11 +40,6 @@ def too_early(what: str) -> Problem:
     return Problem(425, "too-early", what, {"Retry-After": "5"})
 
 
-def busy() -> Problem:
-    """The database is in use by somebody else, or does not answer."""
-    return Problem(503, "busy", "the database does not answer now: try again", {"Retry-After": "5"})
-
-
 def gone(what: str) -> Problem:
     """It is over."""
     return Problem(410, "closed", what)
@@ -50,3 +48,18 @@ def gone(what: str) -> Problem:
 def wrong_state(what: str) -> Problem:
     """Another step must come first."""
     return Problem(409, "wrong-state", what)
+
+
+def busy() -> Problem:
+    """More is asked than can be done in time."""
+    return Problem(503, "busy", "more is asked than can be done now", _later())
+
+
+def unavailable() -> Problem:
+    """What the server needs, its database or disk, is away."""
+    return Problem(503, "unavailable", "the server's database cannot be used now", _later())
+
+
+def _later() -> dict[str, str]:
+    # Not all at the same time again.
+    return {"Retry-After": str(random.randint(*RETRY_AFTER))}

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from jrr.errors import DamagedError
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.jobs import CampaignJobs
+from jrr.servers.common.memory import CampaignMemory
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.web import Name, admin_only, make_app
 from jrr.survey.campaign import hash_of, read_campaign
@@ -15,24 +16,28 @@ from jrr.survey.messages import read_invitation_list
 
 
 def role_app(
-    settings: Settings, engine: Engine, writer: Writer, jobs: CampaignJobs[Any]
+    settings: Settings,
+    engine: Engine,
+    writer: Writer,
+    jobs: CampaignJobs[Any],
+    memory: CampaignMemory | None = None,
 ) -> FastAPI:
     """An application with what every server has; the role adds its own routes."""
-    app = make_app(jobs.title, settings, engine, writer)
+    app = make_app(jobs.title, settings, engine, writer, jobs.check_ready)
     admin = admin_dependency(settings)
-    documents: dict[str, bytes] = {}
+    remembered = memory or CampaignMemory(writer, jobs)
 
     @app.get("/v1/campaigns/{name}")
     async def document(name: Name) -> Response:
         """The campaign's bytes."""
-        if name not in documents:  # they never change
-            documents[name] = await writer.run(jobs.document, name)
-        return Response(documents[name], media_type="application/json")
+        held = await remembered.find(name)
+        return Response(held.campaign.to_bytes(), media_type="application/json")
 
     @app.get("/v1/campaigns/{name}/status")
     async def status(name: Name) -> dict[str, Any]:
         """State, and how many people were dealt cards."""
-        return await writer.run(jobs.status, name)
+        held = await remembered.find(name)
+        return {"state": held.state, "n": held.n}
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
     async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -53,6 +58,6 @@ def role_app(
     return app
 
 
-def admin_dependency(settings: Settings) -> list[Any]:
+def admin_dependency(_: Settings) -> list[Any]:
     """What lets only the operator pass."""
-    return [Depends(admin_only(settings))]
+    return [Depends(admin_only)]

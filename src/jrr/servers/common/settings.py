@@ -1,7 +1,6 @@
 """Settings of a server: a TOML file, then the environment; unknown keys are refused."""
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,6 +10,7 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.servers.common.cors import read_origins
+from jrr.servers.common.tokens import read_tokens
 from jrr.survey.states import Role
 
 ROLES = tuple(str(role) for role in Role)
@@ -24,7 +24,7 @@ class Settings:
 
     role: str
     database: str  # sqlite:///file.db or postgresql://...
-    admin_token_sha256: str  # of the token that `jrr serve token` prints
+    admin_token_sha256: str  # of the token that `jrr serve token` prints; or several (tokens.py)
     keys: str = ""  # dealer: directory for key files, outside the database and its backups
     host: str = "127.0.0.1"
     port: int = 0  # 0: a free one; `load` gives every role its own
@@ -32,6 +32,7 @@ class Settings:
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
     origins: str = "*"  # of answer pages that may ask; "": none, else some with blanks between
+    accept: str = ""  # dangers that the operator knows of (safety.py)
     link_certificate: str = ""  # party: shown to the other parties
     link_key: str = ""
     link_host: str = "127.0.0.1"  # party: where it listens for the others
@@ -39,9 +40,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
-        if not re.fullmatch(r"[0-9a-f]{64}", self.admin_token_sha256):
-            raise ArgumentError(
-                "admin_token_sha256 must be 64 hexadecimal digits (jrr serve token makes them)"
+        read_tokens(self.admin_token_sha256)
+        unknown = set(self.accept.split()) - {"no-tls", "open-keys", "keys-beside-database"}
+        if unknown:
+            raise checks.refusal(
+                "accept", self.accept, "some of no-tls, open-keys, keys-beside-database"
             )
         if not self.database.startswith(("sqlite:///", "postgresql://")):
             # Not repeated: it may hold a password.

@@ -3,8 +3,9 @@
 Names are hashes of pseudonyms, and nothing tells a time or an order.
 """
 
+import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -12,6 +13,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -39,8 +41,23 @@ def campaigns_table(metadata: MetaData, *more: Column[Any]) -> Table:
         Column("document", LargeBinary, nullable=False),
         Column("state", String(16), nullable=False),
         Column("n", BigInteger),  # people who were dealt cards, once that is fixed
-        Column("arrivals", BigInteger, nullable=False),  # seats, members or reports so far
         *more,
+    )
+
+
+def arrivals_table(metadata: MetaData) -> Table:
+    """The table that counts seats, members or reports.
+
+    Apart from the campaigns, whose rows hold a document that would be written anew for each
+    arrival, and in several rows for each, so that several processes do not wait for one another.
+    """
+    return Table(
+        "arrivals",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("slot", Integer, primary_key=True),
+        Column("arrivals", BigInteger, nullable=False),
+        sqlite_with_rowid=False,
     )
 
 
@@ -99,6 +116,8 @@ class CampaignStore(ABC, Generic[H]):
     metadata: ClassVar[MetaData]
     campaigns: ClassVar[Table]
     invited: ClassVar[Table]
+    arrivals: ClassVar[Table]
+    slot: ClassVar[int] = 0  # where this process counts arrivals
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -107,10 +126,15 @@ class CampaignStore(ABC, Generic[H]):
     def _held(self, row: Any, facts: dict[str, Any]) -> H:
         """A row of the table of campaigns; facts: what all roles have."""
 
-    def find(self, name: str, lock: bool = False) -> H:
-        """A campaign, locked until the transaction ends if asked for; a Problem if unknown."""
+    def find(self, name: str, lock: bool = False, share: bool = False) -> H:
+        """A campaign; a Problem if unknown.
+
+        lock: Until the transaction ends nobody else may lock it. share: But others who share it.
+        """
         query = select(self.campaigns).where(self.campaigns.c.campaign == name)
-        row = self.connection.execute(query.with_for_update() if lock else query).one_or_none()
+        if lock or share:
+            query = query.with_for_update(read=share and not lock)
+        row = self.connection.execute(query).one_or_none()
         if row is None:
             raise unknown_campaign()
         facts = {
@@ -118,7 +142,7 @@ class CampaignStore(ABC, Generic[H]):
             "campaign": read_campaign(bytes(row.document)),  # parsed once
             "state": read_state(row.state),
             "n": row.n,
-            "arrivals": row.arrivals,
+            "arrivals": self.count_of_arrivals(name),  # after the lock
             "survey": getattr(row, "survey", None),  # a committee's parties have no surveys
         }
         return self._held(row, facts)
@@ -136,7 +160,6 @@ class CampaignStore(ABC, Generic[H]):
                 document=campaign.to_bytes(),
                 state=NEW.value,
                 n=None,
-                arrivals=0,
                 **more,
             )
         )
@@ -146,14 +169,56 @@ class CampaignStore(ABC, Generic[H]):
         after = check_move(self.role, held.state, state)
         self._set(held.name, state=after.value, **more)
 
+    def count_of_arrivals(self, name: str) -> int:
+        """Seats, members or reports so far."""
+        table = self.arrivals
+        query = select(func.sum(table.c.arrivals)).where(table.c.campaign == name)
+        return int(self.connection.execute(query).scalar_one() or 0)
+
+    def committed_arrivals(self, name: str) -> int:
+        """The same after a commit, in a transaction of its own."""
+        if self.connection.in_transaction():
+            return self.count_of_arrivals(name)
+        with self.connection.begin():
+            return self.count_of_arrivals(name)
+
+    def count_arrivals(self, held: H, more: int) -> None:
+        """So many more have come; the caller has locked the campaign."""
+        if not more:
+            return
+        grown = self.connection.info.setdefault("arrivals", {})  # for Writer, which tidies up
+        grown[held.name] = held.arrivals + more
+        added = self._upsert(self.arrivals).values(
+            campaign=held.name, slot=self.slot, arrivals=more
+        )
+        total = self.arrivals.c.arrivals + added.excluded.arrivals
+        self.connection.execute(
+            added.on_conflict_do_update(
+                index_elements=["campaign", "slot"], set_={"arrivals": total}
+            )
+        )
+
     def count_arrival(self, held: H) -> None:
         """One more has come; the caller has locked the campaign."""
-        arrivals = held.arrivals + 1
-        grown = self.connection.info.setdefault("arrivals", {})  # for Writer, which tidies up
-        grown[held.name] = arrivals
-        self._set(held.name, arrivals=arrivals)
+        self.count_arrivals(held, 1)
+
+    def when_committed(self, act: Callable[[], None]) -> None:
+        """Do something after the commit, and before anybody is answered."""
+        self.connection.info.setdefault("committed", []).append(act)
+
+    def _upsert(self, table: Table) -> Any:
+        is_sqlite = self.connection.dialect.name == "sqlite"
+        return (insert_sqlite if is_sqlite else insert_postgresql)(table)
+
+    def _add(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows in random order, so that no file of the database tells who came first."""
+        if rows:
+            shuffled = list(rows)
+            secrets.SystemRandom().shuffle(shuffled)
+            self.connection.execute(insert(table), shuffled)
 
     def _set(self, name: str, **values: Any) -> None:
+        self.connection.info.setdefault("changed", set()).add(name)  # for what is remembered
         change = update(self.campaigns).where(self.campaigns.c.campaign == name)
         self.connection.execute(change.values(**values))
 
@@ -161,15 +226,20 @@ class CampaignStore(ABC, Generic[H]):
         """Accept these pseudonyms too; those that are accepted already stay as they are."""
         rows = [{"campaign": name, "pseudonym": entry} | more for entry in hashes]
         if rows:
-            is_sqlite = self.connection.dialect.name == "sqlite"
-            upsert = insert_sqlite if is_sqlite else insert_postgresql
-            self.connection.execute(upsert(self.invited).on_conflict_do_nothing(), rows)
+            self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
 
     def invitation(self, name: str, who: bytes) -> Any:
         """The row of somebody who was invited; None where they were not."""
-        table = self.invited
-        query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
-        return self.connection.execute(query).one_or_none()
+        return self.invitations(name, [who]).get(who)
+
+    def invitations(self, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
+        """The rows of those of some people who were invited."""
+        return self.rows_of(self.invited, name, people)
+
+    def rows_of(self, table: Table, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
+        """Rows of a table by hash of the pseudonym, for those of some people who have one."""
+        query = select(table).where(table.c.campaign == name, table.c.pseudonym.in_(set(people)))
+        return {bytes(row.pseudonym): row for row in self.connection.execute(query)}
 
     def count(self, table: Table, name: str) -> int:
         """Rows of a campaign."""

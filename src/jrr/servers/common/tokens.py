@@ -1,8 +1,26 @@
-"""Admin tokens: the operator keeps the token, the server is given its hash."""
+"""Admin tokens: operators keep tokens, the server is given their hashes, names and last days.
+
+A setting lists them with blanks between, each as 64 hexadecimal digits, which may have a name
+before and a last day after it: `alice=HASH@2027-01-31`. A server reads them again on SIGHUP, so
+that they can be changed without a restart.
+"""
 
 import hashlib
 import hmac
+import logging
+import re
 import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from jrr.errors import ArgumentError
+
+log = logging.getLogger("jrr.servers")
+_ENTRY = re.compile(r"(?:([A-Za-z0-9_.\-]{1,32})=)?([0-9a-f]{64})(?:@(\d{4}-\d\d-\d\d))?")
+FREE = 20  # wrong tokens in a row that are refused as such; then they are too many
+SILENCE = 60.0  # seconds without a wrong one after which it begins anew; and between two log lines
 
 
 def new_token() -> str:
@@ -15,6 +33,82 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def token_matches(token: str, digest: str) -> bool:
-    """Whether this is the token of the digest; takes as long whatever differs."""
-    return hmac.compare_digest(token_digest(token), digest)
+@dataclass(frozen=True, kw_only=True)
+class AdminToken:
+    """What a server knows of one token."""
+
+    digest: str
+    name: str = ""
+    last_day: date | None = None  # in UTC; None: no end
+
+
+def read_tokens(setting: str) -> tuple[AdminToken, ...]:
+    """The tokens that a setting names.
+
+    Args:
+        setting: At least one, as above.
+
+    Returns:
+        The tokens, in that order.
+
+    Raises:
+        ArgumentError: One is not written as it should be; it is not repeated.
+
+    Example:
+        >>> [(one.name, one.last_day) for one in read_tokens("a=" + 64 * "0" + "@2027-01-31")]
+        [('a', datetime.date(2027, 1, 31))]
+    """
+    tokens = []
+    for entry in setting.split():
+        match = _ENTRY.fullmatch(entry)
+        try:
+            last = None if match is None or match[3] is None else date.fromisoformat(match[3])
+        except ValueError:
+            match = None
+        if match is None:
+            break
+        tokens.append(AdminToken(digest=match[2], name=match[1] or "", last_day=last))
+    else:
+        if tokens:
+            return tuple(tokens)
+    raise ArgumentError(
+        "admin_token_sha256 must be 64 hexadecimal digits (jrr serve token makes them), or several "
+        "with blanks between, each perhaps as NAME=DIGITS@LAST-DAY"
+    )
+
+
+class TokenGuard:
+    """Tells right tokens from wrong ones; many wrong ones are refused as such, and logged."""
+
+    def __init__(self, setting: str) -> None:
+        self._tokens: Sequence[AdminToken] = read_tokens(setting)
+        self._wrong = 0  # in a row
+        self._last = 0.0  # when the last wrong one came
+        self._logged: float | None = None
+
+    def replace(self, setting: str) -> None:
+        """From now on these tokens are right, and no others."""
+        self._tokens = read_tokens(setting)
+
+    def matches(self, token: str) -> bool:
+        """Whether this is a token that is still good; takes as long whatever differs."""
+        digest, today = token_digest(token), datetime.now(UTC).date()
+        right = [hmac.compare_digest(digest, known.digest) for known in self._tokens]
+        return any(
+            is_it and (known.last_day is None or today <= known.last_day)
+            for is_it, known in zip(right, self._tokens, strict=True)
+        )
+
+    def too_many(self) -> float:
+        """A wrong token came: seconds after which another may; 0: at once.
+
+        A right one is never refused: otherwise whoever sends wrong ones could keep operators out.
+        """
+        now = time.monotonic()
+        if now - self._last > SILENCE:
+            self._wrong = 0
+        self._last, self._wrong = now, self._wrong + 1
+        if self._logged is None or now - self._logged > SILENCE:
+            log.warning("a wrong admin token was sent (%d in a row)", self._wrong)
+            self._logged = now
+        return 0.0 if self._wrong <= FREE else min(60.0, 2.0 ** ((self._wrong - FREE) // FREE))

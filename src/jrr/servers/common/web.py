@@ -2,14 +2,15 @@
 
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -18,14 +19,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr import __version__
 from jrr.errors import JrrError
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.cors import CrossOrigin, read_origins
-from jrr.servers.common.problems import Problem, busy, unknown_campaign
+from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
+from jrr.servers.common.problems import Problem, unavailable, unknown_campaign
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.tokens import token_matches
+from jrr.servers.common.tokens import TokenGuard
+from jrr.servers.common.visitors import Visitors
 
 log = logging.getLogger("jrr.servers")
 PROBLEM = "application/problem+json"
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
+READY = 1.0  # seconds that an answer about health holds
+SMALL_BODY = 4096  # bytes of a contributor's request that is no report
 LONG_PATHS = ("/announce", "/unknown", "/discard")
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
@@ -45,8 +49,15 @@ def body_schema(
     return {"requestBody": {"required": True, "content": content}}
 
 
-def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> FastAPI:
+def make_app(
+    title: str,
+    settings: Settings,
+    engine: Engine,
+    writer: Writer,
+    check_ready: Callable[[Connection], None],
+) -> FastAPI:
     """An application with problems, limits and health; roles add their routes."""
+    readiness = Readiness(writer, check_ready)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> Any:
@@ -61,7 +72,11 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
+    app.state.tokens = TokenGuard(settings.admin_token_sha256)
+    app.state.is_full = lambda: writer.is_full  # asked by connections
+    app.state.any_origin = ANY in read_origins(settings.origins)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
+    app.add_middleware(Visitors)
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
@@ -79,25 +94,69 @@ def make_app(title: str, settings: Settings, engine: Engine, writer: Writer) -> 
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """The database answers."""
-        await writer.run(lambda connection: connection.execute(select(1)).scalar_one())
+        """The database can be written to, and nothing else is missing."""
+        await readiness.check()
         return {"status": "ready"}
 
     return app
 
 
-def admin_only(settings: Settings) -> Callable[[Request], Awaitable[None]]:
-    """A dependency that lets only the holder of the admin token pass."""
+class Readiness:
+    """Whether a server can do its work; asked of the database once a second at most."""
 
-    async def check(request: Request) -> None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        matches = token_matches(token.strip(), settings.admin_token_sha256)
-        if scheme.lower() != "bearer" or not matches:
+    def __init__(self, writer: Writer, check: Callable[[Connection], None]) -> None:
+        self._writer, self._check = writer, check
+        self._until = 0.0
+        self._problem: Problem | None = None
+
+    async def check(self) -> None:
+        """Refuse unless it can."""
+        now = time.monotonic()
+        if now >= self._until:
+            self._until = now + READY
+            try:
+                await self._writer.run(self._try)
+                self._problem = None
+            except Problem as problem:
+                self._problem = problem
+        if self._problem is not None:
             raise Problem(
-                401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"}
+                self._problem.status,
+                self._problem.kind,
+                self._problem.detail,
+                self._problem.headers,
             )
 
-    return check
+    def _try(self, connection: Connection) -> None:
+        # A write that changes nothing: a full or read-only disk fails here.
+        connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+        self._check(connection)
+
+
+async def read_at_most(request: Request, limit: int) -> bytes:
+    """A body of at most so many bytes; a Problem before more than that is read."""
+    claimed = request.headers.get("content-length", "")
+    if claimed.isdecimal() and int(claimed) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
+
+
+async def admin_only(request: Request) -> None:
+    """A dependency that lets only the holder of an admin token pass."""
+    guard: TokenGuard = request.app.state.tokens
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and guard.matches(token.strip()):
+        return
+    wait = guard.too_many()
+    if wait:
+        later = {"Retry-After": str(int(wait))}
+        raise Problem(429, "wrong-tokens", "too many wrong admin tokens were sent", later)
+    raise Problem(401, "wrong-token", "an admin token is needed", {"WWW-Authenticate": "Bearer"})
 
 
 class BodyLimit:
@@ -174,7 +233,7 @@ async def _on_silence(_: Request, __: Exception) -> JSONResponse:
 async def _on_busy(request: Request, error: Exception) -> JSONResponse:
     # Whoever asks again is served as if for the first time, or told what was committed.
     log.error("the database does not answer: %s in %s", type(error).__name__, request.url.path)
-    return _response(busy())
+    return _response(unavailable())
 
 
 async def _on_bug(request: Request, error: Exception) -> JSONResponse:

@@ -2,14 +2,21 @@
 
 import hmac
 import logging
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from jrr.errors import JrrError
+from jrr._base.forgetting import overwrite
+from jrr.errors import DamagedError, JrrError
+from jrr.servers.common.batch import as_problem
 from jrr.servers.common.jobs import (
     CampaignJobs,
     Clock,
+    check_invitation,
     check_state,
     check_times,
     check_whole,
@@ -26,6 +33,91 @@ from jrr.survey.naming import Naming
 from jrr.survey.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
 
 log = logging.getLogger("jrr.servers")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who asks for a place or for cards."""
+
+    campaign: str
+    who: bytes  # hash of the pseudonym
+    device: bytes | None  # hash of the device's secret
+    survey: str | None = None  # through which they ask, if they do
+
+
+@dataclass
+class _Table:
+    """The seats of one campaign, as far as they concern those who ask now."""
+
+    held: DealerCampaign
+    invited: Mapping[bytes, Any] | None  # None: anybody may come
+    seats: dict[bytes, Seat]
+    new: dict[bytes, Seat] = field(default_factory=dict)
+    fetched: list[bytes] = field(default_factory=list)  # whose cards leave for the first time
+
+    @classmethod
+    def of(cls, store: DealerStore, held: DealerCampaign, people: Sequence[Visitor]) -> "_Table":
+        """Look everybody up at once."""
+        names = [visitor.who for visitor in people]
+        invited = (
+            store.invitations(held.survey or held.name, names)
+            if held.campaign.invitations
+            else None
+        )
+        return cls(held, invited, store.seats_of(held.name, names))
+
+    @property
+    def arrivals(self) -> int:
+        """Seats that are taken, those of this moment included."""
+        return self.held.arrivals + len(self.new)
+
+    def check_invited(self, visitor: Visitor) -> None:
+        """Refuse whoever was not invited."""
+        if self.invited is not None:
+            check_invitation(self.invited.get(visitor.who))
+
+    def seat(self, visitor: Visitor, place: tuple[int, int] | None) -> None:
+        """Seat somebody; place: block and number, where the cards are given away now."""
+        block, number = place or (None, None)
+        device = visitor.device or b""
+        seat = Seat(block=block, number=number, fetched=place is not None, device=device)
+        self.seats[visitor.who] = self.new[visitor.who] = seat
+
+    def keep(self, store: DealerStore, keys: KeyFiles) -> None:
+        """Write what is new, and beside the keys how many there are then."""
+        if self.new:
+            # Counted again then: a part of the transaction may have been taken back.
+            name = self.held.name
+            store.when_committed(lambda: keys.note_seats(name, store.committed_arrivals(name)))
+        store.add_seats(self.held.name, self.new)
+        store.count_arrivals(self.held, len(self.new))
+        store.note_fetched(self.held.name, self.fetched)
+
+
+def _by_campaign(
+    people: Sequence[Visitor], do: Callable[[str, Sequence[Visitor]], list[T | Problem]]
+) -> list[T | Problem]:
+    """What is done for the visitors of each campaign, in the order of all visitors."""
+    outcomes: dict[int, T | Problem] = {}
+    numbers_by_campaign: dict[str, list[int]] = defaultdict(list)
+    for at, visitor in enumerate(people):
+        numbers_by_campaign[visitor.campaign].append(at)
+    for name, numbers in numbers_by_campaign.items():
+        some = [people[at] for at in numbers]
+        try:
+            found = do(name, some)
+        except (Problem, JrrError) as error:  # all of them
+            found = [as_problem(error) for _ in some]
+        outcomes |= dict(zip(numbers, found, strict=True))
+    return [outcomes[at] for at in range(len(people))]
+
+
+def _outcome(act: Callable[[Visitor], T], visitor: Visitor) -> T | Problem:
+    try:
+        return act(visitor)
+    except (Problem, JrrError) as error:
+        return as_problem(error)
 
 
 class DealerJobs(CampaignJobs[DealerStore]):
@@ -38,12 +130,15 @@ class DealerJobs(CampaignJobs[DealerStore]):
         super().__init__(clock)
         self._keys = keys
         self._dealers: dict[str, Dealer] = {}
+        self._checked: set[str] = set()  # campaigns that have all their seats
+        self._said: set[str] = set()  # in the log
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """A fresh key; refuses a campaign that another kind of dealer deals."""
         if not isinstance(campaign.dealer, DealerServer | DealerServers):
             raise Problem(422, "refused", "the campaign must have this kind of dealer")
-        _, wrapped = self._keys.create(campaign.hash)
+        key, wrapped = self._keys.create(campaign.hash)
+        overwrite(key)  # it is unwrapped when the first card is dealt
         return {"wrapped_key": wrapped}
 
     def open(self, connection: Connection, name: str) -> State:
@@ -57,25 +152,36 @@ class DealerJobs(CampaignJobs[DealerStore]):
         store.move(held, state)
         return state
 
-    def enrol(self, connection: Connection, name: str, who: bytes, device: bytes | None) -> bool:
-        """Take somebody in; False where they are in already."""
-        store = DealerStore(connection)
+    def enrol_all(self, connection: Connection, people: Sequence[Visitor]) -> list[bool | Problem]:
+        """Take people in; of each, False where they are in already, or why they are refused."""
+        return _by_campaign(people, partial(self._enrol_some, DealerStore(connection)))
+
+    def _enrol_some(
+        self, store: DealerStore, name: str, people: Sequence[Visitor]
+    ) -> list[bool | Problem]:
         held = store.find(name, lock=True)
         if not held.campaign.enrols:
             raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
         check_state(Act.ENROL_AGAIN, held)
         check_times(held.campaign, self.clock())
-        self.check_invited(store, held, who)
-        seat = store.seat(name, who)
-        if seat is not None:
-            _check_device(seat, device)
-            return False
-        check_state(Act.ENROL, held)
-        if held.arrivals >= held.campaign.capacity:
-            raise Problem(409, "full", "every place is taken")
-        store.add_seat(name, who, device)
-        store.count_arrival(held)
-        return True
+        self._check_backup(held)
+        table = _Table.of(store, held, people)
+
+        def enrol(visitor: Visitor) -> bool:
+            table.check_invited(visitor)
+            seat = table.seats.get(visitor.who)
+            if seat is not None:
+                _check_device(seat, visitor.device)
+                return False
+            check_state(Act.ENROL, held)
+            if table.arrivals >= held.campaign.capacity:
+                raise Problem(409, "full", "every place is taken")
+            table.seat(visitor, None)
+            return True
+
+        outcomes = [_outcome(enrol, visitor) for visitor in people]
+        table.keep(store, self._keys)
+        return outcomes
 
     def deal(self, connection: Connection, name: str) -> dict[str, Any]:
         """Deal to exactly those who enrolled; again changes nothing."""
@@ -90,6 +196,12 @@ class DealerJobs(CampaignJobs[DealerStore]):
         store.move(held, OPEN, n=n)
         return {"n": n}
 
+    def cards_all(
+        self, connection: Connection, people: Sequence[Visitor]
+    ) -> list[dict[str, Any] | Problem]:
+        """People's cards for all rounds, the same ones however often they ask; or why not."""
+        return _by_campaign(people, partial(self._cards_some, DealerStore(connection)))
+
     def cards(
         self,
         connection: Connection,
@@ -102,31 +214,47 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
         survey: The hash of the one through which they are asked for, if they are.
         """
-        store = DealerStore(connection)
+        (outcome,) = self.cards_all(connection, [Visitor(name, who, device, survey)])
+        if isinstance(outcome, Problem):
+            raise outcome
+        return outcome
+
+    def _cards_some(
+        self, store: DealerStore, name: str, people: Sequence[Visitor]
+    ) -> list[dict[str, Any] | Problem]:
         held = store.find(name, lock=True)
-        check_whole(held, survey)
         check_state(Act.FETCH_CARDS, held)
         check_times(held.campaign, self.clock())
         dealer = self._dealer(held)
-        seat = store.seat(name, who)
-        if seat is not None and seat.block is not None and seat.number is not None:
-            _check_device(seat, device)
-            place = (seat.block, seat.number)
-        else:
+        table = _Table.of(store, held, people)
+
+        def place_of(visitor: Visitor) -> tuple[int, int]:
+            seat = table.seats.get(visitor.who)
+            if seat is not None and seat.block is not None and seat.number is not None:
+                _check_device(seat, visitor.device)
+                if not seat.fetched and held.campaign.mechanism.masked:
+                    table.fetched.append(visitor.who)
+                return seat.block, seat.number
             if held.campaign.enrols:
                 raise unknown_name()
-            self.check_invited(store, held, who)
-            if held.arrivals >= held.campaign.capacity:
+            table.check_invited(visitor)
+            if table.arrivals >= held.campaign.capacity:
                 raise Problem(404, "no-card-left", "every card is dealt: answer without one")
-            place = dealer.place(held.arrivals)
-            store.add_seat(name, who, device, place)
-            store.count_arrival(held)
-        if seat is not None and not seat.fetched and held.campaign.mechanism.masked:
-            store.note_fetched(name, who)
-        reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
-        if held.campaign.announces:
-            reply["serials"] = dealer.serial_numbers(*place)
-        return reply
+            place = dealer.place(table.arrivals)
+            table.seat(visitor, place)
+            return place
+
+        def cards(visitor: Visitor) -> dict[str, Any]:
+            check_whole(held, visitor.survey)
+            place = place_of(visitor)
+            reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
+            if held.campaign.announces:
+                reply["serials"] = dealer.serial_numbers(*place)
+            return reply
+
+        outcomes = [_outcome(cards, visitor) for visitor in people]
+        table.keep(store, self._keys)
+        return outcomes
 
     def close(
         self, connection: Connection, name: str, *, without_sum: bool = False
@@ -190,7 +318,9 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def burn(self, name: str) -> None:
         """Forget a campaign's key, in memory and for good."""
-        self._dealers.pop(name, None)
+        dealer = self._dealers.pop(name, None)
+        if dealer is not None:
+            dealer.forget()
         self._keys.burn(name)
 
     def finish_burning(self, connection: Connection) -> None:
@@ -232,18 +362,53 @@ class DealerJobs(CampaignJobs[DealerStore]):
         """The campaign's decks, from its key; kept open until the campaign is closed."""
         if held.name in self._dealers:
             return self._dealers[held.name]
+        self._check_backup(held)
         key = None
         if held.wrapped_key is not None:
             try:
                 key = self._keys.unwrap(held.name, held.wrapped_key)
             except JrrError as error:
-                log.error("%s", error)
-                raise Problem(503, "no-key", "the dealer cannot open its deck") from None
+                raise self._unusable(error) from None
         if key is None:
             raise gone("the cards are burned")
         dealer = Dealer(held.mechanism, key, held.campaign.rounds)
         self._dealers[held.name] = dealer
         return dealer
+
+    def _check_backup(self, held: DealerCampaign) -> None:
+        """Refuse to deal from a database that knows of fewer seats than were given away."""
+        if held.name in self._checked:
+            return
+        try:
+            given = self._keys.seats(held.name)
+        except JrrError as error:
+            raise self._unusable(error) from None
+        if held.arrivals < given:
+            raise self._unusable(
+                DamagedError(
+                    f"the database has {held.arrivals} seats of campaign {held.name[:12]}, but "
+                    f"{given} were given away: is it from an older backup? cards would be dealt "
+                    "twice"
+                )
+            )
+        self._checked.add(held.name)
+
+    def _unusable(self, error: JrrError) -> Problem:
+        """Say once in the log why the deck stays closed; people are told to come back."""
+        if str(error) not in self._said:
+            self._said.add(str(error))
+            log.error("%s", error)
+        return Problem(503, "no-key", "the dealer cannot open its deck", {"Retry-After": "60"})
+
+    def check_ready(self, connection: Connection) -> None:
+        """Refuse unless every campaign that is open could be dealt."""
+        try:
+            self._keys.check()
+        except JrrError as error:
+            raise self._unusable(error) from None
+        store = DealerStore(connection)
+        for name in store.open_ones():
+            self._dealer(store.find(name))
 
 
 def _check_device(seat: Seat, device: bytes | None) -> None:

@@ -11,8 +11,9 @@ from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
-from jrr.servers.common.web import HEX, Name, body_schema
-from jrr.servers.dealer.jobs import DealerJobs
+from jrr.servers.common.tidying import housekeeping_of
+from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
+from jrr.servers.dealer.jobs import DealerJobs, Visitor
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.surveys import DealerSurveyJobs
 from jrr.survey.documents import read_body
@@ -26,23 +27,21 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     jobs = DealerJobs(KeyFiles(settings.keys), clock)
     with engine.begin() as connection:
         jobs.finish_burning(connection)
-    writer = Writer(engine)
+    writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
     app = role_app(settings, engine, writer, jobs)
     admin = admin_dependency(settings)
 
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the next deal; again changes nothing."""
-        fields = read_body(await request.body(), "pseudonym", optional=("device",))
-        new = await writer.run(jobs.enrol, name, name_hash(fields), device_of(fields))
+        new = await writer.run_bulk(jobs.enrol_all, await visitor(name, request))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards, one per round; the same ones however often one asks."""
-        fields = read_body(await request.body(), "pseudonym", optional=("device",))
-        return await writer.run(jobs.cards, name, name_hash(fields), device_of(fields))
+        return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
     surveys = DealerSurveyJobs(jobs)
     add_survey_routes(app, writer, surveys, admin)
@@ -98,3 +97,10 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return await writer.run(jobs.show, name)
 
     return app
+
+
+async def visitor(name: str, request: Request) -> Visitor:
+    """Who asks, and from which device."""
+    body = await read_at_most(request, SMALL_BODY)
+    fields = read_body(body, "pseudonym", optional=("device",))
+    return Visitor(name, name_hash(fields), device_of(fields))

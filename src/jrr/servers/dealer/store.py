@@ -1,6 +1,7 @@
 """What the dealer stores: campaigns with their wrapped keys, and who sits where."""
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,6 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     func,
-    insert,
     select,
     update,
 )
@@ -23,12 +23,13 @@ from sqlalchemy import (
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
+    arrivals_table,
     campaigns_table,
     invited_table,
     survey_column,
     surveys_table,
 )
-from jrr.survey.states import CLOSED, Role
+from jrr.survey.states import CLOSED, OPEN, Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,7 @@ class DealerStore(CampaignStore[DealerCampaign]):
     )
     surveys = surveys_table(metadata)
     invited = invited_table(metadata)
+    arrivals = arrivals_table(metadata)
     seats = Table(
         "seats",
         metadata,
@@ -80,41 +82,41 @@ class DealerStore(CampaignStore[DealerCampaign]):
         told = None if row.told is None else json.loads(row.told)
         return DealerCampaign(**facts, wrapped_key=wrapped, told=told)
 
-    def seat(self, name: str, who: bytes) -> Seat | None:
-        """Where somebody sits; None where they have no seat."""
-        table = self.seats
-        query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
-        row = self.connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        device = b"" if row.device is None else bytes(row.device)
-        return Seat(block=row.block, number=row.seat, fetched=bool(row.fetched), device=device)
-
-    def add_seat(
-        self,
-        name: str,
-        who: bytes,
-        device: bytes | None,
-        place: tuple[int | None, int | None] = (None, None),
-    ) -> None:
-        """Seat somebody; place: block and number, where the cards are given away now."""
-        block, number = place
-        self.connection.execute(
-            insert(self.seats).values(
-                campaign=name,
-                pseudonym=who,
-                block=block,
-                seat=number,
-                device=device,
-                fetched=number is not None,
+    def seats_of(self, name: str, people: Iterable[bytes]) -> dict[bytes, Seat]:
+        """Where those of some people sit who have a seat."""
+        return {
+            who: Seat(
+                block=row.block,
+                number=row.seat,
+                fetched=bool(row.fetched),
+                device=b"" if row.device is None else bytes(row.device),
             )
+            for who, row in self.rows_of(self.seats, name, people).items()
+        }
+
+    def add_seats(self, name: str, seats: Mapping[bytes, Seat]) -> None:
+        """Seat people, in random order."""
+        self._add(
+            self.seats,
+            [
+                {
+                    "campaign": name,
+                    "pseudonym": who,
+                    "block": seat.block,
+                    "seat": seat.number,
+                    "device": seat.device or None,
+                    "fetched": seat.fetched,
+                }
+                for who, seat in seats.items()
+            ],
         )
 
-    def note_fetched(self, name: str, who: bytes) -> None:
-        """From now on somebody's cards may have left the dealer."""
-        table = self.seats
-        where = (table.c.campaign == name) & (table.c.pseudonym == who)
-        self.connection.execute(update(table).where(where).values(fetched=True))
+    def note_fetched(self, name: str, people: Iterable[bytes]) -> None:
+        """From now on the cards of some people may have left the dealer."""
+        table, found = self.seats, set(people)
+        if found:
+            where = (table.c.campaign == name) & table.c.pseudonym.in_(found)
+            self.connection.execute(update(table).where(where).values(fetched=True))
 
     def places(self, name: str) -> list[tuple[int, int]]:
         """Blocks and seats of all whose cards may have left the dealer."""
@@ -127,6 +129,11 @@ class DealerStore(CampaignStore[DealerCampaign]):
     def closed(self) -> list[str]:
         """Campaigns that are over."""
         query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == CLOSED.value)
+        return [name for (name,) in self.connection.execute(query)]
+
+    def open_ones(self) -> list[str]:
+        """Campaigns whose cards are given away."""
+        query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == OPEN.value)
         return [name for (name,) in self.connection.execute(query)]
 
     def tell(self, held: DealerCampaign, told: dict[str, Any]) -> None:

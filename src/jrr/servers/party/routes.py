@@ -12,7 +12,8 @@ from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.web import HEX, Name, body_schema
+from jrr.servers.common.tidying import housekeeping_of
+from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
 from jrr.servers.party.dealing import DealWish, deal_together
 from jrr.servers.party.jobs import PartyJobs
 from jrr.survey.documents import read_body
@@ -22,8 +23,8 @@ from jrr.survey.states import ABORTED
 
 def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
-    writer = Writer(engine)
     jobs = PartyJobs(settings, clock)
+    writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
     app = role_app(settings, engine, writer, jobs)
     admin = admin_dependency(settings)
     dealing = asyncio.Lock()
@@ -31,7 +32,7 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     @app.post("/v1/campaigns/{name}/seats", openapi_extra=body_schema(pseudonym=HEX, key=HEX))
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the deal with the key that one's shares are to be sealed to."""
-        fields = read_body(await request.body(), "pseudonym", "key")
+        fields = read_body(await read_at_most(request, SMALL_BODY), "pseudonym", "key")
         new = await writer.run(jobs.enrol, name, name_hash(fields), key_of(fields))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
@@ -39,13 +40,13 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=body_schema(pseudonym=HEX))
     async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's sealed shares, with proof that they are those committed to."""
-        who = name_hash(read_body(await request.body(), "pseudonym"))
+        who = name_hash(read_body(await read_at_most(request, SMALL_BODY), "pseudonym"))
         return await writer.run(jobs.cards, name, who)
 
     @app.post("/v1/campaigns/{name}/complaints", openapi_extra=body_schema(pseudonym=HEX))
     async def complain(name: Name, request: Request) -> dict[str, Any]:
         """A card that does not match its tag: the dealing ends here, and no card is shown."""
-        who = name_hash(read_body(await request.body(), "pseudonym"))
+        who = name_hash(read_body(await read_at_most(request, SMALL_BODY), "pseudonym"))
         if await writer.run(jobs.complain, name, who):
             await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return {"state": ABORTED}

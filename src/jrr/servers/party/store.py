@@ -25,6 +25,7 @@ from sqlalchemy import (
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
+    arrivals_table,
     campaigns_table,
     invited_table,
 )
@@ -50,6 +51,7 @@ class PartyStore(CampaignStore[HeldCampaign]):
     metadata = MetaData()
     campaigns = campaigns_table(metadata)
     invited = invited_table(metadata)
+    arrivals = arrivals_table(metadata)
     members = Table(
         "members",
         metadata,

@@ -1,0 +1,63 @@
+"""How much of what a collector could read it also stores, and what waits cost: `serve`.
+
+Pairs alternate in one run: a collector that stores, and one that reads and throws away. Both are
+asked by as many connections as keep them busy, so that the generator is not the limit; seconds of
+processor are reported too, because they do not depend on what else the machine does.
+"""
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jrr.research.embedded import postgres
+from jrr.research.load.measure import Load, gather, put_under_load
+from jrr.research.processes import running
+
+PAIRS = 5
+REPORTS = 3_000
+AT_ONCE = 200
+LEAST = 0.5  # of what is thrown away
+
+
+def _busy(folder: Path, database: str | None, module: str) -> Load:
+    with running("collector", folder, database, module=module) as server:
+        crowd = gather(server, REPORTS)
+        return put_under_load(server, crowd, crowd.bodies, 1e6, connections=AT_ONCE, timeout=120.0)
+
+
+def storing() -> list[dict[str, Any]]:
+    """Reports stored a second, of those read and thrown away a second; by kind of database."""
+    results = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        names = [f"pair_{number}" for number in range(PAIRS)]
+        with postgres(folder / "server", *names) as addresses:
+            for kind in ("sqlite", "postgresql"):
+                pairs = []
+                for number in range(PAIRS):
+                    database = None if kind == "sqlite" else addresses[names[number]]
+                    kept = _busy(folder / f"{kind}-{number}", database, "jrr.cli")
+                    thrown = _busy(
+                        folder / f"thrown-{kind}-{number}", None, "benchmarks.discarding"
+                    )
+                    pairs.append((kept, thrown))
+                ratio = statistics.median(
+                    kept.acknowledged / kept.seconds / (thrown.acknowledged / thrown.seconds)
+                    for kept, thrown in pairs
+                )
+                results.append(
+                    {
+                        "what": f"uploads stored / read and thrown away, {kind}",
+                        "ratio": ratio,
+                        "at_least": LEAST,
+                        "kept": ratio >= LEAST,
+                        "a_second": [kept.acknowledged / kept.seconds for kept, _ in pairs],
+                        "processor_ms": [
+                            [1000 * one.processor / one.acknowledged for one in pair]
+                            for pair in pairs
+                        ],
+                        "lost": sum(kept.lost for kept, _ in pairs),
+                    }
+                )
+    return results

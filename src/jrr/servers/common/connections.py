@@ -1,0 +1,265 @@
+"""Connections that are silent, slow, huge or too many: each ends in time, and costs little.
+
+uvicorn reads headers of any length for as long as a client likes. Here
+
+- a request's headers, and every further 256 kB of its body, must come within ten seconds, and
+  whoever says nothing for so long is hung up on;
+- headers have some kilobytes at most;
+- of more connections than there is room for, the one that has been waiting longest goes;
+- where more uploads come than can be stored, they are refused before they are looked at, so that
+  refusing leaves time for storing.
+"""
+
+import asyncio
+import json
+import logging
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from jrr.servers.common.problems import RETRY_AFTER, Problem, busy
+from jrr.servers.common.visitors import CONTRIBUTORS, IS_THERE
+
+DEADLINE = 10.0  # seconds for headers, for a piece of a body, and of silence
+READING = 30.0  # seconds that a client may take to read a piece of a reply
+PIECE = 256 << 10  # bytes of a body
+HEADERS = 16 << 10  # bytes of all headers and the address
+LONGEST = 1.0  # seconds that a request should be under way; waiting for a commit adds to it
+CROWD = 32  # requests under way, from which on it is measured how many are answered
+MOST_UNDER_WAY = 8_192
+LOOK = 0.5  # seconds between two looks at deadlines
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n", re.IGNORECASE)
+_POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass
+class Door:
+    """What the connections of one server share."""
+
+    is_full: Callable[[], bool] = _never  # whether uploads are refused unread
+    any_origin: bool = True  # whether a page of any origin may read a refusal
+    most: int = 1_000  # connections
+    deadline: float = DEADLINE
+    refused: int = 0  # uploads, unread
+    hung_up: int = 0  # connections that were silent, slow or too many
+    open: dict["Connection", None] = field(default_factory=dict)  # in the order they came
+    looking: asyncio.TimerHandle | None = None
+    room: int = 512  # requests that may be under way
+    answered: int = 0  # requests since the last look
+    fewest: int = 0  # requests that were under way, at the least, since then
+    looked: float = 0.0  # when that was
+
+    def __post_init__(self) -> None:
+        more = [("access-control-allow-origin", "*")] if self.any_origin else []
+        self._refusals = [
+            _reply(busy(), [("retry-after", str(seconds)), *more])
+            for seconds in range(RETRY_AFTER[0], RETRY_AFTER[1] + 1)
+        ]
+
+    def refusal(self) -> bytes:
+        """A whole reply; not all are told to come back at the same time."""
+        return random.choice(self._refusals)
+
+    def enter(self, connection: "Connection") -> None:
+        """Take a connection in; if there are too many, another one goes, or this one."""
+        self.open[connection] = None
+        if len(self.open) > self.most:
+            idle = next((one for one in self.open if one.is_waited_for), connection)
+            self.hang_up(idle)
+        if self.looking is None:
+            self.looking = connection.loop.call_later(LOOK, self._look, connection.loop)
+
+    def leave(self, connection: "Connection") -> None:
+        """A connection is closed."""
+        self.open.pop(connection, None)
+
+    def hang_up(self, connection: "Connection") -> None:
+        """End a connection without waiting for anything."""
+        self.hung_up += 1
+        self.open.pop(connection, None)
+        connection.transport.abort()
+
+    def count_answer(self, under_way: int) -> None:
+        """A request was answered; so many others are under way."""
+        self.answered += 1
+        self.fewest = min(self.fewest, under_way)
+
+    def _measure(self, now: float) -> None:
+        """How many may be under way follows from how many are answered a second in a crowd."""
+        elapsed = now - self.looked
+        if self.fewest >= CROWD and 0 < elapsed < 10 * LOOK:
+            room = (self.room + LONGEST * self.answered / elapsed) / 2
+            self.room = int(min(MOST_UNDER_WAY, max(2 * CROWD, room)))
+        self.looked, self.answered, self.fewest = now, 0, MOST_UNDER_WAY
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.looking = loop.call_later(LOOK, self._look, loop) if self.open else None
+        now = loop.time()
+        self._measure(now)
+        for connection in [one for one in self.open if one.ends is not None and one.ends < now]:
+            self.hang_up(connection)
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's protocol, with deadlines and limits; `protocol_of` sets the door."""
+
+    door: Door
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.ends: float | None = None  # when it is hung up on
+        self._between = True  # no request has begun
+        self._in_headers = False
+        self._header_bytes = 0
+        self._piece = 0  # bytes of a body since the last deadline
+        self._is_refused = False
+        self._is_open = True
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether it is the client's turn to say something."""
+        return self._between or self._in_headers
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client is there; it should say something."""
+        super().connection_made(transport)
+        self._wait()
+        self.door.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone: what it asked for need not be done."""
+        self._is_open = False
+        self.door.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes; refused unread where there is no room for an upload."""
+        if self._is_refused:
+            return
+        if self._between and self._must_refuse(data):
+            self.door.refused += 1
+            self._unset_keepalive_if_required()
+            self._wait()
+            self.transport.write(self.door.refusal())
+            return
+        super().data_received(data)
+        if self._in_headers:
+            self._header_bytes += len(data)
+            if self._header_bytes > HEADERS:
+                self._refuse_headers()
+
+    def _must_refuse(self, data: bytes) -> bool:
+        """Whether this is a whole upload, and there is no room for it."""
+        door = self.door
+        if not data.startswith(_POSTS) or not (len(self.tasks) >= door.room or door.is_full()):
+            return False
+        return _is_whole(data) and (door.any_origin or b"\r\norigin:" not in data.lower())
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._between, self._in_headers, self._header_bytes = False, True, 0
+        self._wait()
+        super().on_message_begin()
+        cast(dict[str, Any], self.scope)[IS_THERE] = self._is_there
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header."""
+        self._header_bytes += len(name) + len(value)
+        if self._header_bytes <= HEADERS:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The body comes next."""
+        self._in_headers, self._piece = False, 0
+        if self._header_bytes + len(self.url) > HEADERS:
+            self._refuse_headers()
+            return
+        self._wait()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        if self._is_refused:
+            return
+        self._piece += len(body)
+        if self._piece >= PIECE:
+            self._piece = 0
+            self._wait()
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is here; now it is the server's turn."""
+        if self._is_refused:
+            return
+        self.ends = None
+        super().on_message_complete()
+        if self.cycle.response_complete:  # it was answered before its end
+            self._between = True
+            self._wait()
+
+    def on_response_complete(self) -> None:
+        """The client may ask for more."""
+        self.door.count_answer(len(self.tasks))
+        if not self.pipeline and not self._in_headers:
+            self._between = True
+            self._wait()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read its reply."""
+        self.ends = self.loop.time() + READING
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """It does."""
+        self.ends = None
+        super().resume_writing()
+
+    def _wait(self) -> None:
+        self.ends = self.loop.time() + self.door.deadline
+
+    def _is_there(self) -> bool:
+        return self._is_open
+
+    def _refuse_headers(self) -> None:
+        self._is_refused = True
+        limit = f"headers and address may have at most {HEADERS} bytes"
+        self.transport.write(_reply(Problem(431, "too-large", limit), [("connection", "close")]))
+        self.transport.close()
+
+
+def protocol_of(door: Door) -> type[Connection]:
+    """The protocol of a server, for uvicorn."""
+    return type("JrrConnection", (Connection,), {"door": door})
+
+
+def quiet_logs() -> None:
+    """Whoever speaks no HTTP must not be able to fill the log."""
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether these bytes are one request and nothing else."""
+    head, found, body = data.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head + b"\r\n")
+    return bool(found) and length is not None and len(body) == int(length[1])
+
+
+def _reply(problem: Problem, headers: list[tuple[str, str]]) -> bytes:
+    body = json.dumps(problem.document()).encode()
+    reason = {431: "Request Header Fields Too Large", 503: "Service Unavailable"}
+    lines = [
+        f"HTTP/1.1 {problem.status} {reason[problem.status]}",
+        "content-type: application/problem+json",
+        f"content-length: {len(body)}",
+        *(f"{name}: {value}" for name, value in headers),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body

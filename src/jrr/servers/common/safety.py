@@ -1,0 +1,111 @@
+"""What a server refuses to start with, unless its operator accepts it by name (`accept`)."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+from sqlalchemy import Engine, text
+from sqlalchemy.engine import make_url
+
+from jrr.errors import ArgumentError
+from jrr.servers.common.settings import Settings
+from jrr.survey.states import Role
+
+NO_TLS = "no-tls"  # TLS ends at a proxy
+OPEN_KEYS = "open-keys"
+KEYS_BESIDE = "keys-beside-database"
+_ADVISORY = 0x6A7272  # a number for PostgreSQL: "jrr"
+
+
+def check_safety(settings: Settings) -> None:
+    """Refuse settings that give away what they should keep.
+
+    Args:
+        settings: Of the server that is about to start.
+
+    Raises:
+        ArgumentError: It would listen for strangers without TLS, its keys could be read by others,
+            or keys and database would be copied together.
+    """
+    accepted = settings.accept.split()
+    if not (_is_local(settings.host) or settings.tls_certificate or NO_TLS in accepted):
+        raise ArgumentError(
+            f"host must be of this machine where there is no TLS, got {settings.host!r}: give "
+            f"tls_certificate and tls_key, or accept = {NO_TLS!r} behind a proxy that has them"
+        )
+    if settings.role != Role.DEALER:
+        return
+    keys = Path(settings.keys)
+    if keys.exists() and keys.stat().st_mode & 0o077 and OPEN_KEYS not in accepted:
+        raise ArgumentError(
+            f"keys must be a directory for its owner alone (chmod 700), got {settings.keys!r}; or "
+            f"accept = {OPEN_KEYS!r}"
+        )
+    file = make_url(settings.database).database or ""
+    if settings.database.startswith("sqlite") and KEYS_BESIDE not in accepted:
+        folder = Path(file).resolve().parent
+        if folder in (keys.resolve(), *keys.resolve().parents):
+            raise ArgumentError(
+                f"keys must not lie in the directory of the database, got {settings.keys!r}: a "
+                f"backup of both would keep burned cards; or accept = {KEYS_BESIDE!r}"
+            )
+
+
+@contextmanager
+def alone(settings: Settings, engine: Engine) -> Iterator[None]:
+    """Hold a dealer's database and keys for one process; two would deal the same cards.
+
+    Args:
+        settings: Of the server.
+        engine: Its database.
+
+    Raises:
+        ArgumentError: Another process has them.
+    """
+    if settings.role != Role.DEALER:
+        yield
+        return
+    keys = Path(settings.keys)
+    keys.mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = [_locked(keys / ".lock", "keys")]
+    try:
+        if engine.dialect.name == "sqlite":
+            held.append(_locked(Path(f"{engine.url.database}.lock"), "database"))
+            yield
+            return
+        with engine.connect() as connection:  # holds the lock until it is closed
+            lock = text("SELECT pg_try_advisory_lock(:number)")
+            if not connection.execute(lock, {"number": _ADVISORY}).scalar_one():
+                raise _taken("database")
+            connection.commit()
+            yield
+            connection.invalidate()
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def _locked(path: Path, what: str) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise _taken(what) from None
+    return descriptor
+
+
+def _taken(what: str) -> ArgumentError:
+    return ArgumentError(f"{what} must be for one dealer alone, but another process has them")
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

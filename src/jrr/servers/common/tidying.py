@@ -1,0 +1,133 @@
+"""Rows of an embedded database are rewritten in the order of their hashes, a part at a time.
+
+Inside a page of SQLite rows lie in the order in which they came, and its write-ahead log holds
+pages as they were after each commit. So rows are deleted and written again in the order of their
+keys: small campaigns after every pause, larger ones each time they have grown by a tenth, some
+thousand rows at a time, so that nobody waits for a whole table. Each part is one transaction.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table
+
+SMALL = 500  # arrivals up to which everything is rewritten in every pause
+GROWTH = 1.1  # of larger campaigns, between two times
+PART = 2_000  # rows that are rewritten at once
+WORK = 4  # rows that are rewritten per arrival while others wait
+_ENDS = 1 << 16  # ranges of hashes, by their first two bytes
+_NUMBERS = ", ".join(map(str, range(16)))  # of dealers, where a key has one
+
+
+@dataclass
+class _Sweep:
+    """How far a campaign has been rewritten."""
+
+    arrivals: int = 0  # now
+    before: int = 0  # when it was rewritten last
+    place: int | None = None  # the next range; None: nothing is under way
+    credit: float = 0.0  # rows that may be rewritten while others wait
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to rewrite."""
+        if self.place is not None:
+            return True
+        grown = self.arrivals > self.before
+        return grown and (self.arrivals <= SMALL or self.arrivals >= GROWTH * self.before)
+
+
+class SqliteHousekeeping:
+    """Rewrites campaigns that have grown."""
+
+    def __init__(self, tables: list[Table]) -> None:
+        self._tables = tables
+        self._sweeps: dict[str, _Sweep] = {}
+        self._has_log = False  # the write-ahead log may hold something
+
+    def note(self, grown: dict[str, int]) -> None:
+        """Campaigns have so many arrivals now."""
+        self._has_log = True
+        for name, arrivals in grown.items():
+            if name not in self._sweeps:  # not rewritten yet by this process
+                self._sweeps[name] = _Sweep(before=arrivals - 1)
+            sweep = self._sweeps[name]
+            sweep.credit += WORK * max(0, arrivals - max(sweep.arrivals, sweep.before))
+            sweep.arrivals = arrivals
+
+    def between_batches(self, connection: Connection) -> None:
+        """As much as the arrivals have paid for."""
+        for name, sweep in self._sweeps.items():
+            if sweep.is_due and sweep.credit >= min(PART, sweep.arrivals):
+                sweep.credit -= self._rewrite_part(connection, name, sweep)
+
+    def when_quiet(self, connection: Connection) -> bool:
+        """One part of what is due, or else the log; False where nothing is left to do."""
+        for name, sweep in self._sweeps.items():
+            if sweep.is_due:
+                self._rewrite_part(connection, name, sweep)
+                return True
+        if self._has_log:
+            self._has_log = False
+            empty_log(connection)
+        return False
+
+    def _rewrite_part(self, connection: Connection, name: str, sweep: _Sweep) -> int:
+        """Rewrite the next rows; about how many."""
+        if sweep.place is None:
+            sweep.place, sweep.before = 0, sweep.arrivals
+        width = min(_ENDS, max(1, _ENDS * PART // max(1, sweep.arrivals)))
+        low, high = sweep.place, min(_ENDS, sweep.place + width)
+        with connection.begin():
+            for table in self._tables:
+                _rewrite(connection, table, name, low, high)
+        self._has_log = True
+        sweep.place = None if high == _ENDS else high
+        if sweep.place is None:
+            sweep.credit = min(sweep.credit, PART)
+        return PART
+
+
+def _rewrite(connection: Connection, table: Table, name: str, low: int, high: int) -> None:
+    """Write the rows of a range of hashes anew, in the order of their keys."""
+    keys = [column.name for column in table.primary_key]
+    hashed = keys[-1]
+    where = f"WHERE campaign = :name AND {hashed} >= :low"
+    values = {"name": name, "low": low.to_bytes(2, "big")}
+    if high < _ENDS:
+        where += f" AND {hashed} < :high"
+        values["high"] = high.to_bytes(2, "big")
+    where += "".join(f" AND {key} IN ({_NUMBERS})" for key in keys[1:-1])
+    order = ", ".join(keys)
+    run = connection.exec_driver_sql
+    kept = f"jrr_{table.name}"
+    run(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {table.name} {where}", values)
+    run(f"DELETE FROM {table.name} {where}", values)
+    run(f"INSERT INTO {table.name} SELECT * FROM {kept} ORDER BY {order}")
+    run(f"DROP TABLE {kept}")
+
+
+def empty_log(connection: Connection) -> None:
+    """Empty the write-ahead log of SQLite, unless somebody reads just now."""
+    raw = connection.connection.dbapi_connection
+    assert raw is not None  # connected
+    ((patience,),) = raw.execute("PRAGMA busy_timeout").fetchall()
+    raw.execute("PRAGMA busy_timeout=0")
+    try:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={int(patience)}")
+
+
+def housekeeping_of(engine: Engine, metadata: MetaData) -> SqliteHousekeeping | None:
+    """What is done between jobs; nothing but with SQLite."""
+    if engine.dialect.name != "sqlite":
+        return None
+    return SqliteHousekeeping(
+        [
+            table
+            for table in metadata.sorted_tables
+            if table.name != "invited"  # those are written in the order of their hashes
+            and next(iter(table.primary_key)).name == "campaign"
+            and isinstance(list(table.primary_key)[-1].type, LargeBinary)
+        ]
+    )

@@ -1,0 +1,105 @@
+"""After the end the dealer's process has nothing left of the keys: its memory is searched."""
+
+import hashlib
+import hmac
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from jrr import DRR, MRR
+from jrr.client.operator import Operator, new_invitations
+from jrr.mechanisms.base import Mechanism
+from jrr.research.processes import running
+from jrr.servers.dealer.keyfiles import KeyFiles
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.identity import invitation_secret
+from tests.e2e import cards_of, read_rows
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is read from /proc"
+)
+PEOPLE = 60
+
+
+def places_in_memory(process: int, needles: dict[str, bytes]) -> dict[str, int]:
+    """How often each of some bytes occurs in what a process may write to."""
+    found = dict.fromkeys(needles, 0)
+    maps = Path(f"/proc/{process}/maps").read_text().splitlines()
+    with Path(f"/proc/{process}/mem").open("rb", 0) as memory:
+        for line in maps:
+            place = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
+            if place is None:
+                continue
+            start, end = (int(part, 16) for part in place.groups())
+            memory.seek(start)
+            try:
+                data = memory.read(end - start)
+            except OSError:  # pages of devices
+                continue
+            for name, needle in needles.items():
+                found[name] += data.count(needle)
+    return found
+
+
+def keys_of(key: bytes, size: int) -> dict[str, bytes]:
+    """The key and what is derived from it (docs/protocol.md)."""
+    order = b"jrr deck permutation 1" + size.to_bytes(8, "little")
+
+    def derived(tweak: bytes) -> bytes:
+        return HKDF(SHA256(), 32, salt=None, info=order + tweak).derive(key)
+
+    def keyed(label: bytes) -> bytes:
+        return hmac.new(key, label, hashlib.sha256).digest()
+
+    return {
+        "key": key,
+        "seats": derived(b"seats:" + bytes(8)),
+        "deck": derived(bytes(8)),
+        "masks": keyed(b"jrr keyed words 1:masks:" + bytes(8)),
+        "serials": keyed(b"jrr serials 1"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "held"),
+    [
+        (DRR(PEOPLE, truth=0.5, own=0.1), {"key", "seats", "deck", "serials"}),
+        (MRR(PEOPLE, own=3.0, card_rate=0.8, total_rate=0.3), {"key", "seats", "serials"}),
+    ],
+    ids=["drr", "mrr"],
+)
+def test_an_idle_dealer_has_no_key_in_memory_after_the_end(
+    mechanism: Mechanism, held: set[str], tmp_path: Path
+) -> None:
+    database = f"sqlite:///{tmp_path}/dealer.db"
+    with running("dealer", tmp_path, database) as server:
+        campaign = Campaign(
+            question="Do you?",
+            labels=("no", "yes"),
+            mechanism=mechanism,
+            dealer=DealerServer(server.url),
+            collector="http://127.0.0.1:9",
+            capacity=PEOPLE,
+        )
+        operator = Operator(campaign, server.admin)
+        operator.install()
+        invitations = new_invitations(PEOPLE)
+        operator.invite(invitations)
+        operator.open()
+        cards_of(server.url, campaign, [invitation_secret(text) for text in invitations])
+        keys = KeyFiles(tmp_path / "keys")
+        ((wrapped,),) = read_rows(database, "SELECT wrapped_key FROM campaigns")
+        key = keys.unwrap(campaign.hash, bytes(wrapped))
+        assert key is not None
+        needles = keys_of(key, PEOPLE) | {"wrapping": keys.path(campaign.hash).read_bytes()}
+        before = places_in_memory(server.process.pid, needles)
+        assert {name for name, count in before.items() if count} == held, "the search finds them"
+        assert operator.close()["dealer"]["state"] == "closed"
+        # Nothing else is asked of it: what it freed is not used again by chance.
+        after = places_in_memory(server.process.pid, needles)
+        assert after == dict.fromkeys(needles, 0)

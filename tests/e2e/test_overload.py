@@ -1,0 +1,94 @@
+"""A collector under more load than it can bear, and several collectors on one database."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from jrr import RR
+from jrr.research.load.measure import gather, put_under_load
+from jrr.research.processes import running
+from tests.e2e import Answer, ask_many, path_of, read_rows, report_body
+from tests.e2e.test_processes import alone, installed
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database for one server."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/one.db"
+    return str(request.getfixturevalue("new_postgres_database")())
+
+
+@pytest.mark.slow
+def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -> None:
+    """Before there was a bounded queue, nothing was acknowledged any more after some seconds."""
+    with running("collector", tmp_path, database) as server:
+        crowd = gather(server, 40_000)
+        bodies = crowd.bodies
+        capacity = put_under_load(
+            server, crowd, bodies[:3_000], 100_000.0, connections=200, timeout=60.0
+        )
+        rate = 3 * capacity.acknowledged / capacity.seconds
+        sent = bodies[3_000 : 3_000 + int(10 * rate)]
+        load = put_under_load(server, crowd, sent, rate, timeout=10.0)
+        assert (load.lost, load.doubled) == (0, 0)
+        assert set(load.refusals) == {"503 busy"}
+        # In every part of the time something is done: this machine has other work too.
+        seconds = load.by_second[:10]
+        assert min(sum(seconds[:5]), sum(seconds[5:])) > 0.2 * sum(seconds)
+        assert load.memory_mb < capacity.memory_mb + 150
+        left = bodies[3_000 + int(10 * rate) :][:500]
+        after = put_under_load(server, crowd, left, 50.0, timeout=10.0)
+        assert after.acknowledged == len(left) > 0
+        assert (after.refusals, after.timeouts) == ({}, 0)
+
+
+@pytest.mark.parametrize("capacity", [300, 250])
+def test_two_collectors_on_one_database_take_every_report_once(
+    tmp_path: Path, request: pytest.FixtureRequest, capacity: int
+) -> None:
+    database = request.getfixturevalue("new_postgres_database")()
+    with (
+        running("collector", tmp_path / "a", database) as first,
+        running("collector", tmp_path / "b", database) as second,
+    ):
+        campaign = alone(RR(2, 1.0))
+        people = installed(first, campaign, 300)
+        if capacity < 300:  # as if others had answered before
+            taken = campaign.capacity - capacity
+            line = f"INSERT INTO arrivals VALUES ('{campaign.hash}', 99, {taken})"
+            _run(database, line)
+        bodies = [report_body(campaign, secret, at % 2) for at, secret in enumerate(people)]
+        replies: dict[str, list[Answer]] = {}
+
+        def send(url: str, order: int) -> None:
+            replies[url] = ask_many(url, path_of(campaign, "reports"), bodies[::order])[::order]
+
+        threads = [
+            threading.Thread(target=send, args=(first.url, 1)),
+            threading.Thread(target=send, args=(second.url, -1)),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pairs = list(zip(replies[first.url], replies[second.url], strict=True))
+        statuses = {tuple(sorted(reply.status for reply in pair)) for pair in pairs}
+        assert statuses == {(200, 201)} if capacity == 300 else {(200, 201), (409, 409)}
+        stored = read_rows(database, "SELECT count(*) FROM reports")
+        assert stored == [(capacity,)]
+        counted = read_rows(database, "SELECT sum(arrivals) FROM arrivals WHERE slot <> 99")
+        assert counted == [(capacity,)]
+        # What one of them has closed is closed at the other.
+        path = f"/v1/admin/campaigns/{campaign.hash}/close"
+        second.admin.post(path, {"decks": None})
+        late = ask_many(first.url, path_of(campaign, "reports"), bodies[:20])
+        assert {reply.status for reply in late} <= {200, 410}
+
+
+def _run(database: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(statement.encode())

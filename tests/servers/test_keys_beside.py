@@ -1,0 +1,110 @@
+"""What lies beside the dealer's keys: seats that were given away, keys that are gone or missing."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, Engine
+
+from jrr import DRR
+from jrr.errors import ArgumentError, JrrError
+from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.problems import Problem
+from jrr.servers.dealer.jobs import DealerJobs
+from jrr.servers.dealer.keyfiles import KeyFiles
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from tests.survey.test_promises import campaign
+
+CAMPAIGN = "0" * 64
+
+
+def dealing(folder: Path) -> tuple[Engine, Campaign, DealerJobs]:
+    engine = connect(f"sqlite:///{folder}/dealer.db")
+    prepare(engine, "dealer")
+    made = campaign(
+        mechanism=DRR(20, truth=0.5, own=0.1),
+        dealer=DealerServer("http://127.0.0.1:1"),
+        capacity=20,
+        invitations=False,
+    )
+    jobs = DealerJobs(KeyFiles(folder / "keys"))
+    with engine.begin() as connection:
+        jobs.install(connection, made)
+        jobs.open(connection, made.hash)
+    return engine, made, jobs
+
+
+def give(connection: Connection, jobs: DealerJobs, made: Campaign, person: int) -> None:
+    connection.info["committed"] = []
+    jobs.cards(connection, made.hash, bytes([person]) * 32, None)
+    for act in connection.info["committed"]:
+        act()
+
+
+def test_a_database_from_an_older_backup_deals_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, made, jobs = dealing(tmp_path)
+    with engine.connect() as connection:
+        with connection.begin():
+            for person in range(3):
+                give(connection, jobs, made, person)
+        with connection.begin() as later:
+            give(connection, jobs, made, 3)
+            later.rollback()  # as a backup from before the fourth person
+    assert jobs._keys.seats(made.hash) == 4
+    restored = DealerJobs(KeyFiles(tmp_path / "keys"))
+    with engine.begin() as connection, caplog.at_level(logging.ERROR):
+        for _ in range(5):
+            with pytest.raises(Problem, match="cannot open its deck") as refused:
+                restored.cards(connection, made.hash, bytes([9]) * 32, None)
+            assert (refused.value.status, refused.value.kind) == (503, "no-key")
+        with pytest.raises(Problem):
+            restored.check_ready(connection)
+    assert len(caplog.records) == 1  # not one for each
+    assert "has 3 seats" in caplog.text
+    assert "4 were given away" in caplog.text
+
+
+def test_a_restart_without_a_loss_goes_on(tmp_path: Path) -> None:
+    engine, made, jobs = dealing(tmp_path)
+    with engine.begin() as connection:
+        for person in range(3):
+            give(connection, jobs, made, person)
+        again = DealerJobs(KeyFiles(tmp_path / "keys"))
+        give(connection, again, made, 4)
+        again.check_ready(connection)
+    assert again._keys.seats(made.hash) == 4
+
+
+def test_a_missing_key_is_not_a_burned_one(tmp_path: Path) -> None:
+    engine, made, _ = dealing(tmp_path)
+    kept = (tmp_path / "keys").rename(tmp_path / "elsewhere")
+    jobs = DealerJobs(KeyFiles(tmp_path / "keys"))
+    with engine.begin() as connection:
+        with pytest.raises(Problem) as refused:
+            jobs.cards(connection, made.hash, bytes(32), None)
+        assert refused.value.status == 503
+        with pytest.raises(Problem):
+            jobs.check_ready(connection)
+        (tmp_path / "keys").rmdir()
+        kept.rename(tmp_path / "keys")  # it was only not mounted
+        jobs.check_ready(connection)
+        give(connection, jobs, made, 0)
+        jobs.close(connection, made.hash)
+        jobs.check_ready(connection)
+        with pytest.raises(Problem) as refused:
+            jobs.cards(connection, made.hash, bytes(32), None)
+        assert refused.value.status == 410
+
+
+def test_another_dealers_key_is_not_overwritten(tmp_path: Path) -> None:
+    first, second = KeyFiles(tmp_path), KeyFiles(tmp_path)
+    key, wrapped = first.create(CAMPAIGN)
+    with pytest.raises(ArgumentError, match="do two dealers share"):
+        second.create(CAMPAIGN)
+    assert second.unwrap(CAMPAIGN, wrapped) == key
+    first.burn(CAMPAIGN)
+    with pytest.raises(JrrError):  # a new key for a campaign that is over: other cards
+        second.create(CAMPAIGN)
