@@ -10,13 +10,21 @@ test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
+.PHONY: demo test browser test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
 
-test: .venv/.ready ## run every test but the slow ones (ARGS="-k name" picks some)
+test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+
+browser: # the tests of the answer page need a Chromium and Node; without them they are skipped
+	@for name in chromium chromium-browser google-chrome; do \
+		command -v $$name > /dev/null && exit 0; done; \
+	[ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		{ apt-get install -qq -y chromium nodejs > /dev/null 2>&1 || { apt-get update -qq && \
+		apt-get install -qq -y chromium nodejs; } > /dev/null 2>&1; } || \
+		echo "no Chromium here (apt-get install chromium nodejs): tests of the answer page are skipped"
 
 test-fast: .venv/.ready ## run the tests for the inner loop, in under a minute (no servers, no heavy statistics)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not heavy" $(ARGS)

@@ -138,6 +138,13 @@ def campaign() -> None:
     help="Consent text, to which the cost is added; default: what jrr explain tells contributors.",
 )
 @click.option("--consent-version", default="1", show_default=True)
+@click.option(
+    "--language",
+    type=click.Choice(("en", "de")),
+    default="en",
+    show_default=True,
+    help="Of the consent text of a single question; a questionnaire names its own languages.",
+)
 @click.option("-o", "--out", type=FILE, default=Path("campaign.json"), show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option

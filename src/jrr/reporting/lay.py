@@ -28,6 +28,26 @@ def rounded_sum(epsilon: float, times: int) -> float:
     return math.nextafter(epsilon * times, math.inf) if times > 1 else epsilon
 
 
+def introduction(facts: SurveyFacts, language: str) -> str:
+    """Three short sentences and one number, which every consent text begins with."""
+    sentences = [text(language, f"consent.{key}") for key in ("changed", "nobody", "totals")]
+    # A loss that holds at a δ is no bound of a belief; what dealers could learn is one outright.
+    certain = facts.epsilon if not facts.delta else facts.dealer_epsilon
+    assert certain is not None  # without cards losses hold outright
+    number = text(
+        language,
+        "consent.number",
+        before=shown_percent(PRIOR),
+        after=shown_belief(certain, PRIOR),
+    )
+    return f"{' '.join(sentences)}\n\n{number}"
+
+
+def with_details(begin: str, details: str, language: str) -> str:
+    """A consent text: the introduction, and details under a heading."""
+    return f"{begin}\n\n{text(language, 'consent.details')}:\n{details}"
+
+
 def consent_text(facts: SurveyFacts, language: str) -> str:
     """The text in one language; what it says of costs is the same in all of them.
 
@@ -40,11 +60,6 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
     def say(key: str, **values: str) -> str:
         return text(language, f"consent.{key}", **values)
 
-    sentences = [say("changed"), say("nobody"), say("totals")]
-    # A loss that holds at a δ is no bound of a belief; what dealers could learn is one outright.
-    certain = facts.epsilon if not facts.delta else facts.dealer_epsilon
-    assert certain is not None  # without cards losses hold outright
-    number = say("number", before=before, after=shown_belief(certain, PRIOR))
     details = [say(f"cost.{facts.view}", cost=show_guarantee(facts.epsilon, facts.delta))]
     if facts.dealer_epsilon is not None:
         details.append(
@@ -68,4 +83,4 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
         told = say("linked", wave=str(facts.wave), waves=str(facts.waves), cost=every)
         details.append(told)
     details.append(say("adds"))
-    return "\n".join([" ".join(sentences), "", number, "", f"{say('details')}:", *details])
+    return with_details(introduction(facts, language), "\n".join(details), language)

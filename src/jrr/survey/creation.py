@@ -18,7 +18,15 @@ from jrr.planning.choice import AUTO, cardless_words, check_word
 from jrr.planning.defaults import COLLUDERS, LEAST_GAIN, LOST
 from jrr.planning.numbers import plan_number
 from jrr.planning.plans import DELTA, Plan, plan
+from jrr.reporting.catalogue import FALLBACK, known_languages
 from jrr.reporting.explain import contributor_text
+from jrr.reporting.lay import (
+    SurveyFacts,
+    consent_text,
+    introduction,
+    rounded_sum,
+    with_details,
+)
 from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
@@ -88,8 +96,12 @@ class CampaignRequest:
     number: tuple[float, float] | None = None  # ask for a number between these ends; no labels
     consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
     consent_version: str = "1"
+    language: str = "en"  # of the consent text that is made where none is given
 
     def __post_init__(self) -> None:
+        checks.one_of("language", self.language, known_languages())
+        if self.language != FALLBACK and self.rounds > 1:
+            raise checks.refusal("language", self.language, f"{FALLBACK!r} with several rounds")
         named = (bool(self.parties), self.dealer is not None, bool(self.dealers), self.groups)
         if sum(named) > 1:
             raise ArgumentError("dealer, dealers, parties and groups must not be given together")
@@ -207,9 +219,7 @@ class CampaignRequest:
             rounds=self.rounds,
         )
         if self.consent is None:
-            consent = contributor_text(
-                chosen, self.delta, committee=bool(self.parties), groups=self.groups
-            )
+            consent = self._consent(campaign, chosen)
         else:  # who writes a text of their own cannot leave out what it costs, or understate it
             consent = f"{self.consent.rstrip()}\n\n{cost_statement(campaign)}"
         campaign = replace(campaign, consent=consent)
@@ -217,6 +227,26 @@ class CampaignRequest:
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
         return campaign
+
+    def _consent(self, campaign: Campaign, chosen: Plan) -> str:
+        """Three sentences, one number, and details: in English all of what jrr explain tells."""
+        rounds = campaign.rounds
+        facts = SurveyFacts(
+            epsilon=rounded_sum(campaign.cost, rounds),
+            delta=campaign.cost_delta * rounds,
+            view=campaign.cost_view,
+            dealer_epsilon=rounded_sum(campaign.guarantee("dealer"), rounds)
+            if campaign.deals
+            else None,
+            items={},
+            open_items=tuple(campaign.covariates),
+        )
+        if self.language != FALLBACK:
+            return consent_text(facts, self.language)
+        details = contributor_text(
+            chosen, self.delta, committee=bool(self.parties), groups=self.groups
+        )
+        return with_details(introduction(facts, self.language), details, self.language)
 
     def _plan_options(self) -> dict[str, Any]:
         return {
