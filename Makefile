@@ -18,7 +18,7 @@ demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a re
 test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
-browser: # the tests of the answer page need a Chromium and Node; without them they are skipped
+browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
 	@for name in chromium chromium-browser google-chrome; do \
 		command -v $$name > /dev/null && exit 0; done; \
 	[ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
