@@ -67,7 +67,7 @@ def close_collector(operator: Operator) -> None:
 
 
 def key_files(pair: Pair, campaign: Campaign) -> list[Path]:
-    return list((pair.dealer.folder / "keys").glob(f"{campaign.hash}*"))
+    return list((pair.dealer.folder / "keys").glob(f"{campaign.hash}*.key"))
 
 
 @pytest.mark.parametrize("mechanism", [ANNOUNCED, THREE], ids=["k=2", "k=3"])

@@ -111,7 +111,7 @@ def test_three_dealers_each_announce_their_own_sum(
     expected = np.sqrt(25 * lie * (1 - lie) + noise[1]) / float(coin.gain[0]) / 25
     assert found["estimate"]["stderr"][1] == pytest.approx(expected)
     for one in dealers:
-        assert not list((one.folder / "keys").glob(f"{campaign.hash}*"))
+        assert not list((one.folder / "keys").glob(f"{campaign.hash}*.key"))
 
 
 @pytest.mark.parametrize("leave", [False, True])
@@ -161,7 +161,7 @@ def test_a_dealer_of_whom_nobody_has_a_card_is_not_needed_at_the_end(
         Operator.by_tokens(campaign, only_two).close()
         seen.refuse = False
         operator.close()  # when it is back, its key is burned too
-    assert not list((dealers[2].folder / "keys").glob(f"{campaign.hash}*"))
+    assert not list((dealers[2].folder / "keys").glob(f"{campaign.hash}*.key"))
     assert operator.estimate()["carded"] == 10
     first, second, third = told_sums(pair, campaign)
     assert third is None

@@ -23,7 +23,14 @@ from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import DEALER, collector_role, hashed, invitation_secret, pseudonym
+from jrr.survey.identity import (
+    DEALER,
+    collector_role,
+    device_name,
+    hashed,
+    invitation_secret,
+    pseudonym,
+)
 from tests.e2e import (
     Pair,
     Recorder,
@@ -169,6 +176,7 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
     name = run.campaign.hash
     dealer = [pseudonym(secret, name, DEALER) for secret in secrets]
     collector = [pseudonym(secret, name, collector_role(0)) for secret in secrets]
+    devices = [bytes.fromhex(path.read_text()) for path in run.states.rglob("*.device")]
 
     def both(items: Sequence[bytes]) -> list[bytes]:
         return [*items, *(item.hex().encode() for item in items)]
@@ -178,7 +186,8 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
         "reports": both([bytes.fromhex(report) for report in run.reports]),
         "dealer pseudonyms": both(dealer) + both([hashed(entry) for entry in dealer]),
         "collector pseudonyms": both(collector) + both([hashed(entry) for entry in collector]),
-        "devices": both([bytes.fromhex(path.read_text()) for path in run.states.rglob("*.device")]),
+        "device secrets": both(devices),
+        "devices": both([device_name(secret, name, DEALER) for secret in devices]),
         "invitations": both(secrets) + [text.encode() for text in run.invitations],
         "answers": [answer.encode() for answer in run.answers],
         "truths": [  # as a report would say them; as bytes any empty page has most of them
@@ -437,7 +446,8 @@ def test_after_closing_nothing_that_is_left_opens_a_card(
             assert holders(data, needle) == [], f"{what} while it runs"
     for what, needle in left.items():
         assert holders(folder, needle) == [], f"{what} after it stopped"
-    assert [path.name for path in (folder / "keys").iterdir()] == [f"{campaign.hash}.burned"]
+    left_in_folder = {path.name for path in (folder / "keys").iterdir()}
+    assert left_in_folder == {".lock", f"{campaign.hash}.burned"}
     # The backup has the wrapped key: without the file nothing opens it.
     assert keys.unwrap(campaign.hash, bytes(wrapped)) is None
     for path in [*backup.rglob("*"), *folder.rglob("*")]:

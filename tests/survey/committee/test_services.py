@@ -91,7 +91,7 @@ def test_parties_store_sealed_shares_only(committee: Committee) -> None:
     for number, party in enumerate(committee.parties):
         columns = {
             column[1]
-            for table in ("envelopes", "records", "members", "campaigns", "invited")
+            for table in ("envelopes", "records", "members", "campaigns", "arrivals", "invited")
             for column in committee.rows(number, f"PRAGMA table_info({table})")
         }
         assert columns == {

@@ -97,7 +97,7 @@ class Door:
         elapsed = now - self.looked
         if self.fewest >= CROWD and 0 < elapsed < 10 * LOOK:
             room = (self.room + LONGEST * self.answered / elapsed) / 2
-            self.room = int(min(MOST_UNDER_WAY, max(2 * CROWD, room)))
+            self.room = int(min(MOST_UNDER_WAY, max(4 * CROWD, room)))
         self.looked, self.answered, self.fewest = now, 0, MOST_UNDER_WAY
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
