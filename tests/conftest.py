@@ -12,6 +12,20 @@ ROOT = Path(__file__).parents[1]
 # What is in `make test-slow` only: variants of which another one stays in `make test`, and what
 # takes half a minute alone. A name without brackets stands for all its variants.
 SLOW = (
+    "tests/cli/test_cli.py::test_no_cap_must_be_asked_for_and_is_marked",
+    "tests/cli/test_cli.py::test_plan_answers_how_many_people_and_which_epsilon",
+    "tests/cli/test_cli.py::test_what_was_planned_against_everything_can_be_used",
+    "tests/cli/test_files.py::test_a_survey_in_processes_of_their_own",
+    "tests/cli/test_real_columns.py::test_a_real_column[department]",
+    "tests/e2e/test_commands.py::test_an_interrupted_demonstration_leaves_nothing",
+    "tests/e2e/test_commands.py::test_what_both_servers_print_makes_a_survey",
+    "tests/e2e/test_overload.py::test_two_collectors_on_one_database_take_every_report_once[250]",
+    "tests/e2e/test_processes.py::test_after_kill_every_acknowledged_report_is_there[postgresql]",
+    "tests/e2e/test_processes.py::test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0[postgresql-SIGTERM]",
+    "tests/e2e/test_processes.py::test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0[sqlite-SIGINT]",
+    "tests/e2e/test_traces.py::test_nobody_has_what_is_not_theirs[postgresql]",
+    "tests/planning/test_plans.py::test_no_plan_breaks_its_promise_or_is_worse_than_rr[jrr]",
+    "tests/survey/committee/test_command_line.py::test_three_operators_deal_from_their_command_lines",
     "tests/e2e/test_commands.py::test_a_survey_from_the_command_line[enrol]",
     "tests/e2e/test_commands.py::test_the_demonstration_over_http[postgres]",
     "tests/e2e/test_processes.py::test_a_dealer_that_comes_back_deals_on_where_it_was[postgresql-killed]",
