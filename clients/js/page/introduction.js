@@ -4,9 +4,9 @@
 import { cost } from "../src/index.js";
 import { element, foreign, heading, paragraph } from "./elements.js";
 
-/** Rounded up: never less than what holds. */
+/** Rounded up: never less than what holds, but for what adding floats may have put on top. */
 export const rounded = (number, digits, language) =>
-  (Math.ceil(number * 10 ** digits) / 10 ** digits).toLocaleString(language);
+  (Math.ceil(number * 10 ** digits - 1e-6) / 10 ** digits).toLocaleString(language);
 
 /** The servers of a campaign, as the texts name them. */
 export function hosts(campaign, language) {

@@ -319,6 +319,8 @@ window.addEventListener("hashchange", () => location.reload());
 
 loading();
 await guarded(async () => {
+  // Headers forbid it too, but not every web server sends them; a frame may be dressed up.
+  if (window.top !== window.self) throw new JrrError("framed", "the page must not be in a frame");
   await openStorage();
   campaign = await asked(newPerson());
   // A link with a mistyped invitation is told at once, before anything is agreed to.

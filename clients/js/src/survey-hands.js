@@ -27,8 +27,11 @@ async function dealtBy(survey, { url, role }, net, { secret, device }) {
   });
   const address = `${url}${surveyPath(survey.hash)}/cards`;
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
-  if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
-  if (reply.status !== 200) throw refused("the dealer", reply);
+  if (gaveUp(reply)) return null;
+  const refusal = reply.status === 200 ? null : refused("the dealer", reply);
+  // Somebody whom the dealer does not know is not asked to send anything to the collector either.
+  if (NO_CARD.includes(reply.status) && refusal.kind !== "unknown-pseudonym") return null;
+  if (refusal) throw refusal;
   const { hands } = readReply(reply);
   const found = {};
   for (const { name, campaign } of survey.parts) {

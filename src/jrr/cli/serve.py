@@ -192,7 +192,7 @@ def _sample_lines(sample: "SampleSurvey") -> list[str]:
     file = shlex.quote(str(sample.file))
     return [
         f"{_jrr()} campaign show {file}",
-        f"{_jrr()} campaign close {file} --discard-small --yes",
+        f"{_jrr()} campaign close {file}",
         "",
         qr_characters(sample.links[0]),
         f"Answer here: {sample.links[0]}",

@@ -30,13 +30,17 @@ def rounded_sum(epsilon: float, times: int) -> float:
 
 def introduction(facts: SurveyFacts, language: str) -> str:
     """Three short sentences and one number, which every consent text begins with."""
-    sentences = [text(language, f"consent.{key}") for key in ("changed", "nobody", "totals")]
+    some = "_open" if facts.open_items else ""  # only some of the answers are changed
+    keys = (f"changed{some}", f"nobody{some}", "totals")
+    sentences = [text(language, f"consent.{key}") for key in keys]
     # A loss that holds at a δ is no bound of a belief; what dealers could learn is one outright.
     certain = facts.epsilon if not facts.delta else facts.dealer_epsilon
     assert certain is not None  # without cards losses hold outright
+    # What holds outright against who knows the cards needs no such condition.
+    hidden = facts.dealer_epsilon is not None and not facts.delta
     number = text(
         language,
-        "consent.number",
+        "consent.number_card" if hidden else "consent.number",
         before=shown_percent(PRIOR),
         after=shown_belief(certain, PRIOR),
     )

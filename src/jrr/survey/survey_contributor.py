@@ -19,6 +19,7 @@ from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, device_name, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
+from jrr.survey.problems import UNKNOWN_NAME, read_problem
 from jrr.survey.questionnaire import NO_YES
 from jrr.survey.states import NO_ANSWERS, OPEN, read_state
 from jrr.survey.steps import Call, Reply, Save, Steps, insist, read_reply, refused, unreachable
@@ -202,8 +203,10 @@ def _ask_for_cards(
 ) -> Steps[Mapping[str, Any] | None]:
     call = Call(f"{survey.dealer.addresses[number]}{survey_path(survey.hash)}/cards", body)
     reply: Reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
-    if reply.gave_up or reply.status in (404, 410, 425):
-        return None  # nothing came, this name has no card, or the cards are burned
+    # Somebody whom the dealer does not know must not send anything to the collector either.
+    known = read_problem(reply.body)[0] != UNKNOWN_NAME
+    if reply.gave_up or (reply.status in (404, 410, 425) and known):
+        return None  # nothing came, no card is left, or the cards are burned
     if reply.status != 200:
         raise refused("the dealer", reply)
     hands = read_reply(reply.body, "the dealer").get("hands")

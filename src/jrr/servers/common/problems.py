@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping
 
-from jrr.survey.problems import problem_document
+from jrr.survey.problems import UNKNOWN_NAME, problem_document
 
 RETRY_AFTER = (1, 4)  # seconds, drawn anew for everybody
 
@@ -32,7 +32,7 @@ def unknown_campaign() -> Problem:
 
 def unknown_name() -> Problem:
     """Not invited, or not enrolled, or no seat left."""
-    return Problem(404, "unknown-pseudonym", "this pseudonym is not known here")
+    return Problem(404, UNKNOWN_NAME, "this pseudonym is not known here")
 
 
 def too_early(what: str) -> Problem:
