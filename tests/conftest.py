@@ -10,8 +10,32 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # What is in `make test-slow` only: variants of which another one stays in `make test`, and what
-# takes half a minute alone. A name without brackets stands for all its variants.
+# takes long alone. A name without brackets stands for all its variants, "FILE::.*[KIND" for all
+# variants of a kind in a file: there SQLite stays.
 SLOW = (
+    "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[drr]",
+    "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[jrr]",
+    "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[rr]",
+    "tests/cli/test_cli.py::test_demo_table_is_reproducible_with_a_seed",
+    "tests/cli/test_cli.py::test_plan_shows_the_fully_informed_collector_by_default",
+    "tests/cli/test_real_columns.py::test_all_columns_together",
+    "tests/e2e/test_client.py::.*[postgresql",
+    "tests/e2e/test_commands.py::test_a_survey_from_the_command_line",
+    "tests/e2e/test_forgetting.py::test_an_idle_dealer_has_no_key_in_memory_after_the_end[drr]",
+    "tests/e2e/test_groups.py::test_a_campaign_whose_contributors_deal_among_themselves",
+    "tests/e2e/test_links_for_people.py::test_a_sample_survey_to_try_things_out",
+    "tests/e2e/test_overload.py::test_two_collectors_on_one_database_take_every_report_once",
+    "tests/e2e/test_processes.py::test_a_dealer_that_comes_back_deals_on_where_it_was[sqlite-killed]",
+    "tests/e2e/test_refusals.py::.*[postgresql",
+    "tests/e2e/test_surveys.py::.*[postgresql",
+    "tests/e2e/test_traces.py::.*[postgresql",
+    "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_a_population[Laplace]",
+    "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_respondents[Laplace]",
+    "tests/research/test_audit.py::test_views_with_cards_keep_their_word",
+    "tests/research/test_reproduce.py::test_an_interrupted_run_leaves_finished_figures_and_goes_on",
+    "tests/survey/committee/test_uniform.py::test_reports_follow_the_law_of_a_dealer_s_deck",
+    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing",
+    "tests/tables/test_refusals.py::test_two_runs_at_once_do_not_use_the_same_cards[True]",
     "tests/cli/test_cli.py::test_no_cap_must_be_asked_for_and_is_marked",
     "tests/cli/test_cli.py::test_plan_answers_how_many_people_and_which_epsilon",
     "tests/cli/test_cli.py::test_what_was_planned_against_everything_can_be_used",
@@ -19,14 +43,11 @@ SLOW = (
     "tests/cli/test_real_columns.py::test_a_real_column[department]",
     "tests/e2e/test_commands.py::test_an_interrupted_demonstration_leaves_nothing",
     "tests/e2e/test_commands.py::test_what_both_servers_print_makes_a_survey",
-    "tests/e2e/test_overload.py::test_two_collectors_on_one_database_take_every_report_once[250]",
     "tests/e2e/test_processes.py::test_after_kill_every_acknowledged_report_is_there[postgresql]",
     "tests/e2e/test_processes.py::test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0[postgresql-SIGTERM]",
     "tests/e2e/test_processes.py::test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0[sqlite-SIGINT]",
-    "tests/e2e/test_traces.py::test_nobody_has_what_is_not_theirs[postgresql]",
     "tests/planning/test_plans.py::test_no_plan_breaks_its_promise_or_is_worse_than_rr[jrr]",
     "tests/survey/committee/test_command_line.py::test_three_operators_deal_from_their_command_lines",
-    "tests/e2e/test_commands.py::test_a_survey_from_the_command_line[enrol]",
     "tests/e2e/test_commands.py::test_the_demonstration_over_http[postgres]",
     "tests/e2e/test_processes.py::test_a_dealer_that_comes_back_deals_on_where_it_was[postgresql-killed]",
     "tests/e2e/test_questionnaires.py::test_a_questionnaire_from_the_invitation_to_the_results[postgresql]",
@@ -44,11 +65,8 @@ SLOW = (
     "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[figure4]",
     "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[frequency]",
     "tests/survey/committee/test_command_line.py::test_a_group_deals_among_itself[7]",
-    "tests/survey/committee/test_uniform.py::test_reports_follow_the_law_of_a_dealer_s_deck[JRR",
     "tests/survey/test_campaign.py::test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to",
     "tests/tables/test_files.py::test_differences_of_groups_hold_their_level[<lambda>1]",
-    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[arrow]",
-    "tests/tables/test_refusals.py::test_a_full_disk_fails_and_leaves_nothing[csv",
     "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[cards-SIGINT]",
     "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[estimate-SIGINT]",
     "tests/tables/test_refusals.py::test_a_signal_in_the_middle_leaves_nothing[perturb",
@@ -120,7 +138,13 @@ HEAVY = (
 
 def is_slow(test: str) -> bool:
     """Whether a test, by its id, is in the list: by its whole name, or by the beginning of it."""
-    return any(test == name or (test.startswith(name) and name[-1] != "]") for name in SLOW)
+    for name in SLOW:
+        file, star, kind = name.partition(".*")
+        if star and test.startswith(file) and kind in test:
+            return True
+        if test == name or (test.startswith(name) and name[-1] != "]"):
+            return True
+    return False
 
 
 def is_heavy(test: str) -> bool:

@@ -229,9 +229,7 @@ def create(
         return
     screen = console()
     screen.print(f"Campaign {document.hash} in {out}: {document.mechanism.brief()}")
-    screen.print(
-        f"Link for programs (people: jrr invite --page): {document.link}", soft_wrap=True
-    )
+    screen.print(f"Link for programs (people: jrr invite --page): {document.link}", soft_wrap=True)
     for view in ("report", "cards", "everything", "dealer"):
         at_delta = view == "everything" and not document.mechanism.pure
         delta = document.delta if at_delta else 0.0

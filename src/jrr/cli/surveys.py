@@ -84,9 +84,7 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
         return
     screen = console()
     screen.print(f"Survey {survey.hash} in {out}: {counted(len(survey.parts), 'part', 'parts')}")
-    screen.print(
-        f"Link for programs (people: invite --page): {survey.link}", soft_wrap=True
-    )
+    screen.print(f"Link for programs (people: invite --page): {survey.link}", soft_wrap=True)
     for part in survey.parts:
         cost = show_epsilon(part.campaign.cost)
         screen.print(f"  {part.name}: {part.campaign.mechanism.brief()}, ε = {cost}")

@@ -18,17 +18,24 @@ from jrr.servers.common.tokens import new_token, token_digest
 from jrr.survey.dealer_kinds import Committee, Party
 from jrr.survey.states import Role
 
+_GIVEN: set[int] = set()  # ports that this process was told of
+
 
 def free_port(neighbours: int = 0) -> int:
     """A port that nobody listens on just now, and so many after it.
 
-    Not one of those that the system gives to whoever asks for any: it would soon be taken.
+    Not one of those that the system gives to whoever asks for any: it would soon be taken. And
+    none twice: two servers may ask before either listens.
     """
     for _ in range(100):
         first = 10_000 + secrets.randbelow(20_000)
+        wanted = set(range(first, first + neighbours + 1))
+        if wanted & _GIVEN:
+            continue
         with suppress(OSError), ExitStack() as stack:
             for port in range(first, first + neighbours + 1):
                 stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            _GIVEN.update(wanted)
             return first
     raise ArgumentError("ports between 10000 and 30000 must be free, but none was found")
 
