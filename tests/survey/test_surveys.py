@@ -10,9 +10,11 @@ import pytest
 
 from jrr import MRR
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.reporting.explain import shown_belief
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import as_covariates, check_open_answers, is_asked
 from jrr.survey.questionnaire import NOT_ASKED, PREFER_NOT, Questionnaire
+from jrr.survey.questionnaire_plan import plan_questionnaire
 from jrr.survey.survey_contributor import read_answers
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.survey_limits import check_survey_limits
@@ -130,6 +132,26 @@ class TestCost:
             losses = [part.campaign.guarantee(view) for part in survey.parts]
             assert sum(losses) <= survey.guarantee(view) <= sum(losses) * (1 + 1e-12)
         assert survey.cost <= 2.0001
+
+    def test_what_people_are_told_holds_for_every_answer_and_wave(self) -> None:
+        """Closed decks of DRR have a δ for every answer, "several" one for each label."""
+        document = asked(
+            {"name": "a"} | YES_NO,
+            {"name": "m", "kind": "several", "text": "?", "labels": ["x", "y", "z"]},
+            waves=2,
+            epsilon=2.0,
+        )
+        survey = survey_of(document, mechanism="drr", closed_deck=True)
+        assert 4e-6 <= survey.delta < 4.0001e-6
+        assert "m ε = 1" in survey.consent["en"]
+        assert "at δ = 3e-06" in survey.consent["en"]  # of the item m
+        assert "at δ = 8e-06" in survey.consent["en"]  # of both waves
+        planned = plan_questionnaire(document, 200, mechanism="drr", announced=False)
+        assert planned.delta == pytest.approx(4e-6)
+        assert planned.guarantees["everything"] == pytest.approx(survey.cost, rel=1e-9)
+        # The one number is of both waves, and against who knows the cards where there is a δ.
+        most = 2 * survey.guarantee("dealer")
+        assert f"at most {shown_belief(most)} likely" in survey.consent["en"]
 
     @pytest.mark.parametrize("own", [1.5, 4.0])
     def test_two_items_at_small_n_attain_the_sum(self, own: float) -> None:

@@ -5,10 +5,9 @@ from typing import Any
 
 from rich.table import Table
 
-from jrr._base.wording import show_epsilon
+from jrr._base.wording import show_epsilon, show_guarantee
 from jrr.cli.options import console, print_json
 from jrr.cli.progress import waiting
-from jrr.planning.plans import DELTA
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.questionnaire_plan import (
     ItemPlan,
@@ -36,19 +35,25 @@ def show_questionnaire_plan(path: Path, people: int, as_json: bool, **options: A
     )
     screen.print(_table(made))
     total = made.guarantees
-    outright = all(item.plan.mechanism.pure for item in made.items)
     screen.print(
-        f"All answers of one person together: ε {show_epsilon(total['everything'])}"
-        f"{'' if outright else f' at δ = {len(made.items) * DELTA:g}'} against a collector who has "
-        "all reports and knows everybody else's answers (view: everything), ε "
-        f"{show_epsilon(total['dealer'])} against dealer and collector together (view: dealer).\n"
+        "All answers of one person together: "
+        f"{show_guarantee(total['everything'], made.delta)} against a collector who has "
+        "all reports and knows everybody else's answers (view: everything), "
+        f"{show_guarantee(total['dealer'], 0.0)} against dealer and collector together (view: "
+        "dealer).\n"
         f"{made.bytes:,} bytes of reports a person.\n"
         f"For the margins wanted of every item: {needed:,} people to invite."
     )
     waves = questionnaire.waves
     if waves > 1:
-        every = waves * total["everything"]
-        screen.print(f"In all {waves} waves together: ε {show_epsilon(every)} (view: everything).")
+        every = made.guarantees_of_all_waves["everything"]
+        shown = show_guarantee(every, waves * made.delta)
+        screen.print(f"In all {waves} waves together: {shown} (view: everything).")
+    branched = [one.item.name for one in made.items if one.item.only_if]
+    if branched:
+        screen.print(
+            f"Asked of some people only, so that their margins are wider: {', '.join(branched)}."
+        )
     open_items = [item.name for item in questionnaire.items if not item.sensitive]
     if open_items:
         screen.print(f"Sent as they are (open): {', '.join(open_items)}.")

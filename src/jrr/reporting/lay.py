@@ -17,7 +17,7 @@ class SurveyFacts:
     delta: float
     view: str  # against whom: "report", "everything" or "dealer"
     dealer_epsilon: float | None  # against dealers and collector together; None: nobody deals
-    items: Mapping[str, float]  # perturbed item -> its ε
+    items: Mapping[str, tuple[float, float]]  # perturbed item -> its ε, and the δ of that
     open_items: Sequence[str]  # their texts
     wave: int = 1
     waves: int = 1
@@ -42,7 +42,7 @@ def introduction(facts: SurveyFacts, language: str) -> str:
         language,
         "consent.number_card" if hidden else "consent.number",
         before=shown_percent(PRIOR),
-        after=shown_belief(certain, PRIOR),
+        after=shown_belief(rounded_sum(certain, facts.waves), PRIOR),
     )
     return f"{' '.join(sentences)}\n\n{number}"
 
@@ -76,9 +76,7 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
             )
         )
     if len(facts.items) > 1:
-        costs = ", ".join(
-            f"{name} {show_guarantee(loss, 0.0)}" for name, loss in facts.items.items()
-        )
+        costs = ", ".join(f"{name} {show_guarantee(*loss)}" for name, loss in facts.items.items())
         details.append(say("each", costs=costs))
     if facts.open_items:
         details.append(say("open", items="; ".join(facts.open_items)))

@@ -18,6 +18,8 @@ from jrr.planning.choice import AUTO
 from jrr.planning.defaults import DEALER_ABOVE, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
+from jrr.reporting.lay import rounded_sum
+from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.questionnaire import Item, Questionnaire
 
 _GRID = 13  # budgets at which an item's margin is looked at, where margins decide the split
@@ -45,14 +47,18 @@ class ItemPlan:
         return self.item.questions * self.plan.mechanism.report_format.width
 
     def loss(self, view: str) -> float:
-        """ε in a view, of all its answers together; in "everything" at the usual δ."""
-        if view == "everything" and isinstance(self.plan, Plan):
-            one = self.plan.everything(DELTA)
-        elif view == "everything":
-            one = self.plan.mechanism.epsilon("everything", self.plan.request.colluders)
+        """ε in a view, of all its answers together; in "everything" at `delta`."""
+        if view == EVERYTHING:
+            mechanism, colluders = self.plan.mechanism, self.plan.request.colluders
+            one = informed_epsilon(mechanism, colluders if mechanism.deals else 0, DELTA)
         else:
             one = self.plan.guarantees[view]
-        return self.item.questions * one
+        return rounded_sum(one, self.item.questions)
+
+    @property
+    def delta(self) -> float:
+        """The δ of all its answers together in the view "everything"; 0 where losses are pure."""
+        return 0.0 if self.plan.mechanism.pure else self.item.questions * DELTA
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +84,19 @@ class QuestionnairePlan:
         """View -> the total ε; a sum that rounding has not made too small."""
         return {
             view: math.nextafter(math.fsum(item.loss(view) for item in self.items), math.inf)
-            for view in ("cards", "everything", "dealer")
+            for view in ("cards", EVERYTHING, "dealer")
         }
+
+    @property
+    def guarantees_of_all_waves(self) -> Mapping[str, float]:
+        """View -> the total ε of all waves; in "everything" at so many times `delta`."""
+        waves = self.questionnaire.waves
+        return {view: rounded_sum(loss, waves) for view, loss in self.guarantees.items()}
+
+    @property
+    def delta(self) -> float:
+        """The δ of the view "everything": every answer has its own."""
+        return math.fsum(item.delta for item in self.items)
 
     @property
     def bytes(self) -> int:
@@ -101,10 +118,9 @@ class QuestionnairePlan:
             "epsilon": self.epsilon,
             "split": self.questionnaire.split,
             "guarantees": dict(self.guarantees),
+            "delta": self.delta,
             "waves": self.questionnaire.waves,
-            "guarantees_of_all_waves": {
-                view: self.questionnaire.waves * loss for view, loss in self.guarantees.items()
-            },
+            "guarantees_of_all_waves": dict(self.guarantees_of_all_waves),
             "bytes": self.bytes,
             "items": [
                 {

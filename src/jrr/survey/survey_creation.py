@@ -15,6 +15,7 @@ from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
 from jrr.survey.open_answers import covariates_of
+from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.questionnaire_plan import ItemPlan, QuestionnairePlan, plan_questionnaire
 from jrr.survey.surveys import Survey, part_names, part_question
@@ -173,10 +174,17 @@ class SurveyRequest:
 
 def facts_of(survey: Survey) -> SurveyFacts:
     """What people are told of a survey's cost."""
-    items: dict[str, float] = {}
+    names: dict[str, list[str]] = {}  # of the parts of every item
     for part in survey.parts:
-        spent = items.get(part.item.name, 0.0)
-        items[part.item.name] = spent + part.campaign.guarantee(survey.cost_view)
+        names.setdefault(part.item.name, []).append(part.name)
+    at_delta = survey.cost_view == EVERYTHING
+    items = {
+        item: (
+            survey.loss(survey.cost_view, parts),
+            survey.delta_of(parts) if at_delta else 0.0,
+        )
+        for item, parts in names.items()
+    }
     return SurveyFacts(
         epsilon=survey.cost,
         delta=survey.cost_delta,
