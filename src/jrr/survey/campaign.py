@@ -6,7 +6,6 @@ thing to contributors and do another.
 """
 
 import hashlib
-import json
 import math
 import secrets
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ from jrr.survey.dealer_kinds import (
     NoDealer,
     read_dealer,
 )
-from jrr.survey.documents import canonical_json
+from jrr.survey.documents import canonical_json, read_document
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
 from jrr.survey.texts import check_labels, check_text
 
@@ -427,14 +426,7 @@ class Campaign:
         Raises:
             DamagedError: It is no campaign, one of a later version, or not in canonical form.
         """
-        if len(data) > MOST:
-            raise DamagedError(f"campaign must be at most {MOST} bytes, got {len(data)}")
-        try:
-            document = json.loads(data.decode("utf-8"))
-        except RecursionError:
-            raise DamagedError("campaign must be JSON, got too many brackets") from None
-        except ValueError as error:
-            raise DamagedError(f"campaign must be JSON in UTF-8: {error}") from None
+        document = read_document("campaign", data, MOST)
         try:
             campaign = cls._from_document(document)
         except JrrError as error:  # it stands in a document: nobody gave it as an argument

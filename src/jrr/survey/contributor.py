@@ -13,8 +13,9 @@ from jrr.mechanisms.base import Mechanism, Rng
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path, split_link
 from jrr.survey.answers import Receipt
-from jrr.survey.campaign import Campaign, hash_of, read_campaign
+from jrr.survey.campaign import Campaign, read_campaign
 from jrr.survey.committee.cards import card_key
+from jrr.survey.fetching import fetch_document
 from jrr.survey.hand import (
     Hand,
     announced_mechanism,
@@ -50,13 +51,8 @@ def fetch(link: str, limits: Limits) -> Steps[Campaign]:
         ProtocolError: It is another one, understates its cost, or costs more than the limits.
         UnreachableError: The collector does not answer.
     """
-    collector, name = split_link(link)
-    reply = yield from insist(Call(collector + campaign_path(name)), limits.patience)
-    if reply.status != 200:
-        raise refused("the collector", reply)
-    if hash_of(reply.body) != name:
-        raise ProtocolError("the collector serves another campaign than the link names")
-    campaign = read_campaign(reply.body)
+    collector, _ = split_link(link)
+    campaign = read_campaign((yield from fetch_document(link, "campaign", limits.patience)))
     if campaign.collector != collector:
         raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
     campaign.check_everything()

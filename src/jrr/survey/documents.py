@@ -13,6 +13,27 @@ def canonical_json(document: dict[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def read_document(what: str, data: bytes, most: int) -> Any:
+    """The JSON in a document that is named by its hash; who reads it checks its canonical form.
+
+    Args:
+        what: Its kind, for a refusal.
+        data: Its bytes.
+        most: How many there may be.
+
+    Raises:
+        DamagedError: It is too long, or no JSON.
+    """
+    if len(data) > most:
+        raise DamagedError(f"{what} must be at most {most} bytes, got {len(data)}")
+    try:
+        return json.loads(data.decode("utf-8"))
+    except RecursionError:
+        raise DamagedError(f"{what} must be JSON, got too many brackets") from None
+    except ValueError as error:
+        raise DamagedError(f"{what} must be JSON in UTF-8: {error}") from None
+
+
 def read_body(body: bytes, *fields: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """The JSON object in a request's body, of exactly these fields.
 

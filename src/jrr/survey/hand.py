@@ -14,6 +14,7 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards as committee_cards
 from jrr.survey.committee.dealing import Abort
 from jrr.survey.deck import card_from_json
+from jrr.survey.fetching import is_same_at
 from jrr.survey.identity import device_name, pseudonym
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
@@ -176,16 +177,14 @@ def collector_status(campaign: Campaign, patience: float) -> Steps[dict[str, Any
 def same_at_dealer(
     campaign: Campaign, dealer: str, patience: float, *, silence_is_fine: bool = False
 ) -> Steps[bool]:
-    """Whether the dealer serves the very same bytes; False where it serves nothing."""
-    call = Call(f"{dealer}{campaign_path(campaign.hash)}")
-    reply = yield from insist(call, patience, silence_is_fine=silence_is_fine)
-    if reply.gave_up:
-        return False
-    if reply.status != 200:
-        raise refused("the dealer", reply)
-    if reply.body != campaign.to_bytes():
-        raise ProtocolError("dealer and collector serve different campaigns")
-    return True
+    """Whether the dealer serves the very same campaign; False where it serves nothing."""
+    address = f"{dealer}{campaign_path(campaign.hash)}"
+    document = campaign.to_bytes()
+    return (
+        yield from is_same_at(
+            address, document, "campaigns", patience, silence_is_fine=silence_is_fine
+        )
+    )
 
 
 def dealer_names(campaign: Campaign, secret: bytes) -> list[bytes]:

@@ -14,7 +14,7 @@ from jrr.mechanisms.base import Rng
 from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
 from jrr.survey.answers import Receipt, read_answer
-from jrr.survey.campaign import hash_of
+from jrr.survey.fetching import fetch_document, is_same_at
 from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, device_name, pseudonym
 from jrr.survey.limits import Limits
@@ -38,13 +38,8 @@ def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
         ProtocolError: It is another one, understates its cost, or costs more than the limits.
         UnreachableError: The collector does not answer.
     """
-    collector, name = split_link(link)
-    reply = yield from insist(Call(collector + survey_path(name)), limits.patience)
-    if reply.status != 200:
-        raise refused("the collector", reply)
-    if hash_of(reply.body) != name:
-        raise ProtocolError("the collector serves another survey than the link names")
-    survey = read_survey(reply.body)
+    collector, _ = split_link(link)
+    survey = read_survey((yield from fetch_document(link, "survey", limits.patience)))
     if survey.collector != collector:
         raise ProtocolError(f"the survey names another collector, {survey.collector}")
     survey.check_everything()
@@ -174,8 +169,11 @@ def fetch_hands(
     roles = survey.dealer.roles
     # A dealer that serves another survey ends it here; a silent one only costs the cards.
     same = []
-    for address in survey.dealer.addresses:
-        same.append((yield from _same_at_dealer(survey, address, patience)))
+    for dealer in survey.dealer.addresses:
+        address, document = f"{dealer}{survey_path(survey.hash)}", survey.to_bytes()
+        same.append(
+            (yield from is_same_at(address, document, "surveys", patience, silence_is_fine=True))
+        )
     dealt: list[dict[str, GivenCards] | None] = []
     for at, role in enumerate(roles):
         name = pseudonym(secret, survey.hash, role)
@@ -224,18 +222,6 @@ def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCard
                 raise ProtocolError(f"the dealer must give a card for {part.name}")
             found[part.name] = read_dealt(part.campaign, hand)
     return found
-
-
-def _same_at_dealer(survey: Survey, dealer: str, patience: float) -> Steps[bool]:
-    call = Call(f"{dealer}{survey_path(survey.hash)}")
-    reply = yield from insist(call, patience, silence_is_fine=True)
-    if reply.gave_up:
-        return False
-    if reply.status != 200:
-        raise refused("the dealer", reply)
-    if reply.body != survey.to_bytes():
-        raise ProtocolError("dealer and collector serve different surveys")
-    return True
 
 
 def _value(part: SurveyPart, answer: Any, rng: Rng) -> int:

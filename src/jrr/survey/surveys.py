@@ -18,7 +18,7 @@ from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.survey.addresses import survey_path
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign, hash_of
 from jrr.survey.dealer_kinds import Committee, ContributorGroups, DealerKind, NoDealer
-from jrr.survey.documents import bytes_from_hex, canonical_json
+from jrr.survey.documents import bytes_from_hex, canonical_json, read_document
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import EVERYTHING, tells_cost
 from jrr.survey.questionnaire import Item, Questionnaire, Texts
@@ -297,14 +297,7 @@ class Survey:
         Raises:
             DamagedError: It is no survey, one of a later version, or not in canonical form.
         """
-        if len(data) > MOST:
-            raise DamagedError(f"survey must be at most {MOST} bytes, got {len(data)}")
-        try:
-            document = json.loads(data.decode("utf-8"))
-        except RecursionError:
-            raise DamagedError("survey must be JSON, got too many brackets") from None
-        except ValueError as error:
-            raise DamagedError(f"survey must be JSON in UTF-8: {error}") from None
+        document = read_document("survey", data, MOST)
         try:
             survey = cls._from_document(document)
         except JrrError as error:  # it stands in a document: nobody gave it as an argument

@@ -75,7 +75,7 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         self.check_invited(connection, survey, answers.name)
         if self._is_here(connection, name, answers):
             here = [
-                self.campaigns.is_here(store, store.find(held[part].name), report)
+                self.campaigns.is_here(store, held[part], report)
                 for part, report in answers.reports.items()
             ]
             if not all(here):
@@ -84,13 +84,13 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         for one in held.values():  # also those that were not asked: the survey ends as a whole
             check_state(Act.REPORT, one)
         for part, report in answers.reports.items():
-            self.campaigns.check_new(store, store.find(held[part].name), report)
+            self.campaigns.check_new(store, held[part], report)
         with connection.begin_nested():  # other jobs share this transaction
             row = {"survey": name, "pseudonym": answers.name, "open": answers.open}
             connection.execute(insert(CollectorStore.people).values(**row))
             for part, report in answers.reports.items():
                 store.add_report(held[part].name, report)
-                store.count_arrival(store.find(held[part].name))
+                store.count_arrival(held[part])
         return True
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class SurveyJobs(ABC, Generic[J]):
 
     def held_parts(
         self, connection: Connection, survey: Survey, lock: bool = False
-    ) -> dict[str, HeldCampaign]:
+    ) -> dict[str, Any]:
         """Its parts as the server holds them, in the order of the document."""
         store: CampaignStore[Any] = self.campaigns.store(connection)
         return {part.name: store.find(part.campaign.hash, lock) for part in self.parts_here(survey)}
