@@ -13,7 +13,7 @@ from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
-from jrr.servers.collector.results import results_of
+from jrr.servers.collector.results import check_batch, results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
 from jrr.servers.common.jobs import (
     CampaignJobs,
@@ -307,12 +307,12 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
 
-        A result is fixed first, and shown when `results_every` more reports have come. So any two
+        A result is fixed first, and shown when `results_apart` more reports have come. So any two
         results that are shown are that far apart, the final one of all reports included.
         """
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        every = held.campaign.results_every
+        every = held.campaign.results_apart
         if every == 1 or held.state == CLOSED or held.campaign.announces:
             return
         held.campaign.check_round(round_number)
@@ -368,7 +368,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, store: CollectorStore, held: CollectorCampaign, wish: EstimateWish
     ) -> dict[str, Tally]:
         """What may be shown now of a round whose results must be some reports apart."""
-        every = held.campaign.results_every
+        every = held.campaign.results_apart
         if wish.by is not None:
             # Groups are smaller: one of them may differ by a single report.
             raise Problem(
@@ -400,7 +400,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 "the cards in the reports hide everything until the dealer announces their sum, "
                 "when the campaign is closed",
             )
-        if campaign.results_every > 1 and held.state != CLOSED:
+        if campaign.results_apart > 1 and held.state != CLOSED:
             tallies = self._shown(store, held, wish)
         else:
             tallies = self._tallies(store, held, wish.round, by)
@@ -427,6 +427,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             population_size=wish.population_size,
             grouped=by is not None,
             min_cell=campaign.min_cell,
+            min_batch=campaign.min_batch,
             final=held.state == CLOSED,
             number=campaign.number,
         )
@@ -453,6 +454,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store = CollectorStore(connection)
         held = store.find(name)
         held.campaign.check_round(round_number)
+        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
+        check_batch(held, reports)
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with export_folder() as folder:
             path = folder / f"reports.{kind.removesuffix('.json')}"

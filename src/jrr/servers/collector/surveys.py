@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from jrr.estimation.differences import difference
 from jrr.mechanisms.numbers import Numbers
+from jrr.servers.collector.results import check_batch
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.collector.survey_export import export_answers
 from jrr.servers.common.jobs import check_state
@@ -95,10 +96,14 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
+        return super().show(connection, name) | {"reports": self._people(connection, name)}
+
+    @staticmethod
+    def _people(connection: Connection, name: str) -> int:
+        """How many have answered."""
         table = CollectorStore.people
         query = select(func.count()).select_from(table).where(table.c.survey == name)
-        people = int(connection.execute(query).scalar_one())
-        return super().show(connection, name) | {"reports": people}
+        return int(connection.execute(query).scalar_one())
 
     def rows(self, connection: Connection, name: str) -> Iterator[dict[str, Any]]:
         """One row per person, in the order of hashes, without them, for an export.
@@ -126,6 +131,9 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
     def export(self, connection: Connection, name: str, kind: str) -> bytes:
         """All answers as the bytes of a file."""
         survey, store = self.find(connection, name), CollectorStore(connection)
+        people = self._people(connection, name)
+        for held in self.held_parts(connection, survey).values():
+            check_batch(held, people)
         sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
         return export_answers(survey, list(self.rows(connection, name)), sums, kind)
 
@@ -169,9 +177,19 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
             )
             for one, other in ((first, second), (second, first))
         ]
-        fewest = max(old.min_cell, new.min_cell)
+        fewest = max(old.smallest_group, new.smallest_group)
         if min(estimate.n for estimate in estimates) < fewest:
             raise Problem(409, "too-few", f"fewer than {fewest} people are not shown")
+        if wish.paired:
+            # Those who answered one wave only follow from the waves' own results.
+            for one, estimate in zip((first, second), estimates, strict=True):
+                if 0 < one.arrivals - estimate.n < one.campaign.min_batch:
+                    raise Problem(
+                        409,
+                        "too-few",
+                        f"fewer than {one.campaign.min_batch} people answered only one of the "
+                        "waves: ask without pairing",
+                    )
         moved = difference(estimates[1], estimates[0], same_deck=False)
         facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
         facts |= {

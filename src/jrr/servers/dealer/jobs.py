@@ -302,7 +302,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         if held.state == CLOSED:
             raise gone("the cards are burned, and no sum was announced")
         dealer, dealt = self._dealt(store, held)
-        told = announce(dealer, naming, dealt, held.campaign.min_cell).to_document()
+        told = announce(dealer, naming, dealt, held.campaign.smallest_group).to_document()
         store.tell(held, {"named": naming.digest, "announced": told})
         return told
 
