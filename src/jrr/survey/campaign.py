@@ -504,7 +504,7 @@ class Campaign:
         )
 
 
-@lru_cache(64)
+@lru_cache(1_000)  # a survey alone may have a hundred
 def read_campaign(data: bytes) -> Campaign:
     """As Campaign.from_bytes; the same bytes are checked once."""
     return Campaign.from_bytes(data)

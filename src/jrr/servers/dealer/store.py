@@ -1,7 +1,7 @@
 """What the dealer stores: campaigns with their wrapped keys, and who sits where."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,18 +84,26 @@ class DealerStore(CampaignStore[DealerCampaign]):
 
     def seats_of(self, name: str, people: Iterable[bytes]) -> dict[bytes, Seat]:
         """Where those of some people sit who have a seat."""
-        return {
-            who: Seat(
+        return self.all_seats_of([name], people)[name]
+
+    def all_seats_of(
+        self, names: Sequence[str], people: Iterable[bytes]
+    ) -> dict[str, dict[bytes, Seat]]:
+        """The same in each of some campaigns."""
+        table = self.seats
+        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(set(people)))
+        found: dict[str, dict[bytes, Seat]] = {name: {} for name in names}
+        for row in self.connection.execute(query):
+            found[row.campaign][bytes(row.pseudonym)] = Seat(
                 block=row.block,
                 number=row.seat,
                 fetched=bool(row.fetched),
                 device=b"" if row.device is None else bytes(row.device),
             )
-            for who, row in self.rows_of(self.seats, name, people).items()
-        }
+        return found
 
-    def add_seats(self, name: str, seats: Mapping[bytes, Seat]) -> None:
-        """Seat people, in random order."""
+    def add_seats(self, seats: Mapping[str, Mapping[bytes, Seat]]) -> None:
+        """Seat people in each of some campaigns, in random order."""
         self._add(
             self.seats,
             [
@@ -107,7 +115,8 @@ class DealerStore(CampaignStore[DealerCampaign]):
                     "device": seat.device or None,
                     "fetched": seat.fetched,
                 }
-                for who, seat in seats.items()
+                for name, some in seats.items()
+                for who, seat in some.items()
             ],
         )
 
