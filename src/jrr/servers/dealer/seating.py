@@ -3,13 +3,24 @@
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jrr.servers.common.jobs import check_invitation
 from jrr.servers.common.problems import Problem, unknown_name
-from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.servers.dealer.store import DealerCampaign, DealerStore, Seat
-from jrr.survey.dealer import Dealer
+
+if TYPE_CHECKING:
+    from jrr.servers.dealer.keyfiles import KeyFiles
+    from jrr.servers.dealer.store import DealerCampaign, DealerStore
+    from jrr.survey.dealer import Dealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """Where somebody sits, and on which device."""
+
+    block: int | None  # None: enrolled, not dealt to yet
+    number: int | None
+    fetched: bool  # whether its cards may have left the dealer
+    device: bytes  # hash of the device's secret; empty where it gave none
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,7 @@ class Visitor:
 class Seating:
     """The seats of one campaign."""
 
-    held: DealerCampaign
+    held: "DealerCampaign"
     invited: Mapping[bytes, Any] | None  # None: anybody may come
     seats: dict[bytes, Seat]  # of those who ask
     new: dict[bytes, Seat] = field(default_factory=dict)
@@ -39,8 +50,8 @@ class Seating:
 
     def check_invited(self, visitor: Visitor) -> None:
         """Refuse whoever was not invited."""
-        if self.invited is not None:
-            check_invitation(self.invited.get(visitor.who))
+        if self.invited is not None and visitor.who not in self.invited:
+            raise unknown_name()
 
     def seat(self, visitor: Visitor, place: tuple[int, int] | None) -> None:
         """Seat somebody; place: block and number, where the cards are given away now."""
@@ -54,7 +65,7 @@ class Seating:
         if visitor.who in self.new:
             del self.new[visitor.who], self.seats[visitor.who]
 
-    def place_of(self, visitor: Visitor, dealer: Dealer) -> tuple[int, int]:
+    def place_of(self, visitor: Visitor, dealer: "Dealer") -> tuple[int, int]:
         """Block and number of somebody's seat; they are given the next one if they have none."""
         seat = self.seats.get(visitor.who)
         campaign = self.held.campaign
@@ -73,7 +84,7 @@ class Seating:
         return place
 
 
-def keep_seats(store: DealerStore, keys: KeyFiles, seatings: Sequence[Seating]) -> None:
+def keep_seats(store: "DealerStore", keys: "KeyFiles", seatings: Sequence[Seating]) -> None:
     """Write what is new, and beside the keys how many seats there are then.
 
     The parts of a survey have one number for all of them: whoever has a card of one has of each.

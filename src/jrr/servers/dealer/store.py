@@ -29,6 +29,7 @@ from jrr.servers.common.store import (
     survey_column,
     surveys_table,
 )
+from jrr.servers.dealer.seating import Seat
 from jrr.survey.states import CLOSED, OPEN, Role
 
 
@@ -38,16 +39,6 @@ class DealerCampaign(HeldCampaign):
 
     wrapped_key: bytes | None  # None: burned
     told: dict[str, Any] | None  # what was told of its cards at the end, once and for all
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seat:
-    """Where somebody sits, and on which device."""
-
-    block: int | None  # None: enrolled, not dealt to yet
-    number: int | None
-    fetched: bool  # whether its cards may have left the dealer
-    device: bytes  # hash of the device's secret; empty where it gave none
 
 
 class DealerStore(CampaignStore[DealerCampaign]):
