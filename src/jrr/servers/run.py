@@ -24,7 +24,7 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
 }
 
 log = logging.getLogger("jrr.servers")
-DOORS = 16
+DOORS = 128
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 100  # for databases, logs and keys
 
