@@ -142,7 +142,9 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
   const names = version > 1 ? [...FIELDS, "results_every"] : [...FIELDS];
-  if (version > 1 && Object.hasOwn(document, "number")) names.push("number");
+  for (const name of version > 1 ? ["number", "by", "contact"] : []) {
+    if (Object.hasOwn(document, name)) names.push(name);
+  }
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
   const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
@@ -152,6 +154,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const mechanism = checkMechanism(document.mechanism);
   check(isText(question, 2000), "question");
   check(isText(consent.text, 100_000, true) && isText(consent.version, 100), "consent");
+  for (const name of ["by", "contact"]) check(document[name] === undefined || isText(document[name], 500), name);
   check(isLabels(labels, valuesOf(mechanism)), "labels");
   const number = document.number ?? null;
   check(number === null ? stepsOf(mechanism) === 1 : isRange(number, mechanism), "number");
@@ -175,6 +178,8 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
     labels,
     number,
     consent: consent.text,
+    by: document.by ?? null,
+    contact: document.contact ?? null,
     covariates,
     mechanism,
     rounds,

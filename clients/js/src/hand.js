@@ -66,8 +66,13 @@ export async function takeSeats(campaign, net, secrets) {
 async function askForCards(campaign, { url }, net, body) {
   const address = `${url}${campaignPath(campaign.hash)}/cards`;
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
-  if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
-  if (reply.status !== 200) throw refused("the dealer", reply);
+  if (gaveUp(reply)) return null;
+  const refusal = reply.status === 200 ? null : refused("the dealer", reply);
+  // Who did not enrol in time has no card and may answer; where nobody enrols, somebody whom the
+  // dealer does not know is not asked to send anything to the collector either.
+  const isStranger = refusal?.kind === "unknown-pseudonym" && !campaign.enrols;
+  if (NO_CARD.includes(reply.status) && !isStranger) return null;
+  if (refusal) throw refusal;
   return readReply(reply);
 }
 

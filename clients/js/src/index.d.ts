@@ -20,6 +20,9 @@ export interface Campaign {
   /** The ends between which an answer lies that is a number; null where it is one of the labels. */
   readonly number: readonly [number, number] | null;
   readonly consent: string;
+  /** Who asks, and whom to ask; null where the campaign does not say. */
+  readonly by: string | null;
+  readonly contact: string | null;
   readonly covariates: Readonly<Record<string, readonly string[]>>;
   readonly mechanism: Mechanism;
   readonly rounds: number;

@@ -76,8 +76,8 @@ test("a dealer that may be left out is; with none there is no card", async () =>
   assert.deepEqual([alone.carded, alone.report, "serials" in alone], [false, 1, false]);
 });
 
-test("no card where the dealer has none for this name, or has burned them", async () => {
-  for (const given of [problem(404, "unknown-pseudonym"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
+test("no card where the dealer has none left, or has burned them", async () => {
+  for (const given of [problem(404, "no-card-left"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
     const { person, sent } = world("jrr", ({ route }) => (route === "/cards" ? given : null));
     await answer(person());
     assert.equal(JSON.parse(sent()[0]).carded, false);
@@ -88,6 +88,7 @@ test("a dealer that refuses, or serves another campaign, ends it: nothing is sen
   const other = campaigns["mrr of three"].document;
   for (const [change, kind] of [
     [({ route }) => (route === "/cards" ? problem(409, "other-device") : null), "other-device"],
+    [({ route }) => (route === "/cards" ? problem(404, "unknown-pseudonym") : null), "unknown-pseudonym"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, other] : null), "different"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null), "different"],
     [({ route }) => (route === "/cards" ? [200, { cards: [7] }] : null), "card"],

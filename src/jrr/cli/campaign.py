@@ -68,6 +68,8 @@ def campaign() -> None:
 @click.argument("questionnaire", type=FILE, required=False)
 @survey_options
 @click.option("--question", help="What is asked.")
+@click.option("--by", help="Who asks: an organisation or a person, as contributors are told.")
+@click.option("--contact", help="Whom to ask about it: a mail address, a number, an address.")
 @click.option("--people", type=int, help="With a questionnaire: how many are invited.")
 @click.option(
     "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."

@@ -33,7 +33,7 @@ from jrr.survey.dealer_kinds import (
 )
 from jrr.survey.documents import canonical_json, read_document
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
-from jrr.survey.texts import check_labels, check_text
+from jrr.survey.texts import MOST_OF_ASKER, check_labels, check_text
 
 VERSION = 2  # 2 added the view "everything" to the guarantees, and how often results are shown
 ENROL, ARRIVAL = "enrol", "arrival"
@@ -58,6 +58,7 @@ _FIELDS = {
     "question",
     "rounds",
 }
+_OPTIONAL = ("number", "by", "contact")  # from version 2 on; absent where there is none
 _NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
 
 
@@ -88,6 +89,8 @@ class Campaign:
     rounds: int = 1
     results_every: int = 1  # new reports between two results that are shown
     number: tuple[float, float] | None = None  # the answer is a number between these ends
+    by: str | None = None  # who asks: an organisation or a person
+    contact: str | None = None  # whom to ask: a mail address, a number, a postal address
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
@@ -134,6 +137,12 @@ class Campaign:
         check_text("consent", self.consent, 100_000, empty=True)
         check_text("consent_version", self.consent_version, 100)
         check_text("nonce", self.nonce, 100)
+        for name in ("by", "contact"):
+            given = getattr(self, name)
+            if given is not None and self.version == 1:
+                raise checks.refusal(name, given, "left out in version 1")
+            if given is not None:
+                check_text(name, given, MOST_OF_ASKER)
         check_labels("labels", self.labels, self.mechanism.k)
         for name, values in self.covariates.items():
             check_text("covariates", name, 100)
@@ -401,6 +410,8 @@ class Campaign:
             document["results_every"] = self.results_every
         if self.number is not None:
             document["number"] = list(self.number)
+        named = {"by": self.by, "contact": self.contact}
+        document |= {name: value for name, value in named.items() if value is not None}
         return canonical_json(document)
 
     @cached_property
@@ -443,8 +454,8 @@ class Campaign:
         if version > VERSION:
             raise ArgumentError(f"campaign must be of version {VERSION} or older, got {version}")
         names = _FIELDS | _NEW_FIELDS[version]
-        if version > 1 and "number" in document:  # only where the answer is one
-            names = names | {"number"}
+        if version > 1:
+            names = names | {name for name in _OPTIONAL if name in document}
         if set(document) != names:
             raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(names)}")
         for name in ("dealer", "guarantees", "consent", "covariates"):
@@ -475,6 +486,8 @@ class Campaign:
             rounds=document["rounds"],
             results_every=document.get("results_every", 1),
             number=document.get("number"),
+            by=document.get("by"),
+            contact=document.get("contact"),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,
