@@ -113,14 +113,7 @@ function details(campaign, consent, text, language, spent) {
   );
 }
 
-/**
- * The parts of the screen.
- *
- * @param campaign Which asks.
- * @param text The words, by key and gaps.
- * @param language For numbers and lists.
- * @param spent What answers on this device have cost before.
- */
+/** The parts of the screen; `spent`: what answers on this device have cost before. */
 export function introductionParts(campaign, text, language, spent) {
   const consent = consentBlocks(campaign.consent);
   // A text with details of its own begins with why it is safe; to another one the page adds that.

@@ -116,8 +116,10 @@ function readable(item, answer, survey, text, language) {
 }
 
 /** What will be sent: open answers as they are; of the others, that they are changed first. */
-export function reviewScreen(walk, survey, text, language, ...buttons) {
+export function reviewScreen(walk, survey, text, language, send, ...buttons) {
   const shown = surveyLanguage(survey, language);
+  const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
+  const submit = () => (navigator.onLine === false ? (problem.textContent = text("offline")) : send());
   const rows = walk.open.flatMap(([item, answer]) => [
     inLanguage("dt", item.text[shown], shown),
     element("dd", { dir: "auto" }, readable(item, answer, survey, text, language)),
@@ -125,8 +127,17 @@ export function reviewScreen(walk, survey, text, language, ...buttons) {
   return [
     paragraph(text("review_changed", { count: String(walk.sensitive) })),
     ...(rows.length ? [paragraph(text("review_open")), element("dl", {}, ...rows)] : []),
-    acts(...buttons),
+    problem,
+    acts(element("button", { type: "button", class: "first", onclick: submit }, text("send")), ...buttons),
   ];
+}
+
+/** Which words of thanks are true: nothing is said of a card that was not there. */
+export function thanksKey({ questionnaire }, body, before) {
+  const { carded, reports } = JSON.parse(body);
+  const all = questionnaire ? "survey_" : "";
+  const hidden = carded ?? Object.values(reports).every((one) => one.carded);
+  return before ? "thanks_before" : `${all}thanks${hidden ? "" : "_alone"}`;
 }
 
 /** What was sent, item by item. */

@@ -103,7 +103,7 @@ test("cards are asked for when there are answers, all at once, and not if an ans
   const one = person();
   await one.checkReady();
   await assert.rejects(one.answer({ ...answers, drinks: "perhaps" }), { kind: "answers" });
-  assert.ok(calls.every(({ origin }) => origin.includes("collector")));
+  assert.ok(calls.every(({ origin, route }) => origin.includes("collector") || route === ""));
   await one.answer(answers);
   assert.equal(calls.filter(({ route }) => route === "/cards").length, 2);
 });
