@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from jrr.cli.app import LazyCommand, LazyCommands
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
+    any_operator_of,
     is_survey_file,
     operator_of,
     operator_options,
@@ -35,7 +37,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError, DamagedError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
@@ -387,8 +389,7 @@ def close(
     }
     # A script is not asked: nobody would answer.
     asks = not yes and not as_json and sys.stdin.isatty()
-    question = _title(options["file"])
-    if asks and not click.confirm(f"Close “{question}” for good?", err=True):
+    if asks and not click.confirm(_closing_words(options), err=True):
         console().print("Nothing was closed.")
         context.exit(1)
     if is_survey_file(options["file"]):
@@ -406,6 +407,17 @@ def close(
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+
+
+def _closing_words(options: dict[str, Any]) -> str:
+    """The question whether it is meant, with how many have answered as far as that is known."""
+    told = ""
+    with suppress(UnreachableError):
+        held = any_operator_of(**options).show().get("collector", {})
+        if "reports" in held:
+            came = counted(held["reports"], "answer has come", "answers have come")
+            told = f" {came}; {held['invited']:,} invited." if held["invited"] else f" {came}."
+    return f"Close “{_title(options['file'])}” for good?{told} Nothing opens it again."
 
 
 def _title(file: Path) -> str:
