@@ -13,6 +13,7 @@ PUBLIC = [
     "JRR",
     "JrrError",
     "Laplace",
+    "Longitudinal",
     "MRR",
     "MaskedLaplace",
     "MeanEstimate",

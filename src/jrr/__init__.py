@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jrr.planning.required import required_epsilon, required_n
     from jrr.planning.shuffled import shuffled_rr
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
+    from jrr.telemetry.longitudinal import Longitudinal
 
 __all__ = [
     "DRR",
@@ -49,6 +50,7 @@ __all__ = [
     "Estimate",
     "JrrError",
     "Laplace",
+    "Longitudinal",
     "MaskedLaplace",
     "MeanEstimate",
     "Mechanism",
@@ -84,6 +86,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "Estimate": "jrr.estimation.estimates",
     "JRR": "jrr.mechanisms.joint",
     "Laplace": "jrr.mechanisms.laplace",
+    "Longitudinal": "jrr.telemetry.longitudinal",
     "MRR": "jrr.mechanisms.masked",
     "MaskedLaplace": "jrr.mechanisms.masked_laplace",
     "MeanEstimate": "jrr.estimation.means",
