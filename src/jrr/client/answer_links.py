@@ -87,23 +87,38 @@ def write_answer_links(
         MissingExtraError: QR codes need segno.
     """
     start = page_address(page)
+    target = out if format == "csv" else _target(out, format)
+    if format == "qr":
+        people = [None] if invitations is None else list(invitations)
+        _write_pictures(target, people, [answer_link(start, link, one) for one in people])
+        return target
+    text = answer_links_text(
+        format, page=page, link=link, invitations=invitations, title=title, language=language
+    )
+    write_whole(target, text, private=invitations is not None)
+    return target
+
+
+def answer_links_text(
+    format: Format,
+    *,
+    page: str,
+    link: str,
+    invitations: Sequence[str] | None,
+    title: str,
+    language: str = "en",
+) -> str:
+    """What `write_answer_links` writes: a table (csv), lines (links) or a page (letters)."""
+    start = page_address(page)
     people = [None] if invitations is None else list(invitations)
     links = [answer_link(start, link, one) for one in people]
-    is_private = invitations is not None
-    if format == "csv":
-        rows = [[one or "", link, shown] for one, shown in zip(people, links, strict=True)]
-        write_whole(out, _table([["invitation", "link", "answer_link"], *rows]), private=is_private)
-        return out
-    target = _target(out, format)
     if format == "links":
-        write_whole(target, "".join(f"{one}\n" for one in links), private=is_private)
-    elif format == "letters":
+        return "".join(f"{one}\n" for one in links)
+    if format == "letters":
         bare = answer_link(start, link)
-        sheet = letters_page(links, people, address=bare, link=link, title=title, language=language)
-        write_whole(target, sheet, private=is_private)
-    else:
-        _write_pictures(target, people, links)
-    return target
+        return letters_page(links, people, address=bare, link=link, title=title, language=language)
+    rows = [[one or "", link, shown] for one, shown in zip(people, links, strict=True)]
+    return _table([["invitation", "link", "answer_link"], *rows])
 
 
 def _target(out: Path, format: Format) -> Path:
