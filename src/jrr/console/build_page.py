@@ -22,6 +22,10 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.survey.questionnaire import SPLITS, Questionnaire
 from jrr.survey.questionnaire_toml import questionnaire_toml
 
+EMPTY: dict[str, Any] = {"only_if": {}, "labels": [], "low": "", "high": ""} | dict.fromkeys(
+    ("margin", "weight"), ""
+)
+
 
 def routes(desk: Desk) -> list[Route]:
     """Their addresses."""
@@ -43,6 +47,7 @@ def routes(desk: Desk) -> list[Route]:
             "edit.html",
             section="",
             document=draft.document,
+            items=[_shown(item) for item in draft.document["items"]],
             kinds=KIND_WORDS,
             splits=SPLITS,
             **side(visit, draft),
@@ -76,6 +81,14 @@ def routes(desk: Desk) -> list[Route]:
         page(desk, "/drafts/{draft}/questionnaire.toml", _export),
         page(desk, "/drafts/{draft}/delete", _delete, "POST"),
     ]
+
+
+def _shown(item: dict[str, Any]) -> dict[str, Any]:
+    """An item with every field that the page has, and numbers as people write them."""
+    return {
+        name: f"{value:g}" if isinstance(value, float) else value
+        for name, value in (EMPTY | item).items()
+    }
 
 
 def _draft(visit: Visit) -> Draft:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
 
+log = logging.getLogger("jrr.servers")
 START = "/console"
 PREVIEW = "preview"  # in Desk.more: draft, questionnaire and origin -> address of the preview
 MOST_FIELDS = 20_000  # of a form
@@ -227,6 +229,10 @@ def _answered(handler: Handler, visit: Visit) -> Response:
         return visit.page("refused.html", 404, words=str(error))
     except (JrrError, Problem) as error:
         return visit.page("refused.html", 422, words=in_words(error))
+    except Exception as error:
+        # Neither what was sent nor what was computed: both may hold what nobody should read.
+        log.error("unexpected %s in %s", type(error).__name__, visit.request.url.path)
+        return refusal("Something unexpected happened. It has been logged", 500)
 
 
 def in_words(error: JrrError | Problem) -> str:

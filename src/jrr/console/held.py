@@ -10,6 +10,7 @@ from jrr.client.operator import Operator
 from jrr.client.survey_operator import SurveyOperator
 from jrr.console.desk import Desk, NotHereError, Visit
 from jrr.console.sessions import Session
+from jrr.errors import ProtocolError
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.database import READS
 from jrr.survey.campaign import Campaign, read_campaign
@@ -134,5 +135,9 @@ def take_tokens(visit: Visit, held: HeldDocument) -> None:
     for number, address in enumerate(held.dealers):
         token = visit.form.get(f"token{number}")
         if token:
-            Admin(address, token).get(f"/v1/admin/{kind}/{held.name}")
+            try:
+                Admin(address, token).get(f"/v1/admin/{kind}/{held.name}")
+            except ProtocolError as error:
+                if "(404)" not in str(error):  # the token is right, the survey not there yet
+                    raise
             visit.session.dealer_tokens[address] = token

@@ -1,7 +1,7 @@
 """The real answer page with a questionnaire that is being written; it cannot send anything.
 
-The page's own files are served, from an address that cannot be guessed, as a survey whose dealer
-and collector are that address: it deals no cards and takes no reports. The one line of the page
+The page's own files are served, from an address that cannot be guessed, for a survey whose
+collector is that address, and takes no reports. The one line of the page
 that refuses frames is left out: here a page of the same origin shows it, beside the editor.
 """
 
@@ -22,6 +22,7 @@ from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
 
 PEOPLE = 1_000  # for whom a survey is planned that is only looked at
+DEALER = "https://dealer.example"  # for the page's words; its policy lets nothing go there
 MOST = 50  # previews at a time
 FRAMES = b"if (window.top !== window.self)"  # of page.js
 POLICY = "; ".join(
@@ -77,7 +78,7 @@ class Previews:
             questionnaire=replace(questionnaire, waves=1),  # several need invitations
             people=PEOPLE,
             collector=here,
-            dealers=(here,),
+            dealers=(DEALER,),
             invitations=False,
         )
         preview = Preview(name, questionnaire, request.survey())
@@ -100,7 +101,7 @@ def routes(desk: Desk) -> list[Route]:
     files = {file.path: _framed(file) for file in page_files()}
 
     async def file(request: Request) -> Response:
-        path = f"{request.path_params['folder']}/{request.path_params['file'] or 'index.html'}"
+        path = f"{request.path_params['folder']}/{request.path_params.get('file', 'index.html')}"
         known = previews.find(request.path_params["preview"]) is not None
         if not known or path not in files:
             return Response("not here\n", 404, media_type="text/plain")

@@ -61,13 +61,16 @@ def routes(desk: Desk) -> list[Route]:
 
 def _groups(visit: Visit) -> Response:
     held, by = held_of(visit), visit.query.get("by")
-    sections = None
+    sections, has_any = None, True
     if by:
         if by not in held.covariates:
             raise ArgumentError(f"by must be one of {', '.join(held.covariates)}, got {by!r}")
         report = report_of(visit.desk, held, None, ReportWish(by=(by,)))
         sections = Markup(groups_section(report))
-    return visit.page("groups.html", held=held, tab="groups", by=by, sections=sections)
+        has_any = any(one.items or one.reason for one in report.groupings)
+    return visit.page(
+        "groups.html", held=held, tab="groups", by=by, sections=sections, has_any=has_any
+    )
 
 
 def _waves(visit: Visit) -> Response:

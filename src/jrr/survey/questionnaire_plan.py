@@ -86,7 +86,8 @@ class QuestionnairePlan:
 
     def guarantee(self, view: str) -> float:
         """The total ε in one view: "everything" of dealt cards can take seconds to compute."""
-        return math.nextafter(math.fsum(item.loss(view) for item in self.items), math.inf)
+        total = math.fsum(item.loss(view) for item in self.items)
+        return total if len(self.items) == 1 else math.nextafter(total, math.inf)
 
     @property
     def guarantees_of_all_waves(self) -> Mapping[str, float]:
