@@ -12,12 +12,14 @@ and sums: a collector's operator closes and gives `names` to each dealer's opera
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, ProtocolError, UnreachableError
-from jrr.survey.campaign import Campaign
+
+if TYPE_CHECKING:
+    from jrr.survey.campaign import Campaign
 
 Facts = dict[int | str, dict[str, Any]]  # what each server says: "collector", dealers by number
 
@@ -38,7 +40,7 @@ class Ending:
 class Closing:
     """The servers of a campaign, as far as their tokens are held."""
 
-    campaign: Campaign
+    campaign: "Campaign"
     path: str
     dealers: Mapping[int, Admin]  # by their numbers in the campaign
     collector: Admin | None

@@ -59,7 +59,12 @@ _FIELDS = {
     "rounds",
 }
 _NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
-_OPTIONAL = ("number", "min_batch", "by", "contact")  # from version 2 on, only where they say something
+_OPTIONAL = (
+    "number",
+    "min_batch",
+    "by",
+    "contact",
+)  # from version 2 on, only where they say something
 
 
 @dataclass(frozen=True, kw_only=True)
