@@ -18,7 +18,7 @@ from jrr.survey.complaining import complaint_request
 from jrr.survey.deck import card_from_json
 from jrr.survey.fetching import is_same_at
 from jrr.survey.identity import device_name, pseudonym
-from jrr.survey.problems import LEFT_OUT, read_problem
+from jrr.survey.problems import LEFT_OUT, UNKNOWN_NAME, read_problem
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
 from jrr.survey.steps import Call, Steps, insist, printable, read_reply, refused
@@ -115,9 +115,12 @@ def _ask_for_cards(
     """
     call = Call(f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/cards", body)
     reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
-    if reply.gave_up or reply.status in (404, 410, 425):
+    # Who did not enrol in time has no card and may answer; where nobody enrols, somebody whom the
+    # dealer does not know must not send anything to the collector either.
+    kind, detail = read_problem(reply.body)
+    is_stranger = kind == UNKNOWN_NAME and not campaign.enrols
+    if reply.gave_up or (reply.status in (404, 410, 425) and not is_stranger):
         # Nothing came, this name has no seat, the cards are burned or not dealt yet.
-        kind, detail = read_problem(reply.body)
         if left_out is not None and kind == LEFT_OUT:
             left_out[number] = printable(detail)
         return None
