@@ -240,7 +240,7 @@ class _Fetch:
         if summary.waits is not None:
             return summary.waits.rstrip(".")
         if not summary.too_few:
-            # Whoever closed it may have deleted what was too few for a sum: nobody knows afterwards.
+            # Whoever closed it may have deleted what was too few for a sum: nobody knows later.
             is_over = summary.servers["collector"]["state"] == CLOSED
             nobody = "deleted" if is_over and campaign.announces else "nobody"
             return text(self.language, f"report.results.{nobody}")
