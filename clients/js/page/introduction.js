@@ -128,8 +128,8 @@ export function introductionParts(campaign, text, language, spent) {
   const safe = reasons(campaign, text, language).map((parts) => element("li", {}, ...parts));
   return [
     whoAsks(text, "who", hosts(campaign, language), campaign.by),
-    whomToAsk(text, campaign.contact),
     ...(own ? words : []),
+    whomToAsk(text, campaign.contact),
     heading(2, text("safe_title")),
     picture(text, campaign.dealers.length > 0),
     ...(own
