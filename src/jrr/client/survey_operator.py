@@ -142,8 +142,8 @@ class SurveyOperator:
             silent = all(isinstance(error, UnreachableError) for error in failed.values())
             kind = UnreachableError if silent else ProtocolError
             parts: dict[str, list[str]] = {}  # what several parts fail by alike is said once
-            for name, error in failed.items():
-                parts.setdefault(str(error), []).append(name)
+            for name, reason in failed.items():
+                parts.setdefault(str(reason), []).append(name)
             reasons = "; ".join(f"{', '.join(names)}: {why}" for why, names in parts.items())
             raise kind(
                 f"{reasons}; closed: {', '.join(closed) or 'none'}; when that is mended, the same "
