@@ -13,7 +13,6 @@ from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from jrr.client.letters import Letter
     from jrr.survey.campaign import Campaign
     from jrr.survey.surveys import Survey
 
@@ -140,6 +139,7 @@ def _links(
     exactly: bool = False,
 ) -> Path:
     from jrr.client.answer_links import write_answer_links
+    from jrr.client.letters import letter_of
 
     return write_answer_links(
         out,
@@ -147,24 +147,7 @@ def _links(
         page=page,
         link=document.link,
         invitations=invitations,
-        letter=_letter(document, language, page_knows),
+        letter=letter_of(document, language, page_knows=page_knows),
         language=language,
         exactly=exactly,
     )
-
-
-def _letter(document: "Campaign | Survey", language: str | None, page_knows: bool) -> "Letter":
-    from jrr.client.letters import Letter
-    from jrr.reporting.catalogue import text
-    from jrr.survey.campaign import Campaign
-
-    if isinstance(document, Campaign):  # a question is nothing to print on a letter
-        language = language or "en"
-        title, by, contact = text(language, "letter.title"), document.by, document.contact
-    else:
-        asked = document.questionnaire
-        language = language or asked.languages[0]
-        spoken = language if language in asked.languages else asked.languages[0]
-        title = asked.title[spoken]
-        by, contact = ((texts or {}).get(spoken) for texts in (asked.by, asked.contact))
-    return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)

@@ -94,26 +94,42 @@ def write_answer_links(
         ArgumentError: An address is none, or the file exists already.
         MissingExtraError: QR codes need segno.
     """
+    target = out if exactly or format == "csv" else _beside(out, format)
+    if format != "csv" and target.exists():
+        raise checks.refusal("out", str(target), "a file that does not exist yet")
+    if format == "qr":
+        people = [None] if invitations is None else list(invitations)
+        start = page_address(page)
+        links = [answer_link(start, link, one, language) for one in people]
+        _write_pictures(target, people, links)
+        return target
+    text = answer_links_text(
+        format, page=page, link=link, invitations=invitations, letter=letter, language=language
+    )
+    write_whole(target, text, private=invitations is not None)
+    return target
+
+
+def answer_links_text(
+    format: Format,
+    *,
+    page: str,
+    link: str,
+    invitations: Sequence[str] | None,
+    letter: Letter | None = None,
+    language: str | None = None,
+) -> str:
+    """What `write_answer_links` writes: a table (csv), lines (links) or a page (letters)."""
     start = page_address(page)
     people = [None] if invitations is None else list(invitations)
     links = [answer_link(start, link, one, language) for one in people]
-    is_private = invitations is not None
-    if format == "csv":
-        rows = [[shown, one or "", link] for one, shown in zip(people, links, strict=True)]
-        write_whole(out, _table([COLUMNS, *rows]), private=is_private)
-        return out
-    target = out if exactly else _beside(out, format)
-    if target.exists():
-        raise checks.refusal("out", str(target), "a file that does not exist yet")
     if format == "links":
-        write_whole(target, "".join(f"{one}\n" for one in links), private=is_private)
-    elif format == "letters":
+        return "".join(f"{one}\n" for one in links)
+    if format == "letters":
         assert letter is not None  # of this format
-        sheet = letters_page(links, people, page=start, link=link, letter=letter)
-        write_whole(target, sheet, private=is_private)
-    else:
-        _write_pictures(target, people, links)
-    return target
+        return letters_page(links, people, page=start, link=link, letter=letter)
+    rows = [[shown, one or "", link] for one, shown in zip(people, links, strict=True)]
+    return _table([COLUMNS, *rows])
 
 
 def _beside(out: Path, format: Format) -> Path:

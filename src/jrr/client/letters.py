@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from jrr.client.qr import qr_svg
 from jrr.reporting.catalogue import known_languages, text, texts
 from jrr.survey.addresses import split_link
+from jrr.survey.campaign import Campaign
+from jrr.survey.surveys import Survey
 
 GROUP = 4  # letters of an invitation that are printed together
 STYLE = """
@@ -50,6 +52,22 @@ class Letter:
     by: str | None = None  # who asks; None: the collector's host
     contact: str | None = None  # whom to ask
     page_knows: bool = False  # whether the page opens this survey without being told which
+
+
+def letter_of(
+    document: Campaign | Survey, language: str | None, *, page_knows: bool = False
+) -> Letter:
+    """What letters of a campaign or survey say, in a language; None: its first."""
+    if isinstance(document, Campaign):  # a question is nothing to print on a letter
+        language = language or "en"
+        title, by, contact = text(language, "letter.title"), document.by, document.contact
+    else:
+        asked = document.questionnaire
+        language = language or asked.languages[0]
+        spoken = language if language in asked.languages else asked.languages[0]
+        title = asked.title[spoken]
+        by, contact = ((told or {}).get(spoken) for told in (asked.by, asked.contact))
+    return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)
 
 
 def letters_page(
