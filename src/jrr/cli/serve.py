@@ -37,6 +37,10 @@ def _options(command: click.Command, port: int) -> click.Command:
         click.Option(["--database"], help="sqlite:///file.db or postgresql://…"),
         click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
         click.Option(["--port"], type=int, help=f"Port; 0 takes a free one.  [default: {port}]"),
+        click.Option(
+            ["--metrics-port"], type=int, help="Figures for Prometheus, on this machine only."
+        ),
+        click.Option(["--log-format"], type=click.Choice(("text", "json"))),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -51,6 +55,8 @@ def _run(
     database: str | None,
     host: str | None,
     port: int | None,
+    metrics_port: int | None,
+    log_format: str | None,
     migrate: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +67,15 @@ def _run(
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
     def load() -> settings.Settings:
-        return settings.load(role, config, database=database, host=host, port=port)
+        return settings.load(
+            role,
+            config,
+            database=database,
+            host=host,
+            port=port,
+            metrics_port=metrics_port,
+            log_format=log_format,
+        )
 
     loaded = load()
 
