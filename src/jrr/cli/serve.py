@@ -41,6 +41,7 @@ def _options(command: click.Command, port: int) -> click.Command:
             ["--metrics-port"], type=int, help="Figures for Prometheus, on this machine only."
         ),
         click.Option(["--log-format"], type=click.Choice(("text", "json"))),
+        click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -57,6 +58,7 @@ def _run(
     port: int | None,
     metrics_port: int | None,
     log_format: str | None,
+    pages: bool,
     migrate: bool,
     as_json: bool,
 ) -> None:
@@ -75,6 +77,7 @@ def _run(
             port=port,
             metrics_port=metrics_port,
             log_format=log_format,
+            console="on" if pages else None,
         )
 
     loaded = load()
@@ -249,6 +252,11 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
     metavar="ADDRESS",
     help="A dealer or collector that the page may talk to (repeat it).  [default: any, by https]",
 )
+@click.option(
+    "--survey",
+    metavar="LINK",
+    help="Campaign or survey that is opened where an address does not say which, as typed ones.",
+)
 @click.option("--hash", "only_hash", is_flag=True, help="Print hashes of the files, serve nothing.")
 @json_option
 def page(
@@ -257,6 +265,7 @@ def page(
     tls_certificate: str,
     tls_key: str,
     allow: tuple[str, ...],
+    survey: str | None,
     only_hash: bool,
     as_json: bool,
 ) -> None:
@@ -291,7 +300,8 @@ def page(
         sys.stdout.flush()
 
     with suppress(KeyboardInterrupt):
-        run_app(page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready)
+        app = page_app(allow, survey)
+        run_app(app, host, port, certificate=tls_certificate, key=tls_key, ready=ready)
 
 
 @serve.command()

@@ -18,8 +18,7 @@ from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, U
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import DEALER, accepted, new_invitation
-from jrr.survey.messages import roles
+from jrr.survey.identity import DEALER, accepted, collector_role, new_invitation
 from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
@@ -144,8 +143,8 @@ class Operator:
         for server, role in self.dealing_by_role():
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
-            for number, role in enumerate(roles(self.campaign)):
-                names = accepted(invitations, self.campaign.hash, role)
+            for number in range(self.campaign.rounds):
+                names = accepted(invitations, self.campaign.hash, collector_role(number))
                 self._accept(self.collector, names, {"round": number})
 
     def dealing_by_role(self) -> list[tuple[Admin, str]]:

@@ -194,13 +194,21 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         """Counts, no names."""
         store = CollectorStore(connection)
         held = store.find(name)
+        rounds = held.campaign.rounds
+        # Arrivals are counted as they come. At the end reports may be discarded, and of several
+        # rounds only the reports themselves tell which they are of.
+        by_round = (
+            [held.arrivals]
+            if rounds == 1 and held.state != CLOSED
+            else store.reports_by_round(name, rounds)
+        )
         return {
             "campaign": name,
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
-            "reports": store.count(store.reports, name),
-            "by_round": store.reports_by_round(name, held.campaign.rounds),
+            "reports": sum(by_round),
+            "by_round": by_round,
         } | _settled(held)
 
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:

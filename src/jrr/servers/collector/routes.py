@@ -130,7 +130,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
-        return await writer.run(jobs.show, name)
+        return await read_aside(engine, jobs.show, name)
 
     @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
     async def estimate(
