@@ -133,6 +133,7 @@ HEAVY = (
     "tests/tables/test_refusals.py::test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash",
     "tests/tables/test_refusals.py::test_two_runs_at_once_do_not_use_the_same_cards",
     "tests/test_hardening.py",
+    "tests/telemetry",
 )
 
 
