@@ -139,7 +139,7 @@ def draw(document: dict[str, Any], path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8.5, 4), layout="constrained")
     for name in dict.fromkeys(row["method"] for row in document["results"]):
         if "B = 8" in name or "B = 64" in name:
             continue  # between the others
@@ -154,7 +154,7 @@ def draw(document: dict[str, Any], path: Path) -> None:
     axes.set_ylabel("error of a range's share, points (root mean square)")
     axes.set_title(f"{document['people']:,} numbers, {document['bins']:,} bins", fontsize=11)
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.savefig(path, dpi=150)
 
 
