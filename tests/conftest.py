@@ -120,6 +120,7 @@ HEAVY = (
     "tests/documents/test_examples.py",
     "tests/documents/test_security_page.py",
     "tests/documents/test_site.py",
+    "tests/documents/test_large_domains_page.py",
     "tests/documents/test_tutorial.py",
     "tests/documents/test_which_mechanism.py",
     "tests/e2e",
