@@ -288,8 +288,6 @@ def estimate(
         (['north', 'south'], 1)
         >>> folder.cleanup()
     """
-    min_cell = checks.integer("min_cell", min_cell, 1)
-    checks.one_of("population", population, POPULATIONS)
     if engine is None and table is not None:
         raise checks.refusal("table", table, "None without an engine")
     ready = None if engine is None else open_engine(engine)
@@ -297,14 +295,44 @@ def estimate(
         given = "weight" if weight is not None else "key"
         raise ArgumentError(f"{given} must be left out with an engine, which counts whole reports")
     files = open_together(paths, header, None if ready is None else ready.reader(table))
+    return estimate_opened(
+        files,
+        by=by,
+        weight=weight,
+        min_cell=min_cell,
+        key=key,
+        decks=decks,
+        population=population,
+        population_size=population_size,
+        engine=ready,
+        progress=progress,
+    )
+
+
+def estimate_opened(
+    files: ReportFiles,
+    *,
+    by: str | None = None,
+    weight: str | None = None,
+    min_cell: int = MIN_CELL,
+    key: str | Path | None = None,
+    decks: int | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """What `estimate` does, of tables that are open."""
+    min_cell = checks.integer("min_cell", min_cell, 1)
+    checks.one_of("population", population, POPULATIONS)
     _check_columns(files, by, weight)
     everybody, tallies = _count(
-        files, by=by, weight=weight, key=key, engine=ready, progress=progress
+        files, by=by, weight=weight, key=key, engine=engine, progress=progress
     )
     mechanism = files.header.mechanism
     result = Result(
         header=files.header,
-        files=len(paths),
+        files=len(files.tables),
         estimate=mechanism.estimate(
             everybody, decks, population=population, population_size=population_size
         ),

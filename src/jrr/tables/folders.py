@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from jrr._base import checks
-from jrr.tables.formats import BATCH, Batches, Table, readable, sound
+from jrr.errors import DamagedError
+from jrr.tables.formats import BATCH, META, Batches, Table, readable, sound
 
 HEADER = "_jrr.json"  # beside the parts; names that begin so are no data to such platforms
 
@@ -26,7 +28,18 @@ class ParquetFolder(Table):
         with readable(self.path):
             schema = pq.read_schema(self.parts[0])
             self.columns, self.types = schema.names, {one.name: one.type for one in schema}
-            self.rows = sum(pq.read_metadata(part).num_rows for part in self.parts)
+            self.rows = 0
+            for part in self.parts:
+                self._check_part(part, pq.read_schema(part))
+                self.rows += pq.read_metadata(part).num_rows
+
+    def _check_part(self, part: Path, schema: Any) -> None:
+        """Refuse a part with other columns, or with a header of its own that says otherwise."""
+        if {one.name: one.type for one in schema} != self.types:
+            raise DamagedError(f"{part} must have the columns of the other parts, {self.columns}")
+        own = (schema.metadata or {}).get(META)
+        if own is not None and own.decode("utf-8", "replace") != self.header_text:
+            raise DamagedError(f"{part} must have the same header as its folder, in {HEADER}")
 
     @property
     def header_text(self) -> str | None:

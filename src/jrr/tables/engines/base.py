@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.estimation.groups import AnyTally
+from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
@@ -171,10 +172,16 @@ def tally_of_repeated(
     if int(times.sum()) * largest >= _EXACT:
         raise checks.refusal("reports", int(times.sum()), f"fewer than {_EXACT // largest} at once")
     weighed = mechanism.tally(reports, carded, weights=times)
-    parts = {"carded": weighed.carded, "cardless": weighed.cardless}
-    counts = {name: tuple(int(sum_) for sum_ in part.support) for name, part in parts.items()}
-    sizes = {f"n_{name}": int(part.weight) for name, part in parts.items()}
     tally = Tally(
-        mechanism.to_dict(), **counts, **sizes, masked=mechanism.moments.masks is not None
+        mechanism.to_dict(),
+        carded=_whole(weighed.carded.support),
+        cardless=_whole(weighed.cardless.support),
+        n_carded=int(weighed.carded.weight),
+        n_cardless=int(weighed.cardless.weight),
+        masked=mechanism.moments.masks is not None,
     )
     return replace(tally, decks=header.decks)
+
+
+def _whole(sums: Floats) -> tuple[int, ...]:
+    return tuple(int(one) for one in sums)

@@ -14,10 +14,17 @@ class DatabaseTable(Table):
         name: of the table.
         schema: its columns, as Arrow has them.
         stream: runs a query and yields its rows in batches of at most that many.
+        definition: a query, where the rows are its result and no table of their own.
     """
 
-    def __init__(self, name: str, schema: Any, stream: Callable[[str, int], Batches]) -> None:
-        self.name, self._stream = name, stream
+    def __init__(
+        self,
+        name: str,
+        schema: Any,
+        stream: Callable[[str, int], Batches],
+        definition: str | None = None,
+    ) -> None:
+        self.name, self._stream, self.definition = name, stream, definition
         self.path, self.format, self.rows = Path(f"table {name}"), "database", None
         self.columns, self.types = schema.names, {field.name: field.type for field in schema}
 
@@ -33,7 +40,10 @@ class DatabaseTable(Table):
     def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
         """The columns asked for, some rows at a time."""
         chosen = ", ".join(map(quoted, columns))
-        return self._stream(f"SELECT {chosen} FROM {quoted(self.name)}", rows)  # noqa: S608 - quoted
+        source = quoted(self.name)
+        if self.definition is not None:
+            source = f"({self.definition}) AS {source}"
+        return self._stream(f"SELECT {chosen} FROM {source}", rows)
 
 
 def quoted(name: str) -> str:

@@ -46,13 +46,13 @@ class DuckDB(Engine):
                 raise checks.refusal("path", str(path), "a DuckDB file that exists")
             try:
                 self._connection = _connect(str(path), read_only=True)
-                tables = self._connection.sql("SHOW TABLES").fetchall()
-                if (name,) not in tables:
-                    raise checks.refusal("table", name, f"one of {sorted(row[0] for row in tables)}")
-                schema = self._connection.sql(f"FROM {quoted(name)} LIMIT 0").to_arrow_table().schema
+                tables = [row[0] for row in self._connection.sql("SHOW TABLES").fetchall()]
+                if name not in tables:
+                    raise checks.refusal("table", name, f"one of {tables}")
+                empty = self._connection.sql(f"FROM {quoted(name)} LIMIT 0").to_arrow_table()
             except duckdb.Error as error:
                 raise DamagedError(f"{path} cannot be read as a DuckDB file: {error}") from None
-            return DatabaseTable(name, schema, self._stream)
+            return DatabaseTable(name, empty.schema, self._stream)
 
         return open_database
 
@@ -106,7 +106,7 @@ class DuckDB(Engine):
 
 def _connect(database: str, *, read_only: bool = False) -> Any:
     # Nothing is fetched from elsewhere.
-    settings = {
+    settings: dict[str, Any] = {
         "memory_limit": MEMORY,
         "preserve_insertion_order": "false",
         "autoinstall_known_extensions": "false",

@@ -28,20 +28,13 @@ def open_session() -> Any:
     Raises:
         MissingExtraError: where pyspark or Java is not installed.
     """
-    try:
-        with quiet():
-            from pyspark.sql import SparkSession
-    except ModuleNotFoundError as error:
-        if error.name != "pyspark":
-            raise
-        raise needs("pyspark", "spark") from None
-    running = SparkSession.getActiveSession()
+    running = active()
     if running is not None:
         return running
     _find_java()
     # Workers must have the same packages as this process.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("jrr")
+    builder = _spark().builder.appName("jrr")
     for setting in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
         builder = builder.config(setting, "false")
     with quiet():
@@ -50,10 +43,26 @@ def open_session() -> Any:
     return session
 
 
+def active() -> Any | None:
+    """The session that is running, if one is."""
+    return _spark().getActiveSession()
+
+
+def _spark() -> Any:
+    try:
+        with quiet():
+            from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        raise needs("pyspark", "spark") from None
+    return SparkSession
+
+
 def _find_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if home is not None and not (Path(home) / "bin" / "java").exists():
-        raise MissingExtraError(f"Spark needs Java: JAVA_HOME is {home}, where there is no bin/java")
+        raise MissingExtraError(f"Spark needs Java: there is no bin/java in JAVA_HOME, {home}")
     if home is None and shutil.which("java") is None:
         raise MissingExtraError(
             "Spark needs Java 17 or later, and there is none: install it (on Debian: apt-get "
