@@ -37,6 +37,7 @@ def _options(command: click.Command, port: int) -> click.Command:
         click.Option(["--database"], help="sqlite:///file.db or postgresql://…"),
         click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
         click.Option(["--port"], type=int, help=f"Port; 0 takes a free one.  [default: {port}]"),
+        click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -51,6 +52,7 @@ def _run(
     database: str | None,
     host: str | None,
     port: int | None,
+    pages: bool,
     migrate: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +63,14 @@ def _run(
         raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
 
     def load() -> settings.Settings:
-        return settings.load(role, config, database=database, host=host, port=port)
+        return settings.load(
+            role,
+            config,
+            database=database,
+            host=host,
+            port=port,
+            console="on" if pages else None,
+        )
 
     loaded = load()
 
@@ -235,6 +244,11 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
     metavar="ADDRESS",
     help="A dealer or collector that the page may talk to (repeat it).  [default: any, by https]",
 )
+@click.option(
+    "--survey",
+    metavar="LINK",
+    help="Campaign or survey that is opened where an address does not say which, as typed ones.",
+)
 @click.option("--hash", "only_hash", is_flag=True, help="Print hashes of the files, serve nothing.")
 @json_option
 def page(
@@ -243,6 +257,7 @@ def page(
     tls_certificate: str,
     tls_key: str,
     allow: tuple[str, ...],
+    survey: str | None,
     only_hash: bool,
     as_json: bool,
 ) -> None:
@@ -277,7 +292,8 @@ def page(
         sys.stdout.flush()
 
     with suppress(KeyboardInterrupt):
-        run_app(page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready)
+        app = page_app(allow, survey)
+        run_app(app, host, port, certificate=tls_certificate, key=tls_key, ready=ready)
 
 
 @serve.command()

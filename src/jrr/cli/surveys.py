@@ -34,6 +34,7 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
         "public",
         "min_cell",
         "results_every",
+        "min_batch",
         "consent_file",
         "consent_version",
         "out",
@@ -49,7 +50,7 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
 def survey_options_of(given: dict[str, Any], languages: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a `SurveyRequest` among options that were given, by their names."""
     names = ("epsilon", "mechanism", "lost", "may_leave_out", "closed_deck", "opens", "closes")
-    more = ("min_cell", "results_every", "consent_version")
+    more = ("min_cell", "results_every", "min_batch", "consent_version")
     options = {name: given[name] for name in (*names, *more) if name in given}
     if "consent_file" in given:
         options["consent"] = dict.fromkeys(languages, given["consent_file"].read_text("utf-8"))
@@ -94,6 +95,12 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
         screen.print(f"Dealers and collector together (view: dealer): {together}")
 
 
+def deleted_words(facts: dict[str, Any]) -> str:
+    """How many reports were deleted at the end, if any were."""
+    deleted = facts.get("collector", {}).get("discarded", 0)
+    return f"; deleted: {counted(deleted, 'report', 'reports')}" if deleted else ""
+
+
 def title_of(file: Path) -> str:
     """The title of a survey in its first language."""
     from jrr.survey.surveys import read_survey
@@ -136,7 +143,7 @@ def close_survey(
     screen = console()
     for part, facts in closed.items():
         states = ", ".join(f"{server} {reply['state']}" for server, reply in facts.items())
-        screen.print(f"{part}: {states}")
+        screen.print(f"{part}: {states}{deleted_words(facts)}")
 
 
 def show_survey(

@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from jrr._base import checks
@@ -97,6 +97,15 @@ class Http:
             connection.close()
 
 
+class Sender(Protocol):
+    """Whatever takes an operator's requests to a server."""
+
+    def request(
+        self, method: str, address: str, body: bytes | None = None, *, longer: float = 0.0
+    ) -> Reply:
+        """One request; the reply's status is 0 where nothing came back."""
+
+
 class Admin:
     """The operator's side of one server."""
 
@@ -107,10 +116,11 @@ class Admin:
         ca: str | Path | None = None,
         *,
         variable: str | None = None,  # where the token is expected, for a refusal
+        sender: Sender | None = None,  # None: over HTTP
     ) -> None:
         self.address, self._variable = address, variable
         headers = {"Authorization": f"Bearer {token}"}
-        self._http = Http(ca, headers, timeout=OPERATOR_TIMEOUT)
+        self._http = sender or Http(ca, headers, timeout=OPERATOR_TIMEOUT)
 
     def get(self, path: str) -> Any:
         """A JSON reply."""

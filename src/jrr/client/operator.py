@@ -16,11 +16,9 @@ from jrr.client.closing import Closing, Ending
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
-from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import DEALER, accepted, new_invitation
-from jrr.survey.messages import roles
+from jrr.survey.identity import DEALER, accepted, collector_role, new_invitation
 from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
@@ -145,8 +143,8 @@ class Operator:
         for server, role in self.dealing_by_role():
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
-            for number, role in enumerate(roles(self.campaign)):
-                names = accepted(invitations, self.campaign.hash, role)
+            for number in range(self.campaign.rounds):
+                names = accepted(invitations, self.campaign.hash, collector_role(number))
                 self._accept(self.collector, names, {"round": number})
 
     def dealing_by_role(self) -> list[tuple[Admin, str]]:
@@ -314,7 +312,7 @@ class Operator:
             return CampaignSummary(servers=servers)
         reports: int = servers[COLLECTOR]["by_round"][round_number]
         closed = servers[COLLECTOR]["state"] == CLOSED
-        if reports < fewest_to_show(self.campaign.min_cell, final=closed):
+        if reports < self.campaign.fewest_to_show(final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
         try:
             found = self.estimate(

@@ -49,6 +49,11 @@ class ReportWish:
     population: Population | str = "respondents"  # whom they speak of
     population_size: int | None = None
     round_number: int = 0
+    by: tuple[str, ...] | None = None  # covariates to group by; None: all of them
+
+    def groups_by(self, name: str) -> bool:
+        """Whether results by this covariate are wished for."""
+        return self.by is None or name in self.by
 
     def estimate(self, operator: Operator, by: str) -> dict[str, Any]:
         """A part's estimate by group; what may be shown is the collector's decision."""
@@ -134,7 +139,9 @@ def campaign_report(
         ),
         items=items,
         groupings=tuple(
-            fetched.grouping(name, name, {}, [asked], items) for name in campaign.covariates
+            fetched.grouping(name, name, {}, [asked], items)
+            for name in campaign.covariates
+            if wish.groups_by(name)
         ),
         open_items={name: name for name in campaign.covariates},
         epsilons=epsilons,
@@ -188,6 +195,7 @@ def survey_report(
         groupings=tuple(
             fetched.grouping(name, _in(item.text, language), _words(item, language), asked, items)
             for name, item in groups.items()
+            if wish.groups_by(name)
         ),
         open_items={item.name: _in(item.text, language) for item in opened},
         epsilons={view: survey.guarantee(view) for view in VIEWS},
@@ -240,12 +248,15 @@ class _Fetch:
         if summary.waits is not None:
             return summary.waits.rstrip(".")
         if not summary.too_few:
-            return text(self.language, "report.results.nobody")
+            # Whoever closed it may have deleted what was too few for a sum.
+            is_over = summary.servers["collector"]["state"] == CLOSED
+            nobody = "deleted" if is_over and campaign.announces else "nobody"
+            return text(self.language, f"report.results.{nobody}")
         return text(
             self.language,
             "report.results.too_few",
             reports=str(summary.too_few),
-            min_cell=str(campaign.min_cell),
+            min_cell=str(campaign.smallest_group),
         )
 
     def grouping(
@@ -320,7 +331,7 @@ class _Fetch:
             simultaneous=self.wish.simultaneous,
             population=self.wish.population,
             population_size=self.wish.population_size,
-            min_cell=campaign.min_cell,
+            min_cell=campaign.smallest_group,
             colluders=campaign.colluders,
             by_invitation=campaign.invitations,
             epsilons=epsilons,

@@ -45,6 +45,16 @@ def report_page(report: CampaignReport) -> str:
     return _Page(report).html()
 
 
+def results_section(report: CampaignReport) -> str:
+    """The results of every item as HTML for inside another page, whose style sheet it takes."""
+    return _Page(report).results()
+
+
+def groups_section(report: CampaignReport) -> str:
+    """The same by group, for the groupings that the report has."""
+    return _Page(report).groupings()
+
+
 class _Page:
     def __init__(self, report: CampaignReport) -> None:
         self.report = report
@@ -56,8 +66,8 @@ class _Page:
         report, say = self.report, self.say
         sections = {
             "who": self._participation(report.participation),
-            "results": self._results(),
-            "groups": self._groupings(),
+            "results": self.results(),
+            "groups": self.groupings(),
             "method": self._method(),
             "guarantee": "".join(map(_paragraph, guarantee_in_words(report))),
             "limits": _listed(limits_in_words(report)),
@@ -143,7 +153,7 @@ class _Page:
 
     # -- results ---------------------------------------------------------------------------
 
-    def _results(self) -> str:
+    def results(self) -> str:
         report = self.report
         words = sentence(
             level=report.level,
@@ -228,7 +238,7 @@ class _Page:
 
     # -- groups ----------------------------------------------------------------------------
 
-    def _groupings(self) -> str:
+    def groupings(self) -> str:
         return "".join(map(self._grouping, self.report.groupings))
 
     def _grouping(self, grouping: Grouping) -> str:

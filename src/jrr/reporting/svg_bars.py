@@ -17,7 +17,7 @@ _MOST_TICKS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One row: a value with its interval."""
+    """One row: a value with its interval; without one where low and high are the value."""
 
     label: str
     value: float
@@ -83,9 +83,10 @@ def draw_bars(
                 f'<rect class="bar" x="{place(low)}" y="{top + _LABEL}" width="{width:.2f}%" '
                 f'height="{_BAR}"/>'
             )
-        parts.append(_line("error", place(row.low), middle, place(row.high), middle))
-        for end in (row.low, row.high):
-            parts.append(_line("error", place(end), middle - 4, place(end), middle + 4))
+        if row.low < row.high:
+            parts.append(_line("error", place(row.low), middle, place(row.high), middle))
+            for end in (row.low, row.high):
+                parts.append(_line("error", place(end), middle - 4, place(end), middle + 4))
         if ends is not None:
             parts.append(f'<circle class="mark" cx="{place(row.value)}" cy="{middle:g}" r="5"/>')
     return "".join([*parts, "</svg>"])

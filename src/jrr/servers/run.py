@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import Any
 
 import uvicorn
+from sqlalchemy import Engine
 
-from jrr.errors import ArgumentError, JrrError
+from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.safety import alone, check_safety
@@ -23,8 +24,9 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
     Role.PARTY: ("jrr.servers.party.routes", "party_app"),
 }
 
+CONSOLE = "jrr.console.app"
 log = logging.getLogger("jrr.servers")
-DOORS = 16
+DOORS = 128
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 100  # for databases, logs and keys
 
@@ -57,6 +59,8 @@ def serve(
     with alone(settings, engine):
         module, attribute = APPS[Role(settings.role)]
         app = getattr(import_module(module), attribute)(settings, engine)
+        if settings.console:
+            _add_console(app, settings, engine)
 
         def read_again() -> None:
             if again is not None:
@@ -71,6 +75,17 @@ def serve(
             ready=ready,
             on_hangup=read_again,
         )
+
+
+def _add_console(app: Any, settings: Settings, engine: Engine) -> None:
+    """Pages for the operator: a room above this one, named and not imported."""
+    try:
+        console = import_module(CONSOLE)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"the console needs {error.name}: pip install 'jrr[console]'"
+        ) from None
+    console.add_console(app, settings, engine)
 
 
 def run_app(

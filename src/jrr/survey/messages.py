@@ -9,7 +9,7 @@ from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
-from jrr.survey.identity import collector_role, hashed
+from jrr.survey.identity import hashed
 from jrr.survey.serials import serial_from_hex
 
 MOST_NAMES = 100_000  # hashes in one request
@@ -174,11 +174,6 @@ def check_covariates(campaign: Campaign, covariates: object) -> str:
 def known_values(campaign: Campaign, name: str) -> str:
     """The values of a covariate, in words."""
     return f"{', '.join(map(repr, campaign.covariates[name])):.200}"
-
-
-def roles(campaign: Campaign) -> list[str]:
-    """The names by which the collector knows people, one per round."""
-    return [collector_role(number) for number in range(campaign.rounds)]
 
 
 @dataclass(frozen=True, kw_only=True)

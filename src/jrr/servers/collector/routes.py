@@ -51,12 +51,14 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return {"received": True}
 
     surveys = CollectorSurveyJobs(jobs)
-    add_survey_routes(app, writer, surveys, admin)
+    survey_memory = add_survey_routes(app, writer, surveys, admin)
 
     @app.post("/v1/surveys/{name}/reports", openapi_extra=UPLOAD)
     async def receive_answers(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Take somebody's answers to a survey once, all together."""
-        new = await writer.run(surveys.receive, name, await request.body())
+        known = await survey_memory.find(name)
+        body = await read_at_most(request, known.upload_limit)
+        new = await writer.run_bulk(surveys.receive_all, surveys.read(known.survey, body))
         response.status_code = 201 if new else 200
         return {"received": True}
 
@@ -122,7 +124,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
-        return await writer.run(jobs.show, name)
+        return await read_aside(engine, jobs.show, name)
 
     @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
     async def estimate(

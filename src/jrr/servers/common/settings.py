@@ -32,6 +32,8 @@ class Settings:
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
     origins: str = "*"  # of answer pages that may ask; "": none, else some with blanks between
+    console: str = ""  # "on": pages for the operator below /console (extra `console`)
+    answer_page: str = ""  # collector: where people answer, for the console's invitations
     accept: str = ""  # dangers that the operator knows of (safety.py)
     link_certificate: str = ""  # party: shown to the other parties
     link_key: str = ""
@@ -41,6 +43,7 @@ class Settings:
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
         read_tokens(self.admin_token_sha256)
+        checks.one_of("console", self.console, ("", "on"))
         unknown = set(self.accept.split()) - {"no-tls", "open-keys", "keys-beside-database"}
         if unknown:
             raise checks.refusal(

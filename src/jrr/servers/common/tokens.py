@@ -82,6 +82,7 @@ class TokenGuard:
 
     def __init__(self, setting: str) -> None:
         self._tokens: Sequence[AdminToken] = read_tokens(setting)
+        self._own: tuple[AdminToken, ...] = ()  # of this process, whatever the setting says
         self._wrong = 0  # in a row
         self._last = 0.0  # when the last wrong one came
         self._logged: float | None = None
@@ -90,14 +91,30 @@ class TokenGuard:
         """From now on these tokens are right, and no others."""
         self._tokens = read_tokens(setting)
 
+    def make_own(self) -> str:
+        """A fresh token for requests that this process makes to itself; nobody else knows it."""
+        token = new_token()
+        self._own = (*self._own, AdminToken(digest=token_digest(token)))
+        return token
+
     def matches(self, token: str) -> bool:
         """Whether this is a token that is still good; takes as long whatever differs."""
-        digest, today = token_digest(token), datetime.now(UTC).date()
-        right = [hmac.compare_digest(digest, known.digest) for known in self._tokens]
-        return any(
-            is_it and (known.last_day is None or today <= known.last_day)
-            for is_it, known in zip(right, self._tokens, strict=True)
+        return self._find(token_digest(token), (*self._tokens, *self._own)) is not None
+
+    def holder(self, digest: str) -> AdminToken | None:
+        """The operator's token that has this hash, while it is good."""
+        return self._find(digest, self._tokens)
+
+    @staticmethod
+    def _find(digest: str, tokens: Sequence[AdminToken]) -> AdminToken | None:
+        today = datetime.now(UTC).date()
+        right = [hmac.compare_digest(digest, known.digest) for known in tokens]
+        good = (
+            known
+            for is_it, known in zip(right, tokens, strict=True)
+            if is_it and (known.last_day is None or today <= known.last_day)
         )
+        return next(good, None)
 
     def too_many(self) -> float:
         """A wrong token came: seconds after which another may; 0: at once.

@@ -1,0 +1,64 @@
+"""The console as one application below /console of a server."""
+
+from importlib import import_module
+from typing import Any
+
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from jrr.console.desk import START, Desk, refusal, with_headers
+from jrr.console.drafts import make_table
+from jrr.console.signing import signing_routes
+from jrr.console.static_files import static_routes
+from jrr.servers.common.settings import Settings
+from jrr.survey.states import Role
+
+PAGES = (  # modules of this room, in the order in which their addresses are looked at
+    "home",
+    "planning_page",
+    "build_page",
+    "creating",
+    "preview",
+    "live",
+    "watch",
+    "ending",
+    "inviting",
+    "downloads",
+)
+
+
+def add_console(app: Any, settings: Settings, engine: Engine) -> None:
+    """Serve pages for the operator of a server: of the collector all, of others its status.
+
+    Args:
+        app: The server's application.
+        settings: Of the server.
+        engine: Its database.
+    """
+    desk = Desk.of(app, settings, engine)
+    inner = Starlette(
+        routes=[*signing_routes(desk), *static_routes(), *_routes(desk)],
+        exception_handlers={404: _missing, 405: _missing},
+    )
+
+    async def console(scope: Any, receive: Any, send: Any) -> None:
+        desk.sender.note_loop()
+        await inner(scope, receive, send)
+
+    app.mount(START, with_headers()(console))
+
+
+def _routes(desk: Desk) -> list[BaseRoute]:
+    """Those of the pages of its role; pages are named, and loaded where they are served."""
+    is_collector = desk.settings.role == Role.COLLECTOR
+    if is_collector:
+        make_table(desk.engine)
+    names = PAGES if is_collector else ("status",)
+    return [route for name in names for route in import_module(f"jrr.console.{name}").routes(desk)]
+
+
+async def _missing(_: Request, __: Exception) -> Response:
+    return refusal("There is no such page", 404)

@@ -1,0 +1,280 @@
+"""What every page of the console has: the server it belongs to, who visits, forms and replies."""
+
+import hashlib
+import hmac
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from jrr import __version__
+from jrr.console.inside import InsideSender
+from jrr.console.lockout import Lockout
+from jrr.console.sessions import Session, Sessions
+from jrr.errors import JrrError, ProtocolError
+from jrr.servers.common.problems import Problem
+from jrr.servers.common.settings import Settings
+from jrr.servers.common.tokens import TokenGuard
+
+log = logging.getLogger("jrr.servers")
+START = "/console"
+PREVIEW = "preview"  # in Desk.more: draft, questionnaire and origin -> address of the preview
+MOST_FIELDS = 20_000  # of a form
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "frame-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types jrr",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "x-robots-tag": "noindex",
+}
+
+
+class NotHereError(JrrError):
+    """There is no such page, survey or file."""
+
+
+class Form:
+    """The fields of a form, or of an address, as they came."""
+
+    def __init__(self, fields: list[tuple[str, str]]) -> None:
+        self._fields = fields
+        self._last = dict(fields)
+
+    def get(self, name: str, default: str = "") -> str:
+        """A field without blanks around it."""
+        return self._last.get(name, default).strip()
+
+    def raw(self, name: str) -> str:
+        """A field as it is."""
+        return self._last.get(name, "")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._last
+
+    def items(self) -> list[tuple[str, str]]:
+        """All fields, in order."""
+        return list(self._fields)
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """The console of one server."""
+
+    app: Any  # the server's own application
+    settings: Settings
+    engine: Engine
+    sender: InsideSender
+    sessions: Sessions
+    guard: TokenGuard
+    lockout: Lockout = field(default_factory=Lockout)
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    more: dict[str, Any] = field(default_factory=dict)  # what pages have for one another
+
+    @classmethod
+    def of(cls, app: Any, settings: Settings, engine: Engine) -> "Desk":
+        """The console of an application."""
+        guard: TokenGuard = app.state.tokens
+        return cls(
+            app=app,
+            settings=settings,
+            engine=engine,
+            sender=InsideSender(app, guard.make_own()),
+            sessions=Sessions(lambda digest: guard.holder(digest) is not None),
+            guard=guard,
+        )
+
+    def seal(self, text: str) -> str:
+        """A code that only this process can make."""
+        return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(kw_only=True)
+class Visit:
+    """One request of somebody who is signed in."""
+
+    desk: Desk
+    request: Request
+    session: Session
+    form: Form  # of a POST
+    query: Form
+
+    def path(self, name: str) -> str:
+        """A part of the address."""
+        return str(self.request.path_params[name])
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port that the browser sees, as far as this server knows."""
+        return f"{self.request.url.scheme}://{self.request.url.netloc}"
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page."""
+        notes = self.session.taken_notes()
+        return render(
+            template,
+            status,
+            csrf=self.session.csrf,
+            notes=notes,
+            operator=self.session.operator,
+            role=self.desk.settings.role,
+            **values,
+        )
+
+
+Handler = Callable[[Visit], Response]
+_TEMPLATES = Environment(
+    loader=PackageLoader("jrr.console"),
+    autoescape=True,  # whatever a text holds, it is text
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.globals |= {"start": START, "version": __version__}
+_TEMPLATES.filters["count"] = lambda number: f"{number:,}"
+
+
+def render(template: str, status: int = 200, **values: Any) -> Response:
+    """A page from a template; every value in it is escaped."""
+    body = _TEMPLATES.get_template(template).render(**values)
+    return HTMLResponse(body, status)
+
+
+def goto(path: str) -> Response:
+    """Go on at another page of the console."""
+    return RedirectResponse(f"{START}{path}", 303)
+
+
+def download(body: bytes | str, name: str, kind: str) -> Response:
+    """A file; its name is made here, never by a visitor."""
+    return Response(
+        body,
+        media_type=kind,
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def cookie_name(request: Request) -> str:
+    """By https one that no other host and no http page can set."""
+    return "__Host-jrr-console" if request.url.scheme == "https" else "jrr-console"
+
+
+def same_origin(request: Request) -> bool:
+    """Whether a browser says that a form is of this server's own pages."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.url.netloc
+
+
+def page(desk: Desk, path: str, handler: Handler, *methods: str) -> Route:
+    """A route for those who are signed in; forms must be from a page of theirs.
+
+    The handler runs in a thread beside the event loop: it may wait, and compute.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        session = desk.sessions.find(request.cookies.get(cookie_name(request)))
+        if session is None:
+            return RedirectResponse(f"{START}/sign-in", 303)
+        form = Form([])
+        if request.method == "POST":
+            form = await read_form(request)
+            if not (same_origin(request) and session.accepts(form.raw("csrf"))):
+                return refusal("This form is not from a page of yours", 403)
+        visit = Visit(
+            desk=desk,
+            request=request,
+            session=session,
+            form=form,
+            query=Form(list(request.query_params.multi_items())),
+        )
+        return await run_in_threadpool(_answered, handler, visit)
+
+    return Route(path, endpoint, methods=list(methods or ("GET",)))
+
+
+def _answered(handler: Handler, visit: Visit) -> Response:
+    try:
+        return handler(visit)
+    except NotHereError as error:
+        return visit.page("refused.html", 404, words=str(error))
+    except (JrrError, Problem) as error:
+        return visit.page("refused.html", 422, words=in_words(error))
+    except Exception as error:
+        # Neither what was sent nor what was computed: both may hold what nobody should read.
+        log.error("unexpected %s in %s", type(error).__name__, visit.request.url.path)
+        return refusal("Something unexpected happened. It has been logged", 500)
+
+
+def in_words(error: JrrError | Problem) -> str:
+    """A refusal as a sentence; of a server's, what it says and not where it is."""
+    words = error.detail if isinstance(error, Problem) else str(error)
+    if isinstance(error, ProtocolError):
+        _, found, detail = words.partition("): ")
+        words = detail if found else words
+    return f"{words[:1].upper()}{words[1:]}".rstrip(".")
+
+
+def refusal(words: str, status: int) -> Response:
+    """For whoever is not signed in, or not as they should be."""
+    return render("stranger.html", status, words=words)
+
+
+async def read_form(request: Request) -> Form:
+    """The fields of a form; a body that is none has none."""
+    body = await request.body()
+    try:
+        fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        return Form([])
+    return Form(fields)
+
+
+def with_headers(headers: Mapping[str, str] = HEADERS) -> Callable[[Any], Any]:
+    """An application whose replies have these headers, where they say nothing else themselves."""
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    def wrap(app: Any) -> Any:
+        async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+            async def sending(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    own = list(message.get("headers", ()))
+                    said = {name.lower() for name, _ in own}
+                    added = [entry for entry in encoded if entry[0] not in said]
+                    message = {**message, "headers": [*own, *added]}
+                await send(message)
+
+            await app(scope, receive, sending)
+
+        return wrapped
+
+    return wrap

@@ -1,0 +1,73 @@
+"""Questionnaires that are being written, in the collector's database; no answer is among them."""
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, Text, delete, select
+
+from jrr.console.desk import NotHereError
+
+METADATA = MetaData()
+TABLE = Table(
+    "console_drafts",
+    METADATA,
+    Column("draft", String(32), primary_key=True),
+    Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
+)
+
+
+@dataclass
+class Draft:
+    """One of them."""
+
+    document: dict[str, Any]
+    name: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def title(self) -> str:
+        """In the first language that has one."""
+        title = self.document.get("title", "")
+        texts = [title] if isinstance(title, str) else list(title.values())
+        return next((text for text in texts if text.strip()), "Untitled")
+
+    @property
+    def path(self) -> str:
+        """Below the console."""
+        return f"/drafts/{self.name}"
+
+
+def make_table(engine: Engine) -> None:
+    """Make room for drafts, once."""
+    with engine.begin() as connection:
+        METADATA.create_all(connection)
+
+
+def all_drafts(connection: Connection) -> list[Draft]:
+    """Every draft, by title."""
+    rows = connection.execute(select(TABLE))
+    drafts = [Draft(json.loads(row.document), row.draft) for row in rows]
+    return sorted(drafts, key=lambda draft: draft.title.casefold())
+
+
+def find_draft(connection: Connection, name: str) -> Draft:
+    """One draft."""
+    row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
+    if row is None:
+        raise NotHereError("there is no such draft")
+    return Draft(json.loads(row.document), row.draft)
+
+
+def keep_draft(engine: Engine, draft: Draft) -> None:
+    """Write a draft, new or changed."""
+    body = json.dumps(draft.document, ensure_ascii=False)
+    with engine.begin() as connection:
+        connection.execute(delete(TABLE).where(TABLE.c.draft == draft.name))
+        connection.execute(TABLE.insert().values(draft=draft.name, document=body))
+
+
+def drop_draft(engine: Engine, name: str) -> None:
+    """Forget a draft."""
+    with engine.begin() as connection:
+        connection.execute(delete(TABLE).where(TABLE.c.draft == name))

@@ -1,0 +1,144 @@
+"""Opening a survey, and closing it for good."""
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from jrr.client.closing import Ending
+from jrr.client.operator import Operator
+from jrr.console.counts import counts_of
+from jrr.console.desk import Desk, Visit, download, goto, page
+from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
+from jrr.console.looking import looks_of
+from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.surveys import Survey
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their addresses."""
+    looks = looks_of(desk)
+    base = f"/{KIND}/{{name}}"
+
+    def open_it(visit: Visit) -> Response:
+        held = held_of(visit)
+        take_tokens(visit, held)
+        operator = operator_of(desk, held, visit.session)
+        operator.install()
+        operator.open()
+        looks.forget(held)
+        visit.session.note("Open: answers are taken.")
+        _remind(visit, held, "opened")
+        return goto(held.path)
+
+    def asked(visit: Visit) -> Response:
+        held = held_of(visit)
+        return visit.page(
+            "close.html",
+            held=held,
+            tab="close",
+            counts=read(desk, counts_of, held.document),
+            known=[at in visit.session.dealer_tokens for at in held.dealers],
+            announces=_announces(held),
+            settled=_is_settled(desk, held),
+        )
+
+    def close(visit: Visit) -> Response:
+        held = held_of(visit)
+        if visit.form.get("sure") != "yes":
+            raise ArgumentError("closing is for good: say that you are sure, by the box above it")
+        take_tokens(visit, held)
+        ending = Ending(by=visit.form.get("by") or None) if _announces(held) else None
+        _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
+        looks.forget(held)
+        if _is_settled(desk, held):
+            visit.session.note("Closed for good. These are the final results.")
+            return goto(held.path)
+        visit.session.note(
+            "No more answers are taken. The dealer has still to announce the sum of its cards: "
+            "give its operator the file below, or its token here.",
+            "warn",
+        )
+        return goto(f"{held.path}/close")
+
+    def names(visit: Visit) -> Response:
+        """For a dealer's operator: which cards came back, by serial numbers."""
+        held = held_of(visit)
+        number = int(visit.path("number")) if visit.path("number").isdecimal() else -1
+        if not 0 <= number < len(held.dealers):
+            raise ArgumentError("there is no such dealer")
+        body = json.dumps(_named(desk, held, visit.query.get("by") or None)[number])
+        return download(body, f"names-{held.name[:8]}-{number}.json", "application/json")
+
+    return [
+        page(desk, f"{base}/open", open_it, "POST"),
+        page(desk, f"{base}/close", asked),
+        page(desk, f"{base}/close", close, "POST"),
+        page(desk, f"{base}/names/{{number}}", names),
+    ]
+
+
+def _announces(held: HeldDocument) -> bool:
+    document = held.document
+    campaigns = document.campaigns.values() if isinstance(document, Survey) else [document]
+    return any(one.announces for one in campaigns)
+
+
+def _close(operator: Any, ending: Ending | None, sums: list[Any] | None) -> Any:
+    if isinstance(operator, Operator):
+        if ending is not None and sums is not None:
+            ending = Ending(by=ending.by, sums=sums)
+        return operator.close(ending=ending)
+    return operator.close(ending, sums=sums)
+
+
+def _is_settled(desk: Desk, held: HeldDocument) -> bool:
+    """Whether there is nothing left to do: closed, and sums are here where they are announced."""
+    operator = operator_of(desk, held)
+    if isinstance(operator, Operator):
+        facts = [operator.show()["collector"]]
+    else:
+        facts = [operator.operator(p).show()["collector"] for p in operator.survey.parts]
+    return all(one["state"] == "closed" and one.get("settled", True) for one in facts)
+
+
+def _named(desk: Desk, held: HeldDocument, by: str | None) -> list[Any]:
+    """What each dealer's operator needs: serial numbers, of every part where there are several."""
+    operator = operator_of(desk, held)
+    collector = operator.at_collector()
+    more = "" if by is None else f"&by={by}"
+
+    def of(path: str, number: int) -> Any:
+        return collector.get(f"{path}/serials?dealer={number}{more}")
+
+    numbers = range(len(held.dealers))
+    if isinstance(operator, Operator):
+        return [of(operator.path, number) for number in numbers]
+    parts = [part for part in operator.survey.parts if part.campaign.announces]
+    return [
+        {part.name: of(operator.operator(part).path, number) for part in parts}
+        for number in numbers
+    ]
+
+
+def _sums(visit: Visit, held: HeldDocument) -> list[Any] | None:
+    """What dealers' operators brought back, a text each; None: nothing."""
+    texts = [visit.form.raw(f"sums{number}").strip() for number in range(len(held.dealers))]
+    if not any(texts):
+        return None
+    try:
+        return [json.loads(text) for text in texts]
+    except ValueError:
+        raise DamagedError("sums must be the files that jrr campaign close wrote") from None
+
+
+def _remind(visit: Visit, held: HeldDocument, what: str) -> None:
+    """Where a dealer's token is not here, its operator has to do the same there."""
+    missing = [at for at in held.dealers if at not in visit.session.dealer_tokens]
+    if missing:
+        visit.session.note(
+            f"Not {what} at {', '.join(missing)}, whose token is not here: its operator does that "
+            "with the survey's document.",
+            "warn",
+        )

@@ -1,0 +1,89 @@
+"""Invitations: made once, told to the servers as hashes, given to the browser, kept nowhere."""
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from jrr._base import checks
+from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
+from jrr.client.letters import letter_of
+from jrr.client.operator import new_invitations
+from jrr.client.qr import qr_svg
+from jrr.console.counts import counts_of
+from jrr.console.desk import Desk, Visit, download, page
+from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
+from jrr.console.looking import looks_of
+from jrr.errors import ArgumentError
+from jrr.survey.surveys import Survey
+
+MOST = 100_000  # invitations in one file
+FORMATS = {
+    "csv": ("invitations.csv", "text/csv; charset=utf-8", "A table: invitation and link"),
+    "links": ("links.txt", "text/plain; charset=utf-8", "Links, a line each"),
+    "letters": (
+        "letters.html",
+        "text/html; charset=utf-8",
+        "Letters to print, with a QR code each",
+    ),
+}
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their addresses."""
+    looks = looks_of(desk)
+
+    def form(visit: Visit) -> Response:
+        held = held_of(visit)
+        address = visit.query.get("page") or desk.settings.answer_page
+        link, code = "", None
+        if address and not held.first.invitations:
+            link = answer_link(page_address(address), held.document.link)
+            code = Markup(qr_svg(link))
+        return visit.page(
+            "invite.html",
+            held=held,
+            tab="invite",
+            counts=read(desk, counts_of, held.document),
+            known=[at in visit.session.dealer_tokens for at in held.dealers],
+            formats=FORMATS,
+            address=address,
+            link=link,
+            code=code,
+            limits=PUBLIC_LIMITS,
+            languages=_languages(held),
+        )
+
+    def invite(visit: Visit) -> Response:
+        held = held_of(visit)
+        kind = checks.one_of("format", visit.form.get("format"), tuple(FORMATS))
+        address = visit.form.get("page") or desk.settings.answer_page
+        page_address(address)  # before there are secrets
+        wished = visit.form.get("count")
+        if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
+            raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+        take_tokens(visit, held)
+        operator = operator_of(desk, held, visit.session)
+        operator.install()
+        operator.check_inviting(int(wished))
+        invitations = new_invitations(int(wished))
+        operator.invite(invitations)
+        looks.forget(held)
+        language = visit.form.get("language") or _languages(held)[0]
+        body = answer_links_text(
+            kind,  # type: ignore[arg-type]
+            page=address,
+            link=held.document.link,
+            invitations=invitations,
+            letter=letter_of(held.document, language),
+            language=language,
+        )
+        name, content, _ = FORMATS[kind]
+        return download(body, f"{held.name[:8]}-{name}", content)
+
+    base = f"/{KIND}/{{name}}/invite"
+    return [page(desk, base, form), page(desk, base, invite, "POST")]
+
+
+def _languages(held: HeldDocument) -> tuple[str, ...]:
+    is_survey = isinstance(held.document, Survey)
+    return held.document.questionnaire.languages if is_survey else ("en",)  # type: ignore[union-attr]

@@ -1,0 +1,197 @@
+"""What a plan's page shows: margins of every item and what adversaries learn, by mechanism.
+
+Every figure is the library's (jrr.survey.questionnaire_plan). What takes seconds is kept apart and
+computed once: the view "everything" of dealt cards, and how many people a margin needs.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from jrr._base.wording import show_guarantee
+from jrr.errors import JrrError
+from jrr.planning.plans import Plan
+from jrr.reporting.explain import adversaries
+from jrr.reporting.svg_bars import Bar, draw_bars
+from jrr.survey.promises import EVERYTHING
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.questionnaire_plan import (
+    ItemPlan,
+    QuestionnairePlan,
+    expected_reports,
+    people_for_margins,
+    plan_questionnaire,
+)
+
+MECHANISMS = ("rr", "jrr", "drr", "mrr")
+VIEWS = {
+    "cards": "somebody who sees the reports of one person and 5 other people's cards",
+    EVERYTHING: "a collector who has all reports and knows everybody else's answers",
+    "dealer": "dealer and collector together",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanWish:
+    """What is planned; the questionnaire as JSON, so that equal wishes are found again."""
+
+    questionnaire: str
+    people: int = 2_000
+    response: float = 0.6
+    epsilon: float = 1.0
+    dealer_above: float = 2.0  # what dealer and collector together may learn more
+    lost: float = 0.03
+
+    def asked(self) -> Questionnaire:
+        """The questionnaire."""
+        return Questionnaire.from_dict(json.loads(self.questionnaire))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As `plan_questionnaire` takes them."""
+        return {
+            "response": self.response,
+            "epsilon": self.epsilon,
+            "dealer_epsilon": self.epsilon + self.dealer_above,
+            "lost": self.lost,
+        }
+
+
+def yes_no_items(count: int) -> dict[str, Any]:
+    """A questionnaire of so many yes-no items, where nobody has written one yet."""
+    return {
+        "title": "Plan",
+        "items": [
+            {"name": f"item_{at}", "kind": "yes-no", "text": f"Item {at}"}
+            for at in range(1, count + 1)
+        ],
+    }
+
+
+@lru_cache(maxsize=256)
+def plans(wish: PlanWish) -> Mapping[str, QuestionnairePlan | str]:
+    """Mechanism -> the plan with it, or why there is none."""
+    found: dict[str, QuestionnairePlan | str] = {}
+    for mechanism in MECHANISMS:
+        try:
+            found[mechanism] = plan_questionnaire(
+                wish.asked(), wish.people, mechanism=mechanism, **wish.options
+            )
+        except JrrError as error:
+            found[mechanism] = str(error)
+    return found
+
+
+def shown_margin(one: ItemPlan) -> str:
+    """Half an interval of 95%: in percentage points, or in the unit of a number."""
+    if one.item.kind == "number":
+        return f"±{one.margin:.3g}"
+    return f"±{100 * one.margin:.2g} points" if one.margin < 1 else "says nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginTable:
+    """Margins: a row for each item, a column for each mechanism."""
+
+    expected: int  # answers
+    rows: list[tuple[str, list[str]]]  # item -> margins
+    best: str  # mechanism
+    refused: dict[str, str]  # mechanism -> why there is no plan with it
+    picture: str  # SVG: the widest margin of a share, by mechanism
+    sentences: list[str]  # who can learn what, with the best one
+
+
+def margins(wish: PlanWish) -> MarginTable:
+    """The table of a wish.
+
+    Raises:
+        ArgumentError: as `plan_questionnaire` does, where no mechanism can be planned.
+    """
+    found = plans(wish)
+    made = {name: one for name, one in found.items() if isinstance(one, QuestionnairePlan)}
+    if not made:  # say why
+        plan_questionnaire(wish.asked(), wish.people, **wish.options)
+    items = [one.item for one in next(iter(made.values())).items]
+    rows = [
+        (
+            next(iter(item.text.values())),
+            [shown_margin(made[name].items[at]) if name in made else "–" for name in MECHANISMS],
+        )
+        for at, item in enumerate(items)
+    ]
+    best = min(made, key=lambda name: max(_relative(one) for one in made[name].items))
+    return MarginTable(
+        expected=expected_reports(wish.people, wish.response),
+        rows=rows,
+        best=best,
+        refused={name: one for name, one in found.items() if isinstance(one, str)},
+        picture=_picture(made),
+        sentences=_sentences(made[best]),
+    )
+
+
+def _relative(one: ItemPlan) -> float:
+    """A margin as a part of what there is."""
+    width = one.item.high - one.item.low if one.item.kind == "number" else 1.0
+    return one.margin / width
+
+
+def _picture(made: Mapping[str, QuestionnairePlan]) -> str:
+    widest = {name: max(map(_relative, one.items)) for name, one in made.items()}
+    bars = [
+        Bar(label=name.upper(), value=min(1.0, value), low=min(1.0, value), high=min(1.0, value))
+        for name, value in widest.items()
+    ]
+    words = "; ".join(f"{name.upper()} ±{100 * value:.2g} points" for name, value in widest.items())
+    return draw_bars(
+        bars,
+        title="Widest margin of an item, by mechanism",
+        description=words,
+        show=lambda value: f"±{100 * value:g}",
+    )
+
+
+def _sentences(made: QuestionnairePlan) -> list[str]:
+    """Who can learn what of one answer; all answers of one person together are in the table."""
+    first = made.items[0].plan
+    return [one.sentence for one in adversaries(first)] if isinstance(first, Plan) else []
+
+
+@lru_cache(maxsize=1024)
+def total_loss(wish: PlanWish, mechanism: str, view: str) -> str:
+    """ε of all answers of one person in a view, as it is shown; rounded up."""
+    made = plans(wish)[mechanism]
+    if isinstance(made, str):
+        return "–"
+    delta = made.delta if view == EVERYTHING else 0.0
+    return show_guarantee(made.guarantee(view), delta)
+
+
+def quick_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
+    """Mechanism -> ε by view; None where it takes seconds, and is told by `slow_losses`."""
+    return [
+        (name, [None if view == EVERYTHING else total_loss(wish, name, view) for view in VIEWS])
+        for name in MECHANISMS
+    ]
+
+
+def slow_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
+    """The same with all views."""
+    return [(name, [total_loss(wish, name, view) for view in VIEWS]) for name in MECHANISMS]
+
+
+@lru_cache(maxsize=256)
+def people_needed(wish: PlanWish, margin: float, mechanism: str) -> int | None:
+    """How many to invite so that every share is known to ± margin; None: nobody can say."""
+    asked = json.loads(wish.questionnaire)
+    for item in asked["items"]:
+        if item["kind"] != "number":
+            item["margin"] = margin
+    try:
+        return people_for_margins(
+            Questionnaire.from_dict(asked), mechanism=mechanism, **wish.options
+        )
+    except JrrError:
+        return None

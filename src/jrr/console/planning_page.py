@@ -1,0 +1,124 @@
+"""The page to plan on: from what a researcher knows to margins, guarantees and people."""
+
+import json
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from jrr._base import checks
+from jrr.console.desk import Desk, Form, Visit, page, render
+from jrr.console.drafts import all_drafts, find_draft
+from jrr.console.held import read
+from jrr.console.plan_tables import (
+    MECHANISMS,
+    VIEWS,
+    PlanWish,
+    margins,
+    people_needed,
+    quick_losses,
+    slow_losses,
+    yes_no_items,
+)
+from jrr.errors import ArgumentError, JrrError
+from jrr.survey.questionnaire import Questionnaire
+
+TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
+FIELDS = {
+    "people": "2000",
+    "response": "60",
+    "epsilon": "1",
+    "trust": "2",
+    "lost": "3",
+    "items": "1",
+    "margin": "2",
+    "draft": "",
+}
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their addresses."""
+    return [page(desk, "/plan", _plan), page(desk, "/plan/more", _more)]
+
+
+@dataclass(frozen=True)
+class _PlanForm:
+    """What stands in the form."""
+
+    wish: PlanWish
+    margin: float
+
+
+def _plan(visit: Visit) -> Response:
+    fields = {name: visit.query.get(name, usual) for name, usual in FIELDS.items()}
+    drafts = read(visit.desk, all_drafts)
+    table = losses = None
+    words = ""
+    try:
+        asked = _read(visit)
+        table, losses = margins(asked.wish), quick_losses(asked.wish)
+    except JrrError as error:
+        words = str(error)
+    return visit.page(
+        "plan.html",
+        200 if not words else 422,
+        section="plan",
+        fields=fields,
+        drafts=drafts,
+        trust=TRUST,
+        mechanisms=MECHANISMS,
+        views=VIEWS,
+        table=table,
+        picture=None if table is None else Markup(table.picture),
+        losses=losses,
+        needed=None,
+        query=visit.request.url.query,
+        words=words,
+    )
+
+
+def _more(visit: Visit) -> Response:
+    """What takes seconds, for the page above."""
+    asked = _read(visit)
+    needed = {name: people_needed(asked.wish, asked.margin, name) for name in MECHANISMS}
+    return render(
+        "plan_more.html",
+        mechanisms=MECHANISMS,
+        views=VIEWS,
+        losses=slow_losses(asked.wish),
+        needed=needed,
+        margin=f"{100 * asked.margin:g}",
+        wish=asked.wish,
+    )
+
+
+def _read(visit: Visit) -> _PlanForm:
+    query = visit.query
+    draft = query.get("draft")
+    if draft:
+        document = read(visit.desk, find_draft, draft).document
+        text = json.dumps(Questionnaire.from_dict(document).to_dict(), sort_keys=True)
+    else:
+        count = checks.integer("items", _number(query, "items"), 1, 50)
+        text = json.dumps(yes_no_items(count), sort_keys=True)
+    trust = checks.one_of("trust", query.get("trust", FIELDS["trust"]), tuple(TRUST))
+    wish = PlanWish(
+        questionnaire=text,
+        people=checks.integer("people", _number(query, "people"), 2, 10**9),
+        response=_number(query, "response") / 100,
+        epsilon=checks.epsilon("epsilon", _number(query, "epsilon")),
+        dealer_above=float(trust),
+        lost=checks.real("lost", _number(query, "lost") / 100, "0 to 99 percent", 0.0, 0.99),
+    )
+    margin = _number(query, "margin") / 100
+    return _PlanForm(wish, checks.real("margin", margin, "above 0", 0.0, 1.0, open_low=True))
+
+
+def _number(query: Form, name: str) -> float:
+    text = query.get(name) or FIELDS[name]
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:
+        raise ArgumentError(f"{name} must be a number, got {text!r:.40}") from None
+    return int(number) if number.is_integer() else number

@@ -1,0 +1,155 @@
+"""The real answer page with a questionnaire that is being written; it cannot send anything.
+
+The page's own files are served, from an address that cannot be guessed, for a survey whose
+collector is that address, and takes no reports. The one line of the page
+that refuses frames is left out: here a page of the same origin shows it, beside the editor.
+"""
+
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from jrr.console.desk import PREVIEW, START, Desk
+from jrr.servers.common.problems import Problem
+from jrr.servers.page.files import PageFile, page_files
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey
+
+PEOPLE = 1_000  # for whom a survey is planned that is only looked at
+DEALER = "https://dealer.example"  # for the page's words; its policy lets nothing go there
+MOST = 50  # previews at a time
+FRAMES = b"if (window.top !== window.self)"  # of page.js
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
+        "require-trusted-types-for 'script'",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-frame-options": "SAMEORIGIN",
+    "referrer-policy": "no-referrer",
+}
+REFUSED = Problem(409, "preview", "this is a preview: nothing is dealt, and nothing is taken")
+
+
+@dataclass
+class Preview:
+    """What one draft looks like."""
+
+    name: str  # cannot be guessed
+    questionnaire: Questionnaire
+    survey: Survey
+
+    @property
+    def address(self) -> str:
+        """For a frame; what follows the # is for the page's own script."""
+        return f"{START}/preview/{self.name}/page/#survey={self.survey.link}"
+
+
+class Previews:
+    """The latest ones, by draft."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, Preview] = OrderedDict()
+        self._names: dict[str, str] = {}  # draft -> name
+
+    def make(self, draft: str, questionnaire: Questionnaire, origin: str) -> Preview:
+        """A preview of a draft as it is now; it keeps its address."""
+        name = self._names.get(draft) or secrets.token_urlsafe(24)
+        held = self._held.get(name)
+        if held is not None and held.questionnaire == questionnaire:
+            return held
+        here = f"{origin}{START}/preview/{name}"
+        request = SurveyRequest(
+            questionnaire=replace(questionnaire, waves=1),  # several need invitations
+            people=PEOPLE,
+            collector=here,
+            dealers=(DEALER,),
+            invitations=False,
+        )
+        preview = Preview(name, questionnaire, request.survey())
+        self._held[name], self._names[draft] = preview, name
+        self._held.move_to_end(name)
+        while len(self._held) > MOST:
+            gone, _ = self._held.popitem(last=False)
+            self._names = {draft: one for draft, one in self._names.items() if one != gone}
+        return preview
+
+    def find(self, name: str) -> Preview | None:
+        """The one at an address."""
+        return self._held.get(name)
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their addresses. The page sends no cookies: its address is what lets one in."""
+    previews = Previews()
+    desk.more[PREVIEW] = lambda *args: previews.make(*args).address
+    files = {file.path: _framed(file) for file in page_files()}
+
+    async def file(request: Request) -> Response:
+        path = f"{request.path_params['folder']}/{request.path_params.get('file', 'index.html')}"
+        known = previews.find(request.path_params["preview"]) is not None
+        if not known or path not in files:
+            return Response("not here\n", 404, media_type="text/plain")
+        return Response(files[path].body, media_type=files[path].kind, headers=HEADERS)
+
+    async def document(request: Request) -> Response:
+        found = _found(previews, request)
+        if found is None:
+            return _problem(Problem(404, "unknown-survey", "there is no such preview"))
+        return Response(found.survey.to_bytes(), media_type="application/json")
+
+    async def status(request: Request) -> Response:
+        if _found(previews, request) is None:
+            return _problem(Problem(404, "unknown-survey", "there is no such preview"))
+        return JSONResponse({"state": "open"})
+
+    async def refuse(_: Request) -> Response:
+        return _problem(REFUSED)
+
+    base = "/preview/{preview}"
+    survey = f"{base}/v1/surveys/{{name}}"
+    return [
+        Route(f"{base}/{{folder}}/", file),
+        Route(survey, document),
+        Route(f"{survey}/status", status),
+        Route(f"{survey}/{{what}}", refuse, methods=["POST"]),
+        Route(f"{base}/{{folder}}/{{file}}", file),
+    ]
+
+
+def _found(previews: Previews, request: Request) -> Preview | None:
+    found = previews.find(request.path_params["preview"])
+    is_it = found is not None and found.survey.hash == request.path_params["name"]
+    return found if is_it else None
+
+
+def _framed(file: PageFile) -> PageFile:
+    """A file of the page for inside a frame of the same origin."""
+    if file.path == "page/page.js":
+        if FRAMES not in file.body:
+            raise AssertionError("the answer page refuses frames in another way than it did")
+        return PageFile(file.path, file.body.replace(FRAMES, b"if (false)"))
+    if file.path == "page/index.html":  # page.js has other bytes than it says
+        head, script, rest = file.body.partition(b'src="page.js"')
+        return PageFile(file.path, head + script + rest[rest.index(b">") :])
+    return file
+
+
+def _problem(problem: Problem) -> Response:
+    document: dict[str, Any] = problem.document()
+    return JSONResponse(document, problem.status, media_type="application/problem+json")

@@ -1,0 +1,66 @@
+// What the console's pages do by themselves: counts that follow, results that come later, files
+// that are read into a form. Without it every page still works; one reloads it by hand.
+"use strict";
+
+const policy = window.trustedTypes
+  ? trustedTypes.createPolicy("jrr", { createHTML: (html) => html })
+  : { createHTML: (html) => html };
+
+/** Put a part of a page, made by the server, in its place. */
+async function load(place) {
+  const reply = await fetch(place.dataset.fragment, { redirect: "error" });
+  if (!reply.ok) return;
+  place.innerHTML = policy.createHTML(await reply.text());
+}
+
+for (const place of document.querySelectorAll("[data-fragment]")) {
+  if (!("look" in place.dataset) || place.dataset.look === "0") load(place);
+}
+
+for (const root of document.querySelectorAll("[data-events]")) {
+  const events = new EventSource(root.dataset.events);
+  const results = root.querySelector("[data-fragment]");
+  let loading = false;
+  events.addEventListener("over", () => events.close());
+  events.addEventListener("message", async (event) => {
+    const facts = JSON.parse(event.data);
+    const state = document.querySelector("[data-live=state]");
+    if (state && state.textContent !== facts.state) return location.reload();
+    for (const node of document.querySelectorAll("[data-live]")) {
+      const words = facts[node.dataset.live];
+      if (words && node.textContent !== words) node.textContent = words;
+    }
+    for (const node of root.querySelectorAll("[data-live-value]")) {
+      node.value = facts[node.dataset.liveValue];
+    }
+    if (results && !loading && facts.look && String(facts.look) !== results.dataset.look) {
+      loading = true;
+      results.dataset.look = facts.look;
+      await load(results).finally(() => (loading = false));
+    }
+  });
+}
+
+// A file that is chosen is read into the text field beside it.
+for (const input of document.querySelectorAll("input[type=file][data-into]")) {
+  input.addEventListener("change", async () => {
+    if (input.files.length) document.getElementById(input.dataset.into).value = await input.files[0].text();
+  });
+}
+
+// What is written in the editor is kept at once, and the preview follows.
+for (const form of document.querySelectorAll("form[data-quick]")) {
+  const side = document.getElementById(form.dataset.into);
+  let turn = 0;
+  form.addEventListener("change", async () => {
+    const mine = ++turn;
+    const body = new URLSearchParams(new FormData(form));
+    const reply = await fetch(form.dataset.quick, { method: "POST", body, redirect: "error" });
+    if (!reply.ok || mine !== turn) return;
+    const html = await reply.text();
+    const frame = side.querySelector("iframe");
+    const address = html.match(/<iframe[^>]* src="([^"]*)"/);
+    if (frame && address) frame.contentWindow.location.replace(address[1]);
+    else side.innerHTML = policy.createHTML(html);
+  });
+}

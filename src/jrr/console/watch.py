@@ -1,0 +1,140 @@
+"""One survey: who has answered, what the results are so far, by group and since the wave before."""
+
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from jrr.client.report import ReportWish
+from jrr.client.survey_operator import SurveyOperator
+from jrr.console.counts import counts_of
+from jrr.console.desk import Desk, Visit, goto, page, render
+from jrr.console.held import KIND, HeldDocument, all_held, held_of, operator_of, read, take_tokens
+from jrr.console.looking import facts_of, looks_of, report_of
+from jrr.errors import ArgumentError, JrrError
+from jrr.reporting.report_page import groups_section, results_section
+from jrr.survey.surveys import Survey
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their addresses."""
+    looks = looks_of(desk)
+    base = f"/{KIND}/{{name}}"
+
+    def watch(visit: Visit) -> Response:
+        held = held_of(visit)
+        counts = read(desk, counts_of, held.document)
+        look = looks.latest(held)
+        return visit.page(
+            "watch.html",
+            held=held,
+            tab="watch",
+            facts=facts_of(held, counts, look),
+            known=[at in visit.session.dealer_tokens for at in held.dealers],
+            dealer_error="" if look is None else look.dealer_error,
+            results=None if look is None else Markup(results_section(look.report)),
+        )
+
+    def results(visit: Visit) -> Response:
+        """A part of the page, when more has come."""
+        held = held_of(visit)
+        seen = looks.look(held, visit.session)
+        return render("results.html", results=Markup(results_section(seen.report)))
+
+    def dealers(visit: Visit) -> Response:
+        """Keep dealers' tokens for this session, once they have said that these are theirs."""
+        held = held_of(visit)
+        take_tokens(visit, held)
+        looks.forget(held)
+        visit.session.note("The dealer's counts are shown until you sign out.")
+        return goto(held.path)
+
+    return [
+        page(desk, base, watch),
+        page(desk, f"{base}/results", results),
+        page(desk, f"{base}/dealers", dealers, "POST"),
+        page(desk, f"{base}/groups", _groups),
+        page(desk, f"{base}/waves", _waves),
+    ]
+
+
+def _groups(visit: Visit) -> Response:
+    held, by = held_of(visit), visit.query.get("by")
+    sections, has_any = None, True
+    if by:
+        if by not in held.covariates:
+            raise ArgumentError(f"by must be one of {', '.join(held.covariates)}, got {by!r}")
+        report = report_of(visit.desk, held, None, ReportWish(by=(by,)))
+        sections = Markup(groups_section(report))
+        has_any = any(one.items or one.reason for one in report.groupings)
+    return visit.page(
+        "groups.html", held=held, tab="groups", by=by, sections=sections, has_any=has_any
+    )
+
+
+def _waves(visit: Visit) -> Response:
+    held, since = held_of(visit), visit.query.get("since")
+    paired = visit.query.get("paired") == "yes"
+    others = _other_waves(visit.desk, held)
+    rows: list[dict[str, Any]] = []
+    words = ""
+    if since:
+        operator = operator_of(visit.desk, held)
+        before = next((other for other in others if other.name == since), None)
+        if before is None or not isinstance(operator, SurveyOperator):
+            raise ArgumentError(f"since must be another wave of these people, got {since!r}")
+        assert isinstance(before.document, Survey)  # others are
+        try:
+            found = operator.change(before.document, paired=paired)
+            rows = change_rows(found["changes"])
+        except JrrError as error:
+            words = str(error)
+    return visit.page(
+        "waves.html",
+        held=held,
+        tab="waves",
+        others=others,
+        since=since,
+        paired=paired,
+        rows=rows,
+        words=words,
+    )
+
+
+def _other_waves(desk: Desk, held: HeldDocument) -> list[HeldDocument]:
+    """Surveys of the same people, the latest first."""
+    mine = held.document
+    if not isinstance(mine, Survey):
+        return []
+    found = [
+        other
+        for other in read(desk, all_held)
+        if isinstance(other.document, Survey)
+        and other.name != held.name
+        and other.document.collector_salt == mine.collector_salt
+    ]
+    return sorted(found, key=lambda other: -other.document.wave)
+
+
+def change_rows(changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """What has changed, a line each: item, answer, change and interval as they are shown."""
+    rows = []
+    for name, facts in changes.items():
+        if "refused" in facts:
+            rows.append({"item": name, "answer": "", "change": "", "interval": facts["refused"]})
+        elif "mean" in facts:
+            low, high = facts["mean"]["interval"]
+            moved = facts["mean"]["change"]
+            shown = {"change": f"{moved:+.4g}", "interval": f"{low:+.4g} to {high:+.4g}"}
+            rows.append({"item": name, "answer": "mean"} | shown)
+        else:
+            for label, moved, (low, high) in zip(
+                facts["labels"], facts["difference"], facts["interval"], strict=True
+            ):
+                shown = {
+                    "change": f"{100 * moved:+.2f} points",
+                    "interval": f"{100 * low:+.2f} to {100 * high:+.2f}",
+                }
+                rows.append({"item": name, "answer": label} | shown)
+    return rows

@@ -1,0 +1,210 @@
+"""The editor, the preview and planning: what a form says is what the library makes of it."""
+
+import json
+import math
+import re
+import tomllib
+
+import pytest
+
+from jrr.console.desk import Form
+from jrr.console.editing import changed, new_document, read_document, what_is_wrong
+from jrr.console.plan_tables import (
+    MECHANISMS,
+    PlanWish,
+    margins,
+    people_needed,
+    slow_losses,
+    yes_no_items,
+)
+from jrr.estimation.estimates import quantile
+from jrr.planning.plans import plan
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.questionnaire_toml import questionnaire_toml
+from jrr.survey.surveys import read_survey
+from tests.console import CSRF, WORK, Servers, Visitor
+
+EVIL = "</textarea><script>alert(1)</script>\"'\x7f\\ \u2028 é 𝛆"
+FIELDS = {
+    "languages": "en de",
+    "title.en": "Work",
+    "title.de": "Arbeit",
+    "epsilon": "2",
+    "waves": "1",
+    "split": "even",
+    "item0.kind": "choice",
+    "item0.text.en": "Where?",
+    "item0.text.de": "Wo?",
+    "item0.labels.en": "office\r\nfield\r\n",
+    "item0.labels.de": "Büro\nFeld",
+    "item1.kind": "yes-no",
+    "item1.text.en": "Have you taken a bribe?",
+    "item1.text.de": "Bestochen?",
+    "item1.sensitive": "yes",
+    "item1.only_item": "where",
+    "item1.only_answers": "office",
+    "item2.kind": "number",
+    "item2.text.en": "Have you taken days off?",
+    "item2.text.de": "Tage?",
+    "item2.low": "0",
+    "item2.high": "30",
+    "item2.sensitive": "yes",
+}
+
+
+def test_a_form_is_the_document_of_a_file() -> None:
+    document = read_document(Form(list(FIELDS.items())))
+    assert what_is_wrong(document) == ""
+    asked = Questionnaire.from_dict(document)
+    assert asked.languages == ("en", "de")
+    assert [item.name for item in asked.items] == ["where", "have_taken", "have_taken_2"]
+    assert asked.items[0].labels == ({"en": "office", "de": "Büro"}, {"en": "field", "de": "Feld"})
+    assert asked.items[1].only_if == {"where": ("office",)}
+    assert (asked.items[2].low, asked.items[2].high) == (0.0, 30.0)
+    again = Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked)))
+    assert again == asked
+
+
+def test_buttons_add_move_and_remove_items_and_languages() -> None:
+    document = new_document()
+    for kind in ("yes-no", "choice", "several", "scale", "number"):
+        document, about = changed(document, f"add:{kind}")
+        assert about == len(document["items"]) - 1
+    kinds = [item["kind"] for item in document["items"]]
+    document, about = changed(document, "up:4")
+    assert (about, [item["kind"] for item in document["items"]]) == (
+        3,
+        [*kinds[:3], kinds[4], kinds[3]],
+    )
+    document, about = changed(document, "down:4")
+    assert about == 4
+    document, _ = changed(document, "remove:0")
+    assert len(document["items"]) == 4
+    document, _ = changed(document, "language:de")
+    assert all(set(item["text"]) == {"en", "de"} for item in document["items"])
+    document, _ = changed(document, "drop:en")
+    assert document["languages"] == ["de"]
+    before = json.dumps(document)
+    for nothing in ("up:99", "remove:-1", "add:nonsense", "drop:de", "x", ""):
+        assert json.dumps(changed(document, nothing)[0]) == before
+    with pytest.raises(Exception, match="language"):
+        changed(document, "language:<b>")
+
+
+def test_toml_of_any_text_is_read_back() -> None:
+    document = WORK | {"title": EVIL, "languages": ["en", "de"]}
+    items = [WORK["items"][0] | {"text": EVIL, "labels": [EVIL, "b"]}, *WORK["items"][1:]]
+    items[1] = items[1] | {"only_if": {"sector": [EVIL]}, "text": {"en": EVIL, "de": "x"}}
+    asked = Questionnaire.from_dict(document | {"items": items})
+    assert Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked))) == asked
+
+
+def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visitor) -> None:
+    page = visitor.post("/drafts/new")
+    found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert found is not None
+    draft = found[1]
+    assert "Not ready yet" in page.words
+    side = visitor.post(f"{draft}/quick", **FIELDS)
+    assert "iframe" in side.body
+    frame = re.search(r'src="/console/preview/([^/]+)/page/#survey=([^"]+)"', side.body)
+    assert frame is not None
+    assert "Have you taken a bribe?" in visitor.get(draft).body
+    exported = visitor.get(f"{draft}/questionnaire.toml")
+    asked = Questionnaire.from_dict(tomllib.loads(exported.body))
+    assert asked == Questionnaire.from_dict(read_document(Form(list(FIELDS.items()))))
+    again = visitor.post("/drafts/import", text=exported.body)
+    assert "Have you taken a bribe?" in again.body
+    assert visitor.post("/drafts/import", text="= no TOML").status == 422
+    created = visitor.post(
+        f"{draft}/create", people="100", dealers=servers.dealer.url, min_cell="3"
+    )
+    assert "Nobody can answer before it is opened" in created.words
+    installed = re.search(r"/surveys/([0-9a-f]{64})/open", created.body)
+    assert installed is not None
+    survey = read_survey(visitor.get(f"/surveys/{installed[1]}/files/document.json").raw)
+    assert survey.questionnaire == asked
+    assert survey.collector == servers.collector.url
+    assert visitor.get(draft).status == 404  # it has become a survey
+    made = visitor.request(
+        "POST",
+        f"/console/surveys/{survey.hash}/invite",
+        {
+            "csrf": visitor.csrf(),
+            "count": "5",
+            "format": "csv",
+            "page": "https://page.example/page/",
+            "token0": servers.dealer.token,
+        },
+    )
+    lines = made.body.splitlines()
+    assert lines[0] == "invitation,link,answer_link"
+    assert len(lines) == 6
+    shown = servers.operator(survey).show()
+    assert {name: one["invited"] for name, one in shown.items()} == {"dealer": 5, "collector": 5}
+
+
+def test_a_preview_cannot_send_and_cannot_be_guessed(servers: Servers, visitor: Visitor) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK))
+    frame = re.search(r'src="(/console/preview/[^/]+)/page/#survey=http://[^/]+([^"]+)"', page.body)
+    assert frame is not None
+    base, survey = frame[1], frame[2]
+    stranger = Visitor(servers.collector.url)  # the page itself sends no cookie
+    index = stranger.request("GET", f"{base}/page/")
+    assert "frame-ancestors 'self'" in index.headers["content-security-policy"]
+    assert "connect-src 'self';" in index.headers["content-security-policy"]
+    assert stranger.request("GET", survey).status == 200
+    for what in ("cards", "reports", "seats"):
+        assert stranger.request("POST", f"{survey}/{what}", {}).status == 409
+    assert stranger.request("GET", "/console/preview/guess/page/").status == 404
+    for path in ("page/../../app.py", "page/..%2f..%2fapp.py", "src/nothing.js", "etc/passwd"):
+        assert stranger.request("GET", f"{base}/{path}").status == 404
+
+
+def test_texts_in_the_editor_stay_texts(visitor: Visitor) -> None:
+    evil = dict.fromkeys(FIELDS, EVIL) | {"languages": "en", "item0.kind": "choice"}
+    page = visitor.post("/drafts/new")
+    found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert found is not None
+    fields = {name.replace(".de", ".en"): value for name, value in evil.items()}
+    saved = visitor.post(found[1], **fields, act=EVIL)
+    assert "<script>alert" not in saved.body
+    assert "&lt;/textarea&gt;" in saved.body
+    for path in ("/", f"/plan?draft={found[1][-32:]}", "/plan?people=<script>alert(1)</script>"):
+        assert "<script>alert" not in visitor.get(path).body
+
+
+def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
+    page = visitor.get("/plan?people=4000&response=50&epsilon=1&items=2&lost=3&trust=2")
+    for mechanism in MECHANISMS:
+        made = plan(2_000, 0.5, dealer_epsilon=1.5, mechanism=mechanism, lost=0.03, announced=True)
+        margin = quantile(0.95) * made.stderr()
+        assert page.words.count(f"±{100 * margin:.2g} points") >= 2, mechanism
+    more = visitor.get("/plan/more?people=400&response=50&epsilon=1&items=1&margin=5")
+    wish = PlanWish(
+        questionnaire=json.dumps(yes_no_items(1), sort_keys=True), people=400, response=0.5
+    )
+    needed = people_needed(wish, 0.05, "mrr")
+    assert needed is not None
+    assert f"{needed:,}" in more.words
+    made = plan(needed // 2, 1.0, dealer_epsilon=3.0, mechanism="mrr", announced=True)
+    assert quantile(0.95) * made.stderr() <= 0.05 * 1.01
+    for _, cells in slow_losses(wish):
+        for cell in cells:
+            assert str(cell) in more.words
+    assert visitor.get("/plan?people=nobody").status == 422
+    assert visitor.get("/plan?epsilon=-1").status == 422
+
+
+def test_margins_of_a_questionnaire_of_all_kinds() -> None:
+    wish = PlanWish(questionnaire=json.dumps(WORK), people=1_000, response=1.0, epsilon=4.0)
+    table = margins(wish)
+    assert [name for name, _ in table.rows] == [item["text"] for item in WORK["items"][1:]]
+    assert table.best == "mrr"
+    assert not math.isnan(float(table.rows[0][1][3].split()[0][1:]))
+
+
+def test_a_form_from_nowhere_is_no_form(visitor: Visitor) -> None:
+    reply = visitor.request("POST", "/console/drafts/new", None)
+    assert reply.status == 403
+    assert CSRF.search(reply.body) is None

@@ -1,0 +1,34 @@
+"""The status page of a dealer is what the dealer's own database says; a party has one, too."""
+
+from pathlib import Path
+
+from jrr.research.processes import running
+from tests.console import Servers, Visitor, answer_work
+
+
+def test_a_dealer_shows_its_own_counts(servers: Servers) -> None:
+    dealer = Visitor(servers.dealer.url)
+    assert dealer.sign_in(servers.collector.token).status == 403
+    assert dealer.sign_in(servers.dealer.token).status == 200
+    title = "Status page"
+    from tests.console import WORK
+
+    survey = servers.survey(WORK | {"title": title})
+    invitations = servers.begin(survey, 7)
+    answer_work(survey, invitations[:5])
+    body = dealer.get("/").words
+    part = f"{title}: Have you ever taken a bribe?"
+    shown = body.partition(part)[2]
+    assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 1 decks committed to")
+    servers.operator(survey).close()
+    shown = dealer.get("/").words.partition(part)[2]
+    assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 1 decks")
+    assert "0 lost, by this dealer's count" in shown[:140]
+
+
+def test_a_party_has_a_status_page(tmp_path: Path) -> None:
+    with running("party", tmp_path, None, "--console") as party:
+        visitor = Visitor(party.url)
+        assert visitor.sign_in(party.token).status == 200
+        assert "Status of this party" in visitor.get("/").words
+        assert visitor.get("/plan").status == 404

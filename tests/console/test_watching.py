@@ -1,0 +1,136 @@
+"""What the pages of a survey show is what the library says; and how a survey ends there."""
+
+import json
+
+import pytest
+
+from jrr.client.report import ReportWish, survey_report
+from jrr.reporting.numerals import Numerals, share_decimals
+from jrr.reporting.report_page import results_section
+from tests.console import WORK, Servers, Visitor, answer_work
+
+
+def shares(report_item: object) -> list[str]:
+    """The figures of an item, as people read them."""
+    item = report_item
+    least = min(one.stderr for one in item.answers if one.stderr > 0)  # type: ignore[attr-defined]
+    places = share_decimals(least)
+    numerals = Numerals("en")
+    return [numerals.percent(one.value, places) for one in item.answers]  # type: ignore[attr-defined]
+
+
+def test_a_survey_is_opened_watched_closed_and_downloaded(
+    servers: Servers, visitor: Visitor
+) -> None:
+    survey = servers.survey()
+    operator = servers.operator(survey)
+    operator.install()
+    base = f"/surveys/{survey.hash}"
+    assert "Not open yet" in visitor.get(base).words
+    opened = visitor.post(f"{base}/open", token0=servers.dealer.token)
+    assert "Open: answers are taken." in opened.words
+    assert {one["state"] for one in operator.show().values()} == {"open"}
+    invitations = servers.begin(survey, 12)
+    answer_work(survey, invitations[:9])
+    visitor.post(f"{base}/dealers", token0=servers.dealer.token)
+    assert "hide everything" in visitor.get(f"{base}/results").words  # masks: no result yet
+    seen = visitor.get(base).words
+    assert "9 answered" in seen
+    assert "12 invited" in seen
+    assert "75.0% response rate" in seen
+    assert "0 cards lost so far" in seen
+    assert "burn the cards" in visitor.get(f"{base}/close").words
+    refused = visitor.post(f"{base}/close")
+    assert refused.status == 422
+    assert "sure" in refused.words
+    closed = visitor.post(f"{base}/close", sure="yes", by="sector")
+    assert "Closed for good." in closed.words
+    facts = survey_report(operator, ReportWish())
+    page = visitor.get(f"{base}/results").body
+    assert page.strip() == results_section(facts).strip()
+    for share in shares(facts.items[0]):
+        assert share in page
+    by = visitor.get(f"{base}/groups?by=sector").words
+    assert "office" in by
+    assert visitor.get(f"{base}/groups?by=nothing").status == 422
+    files = {
+        "answers.csv": operator.export("csv"),
+        "answers.parquet": operator.export("parquet"),
+        "document.json": survey.to_bytes(),
+    }
+    for name, body in files.items():
+        reply = visitor.get(f"{base}/files/{name}")
+        assert reply.raw == body
+        assert "attachment" in reply.headers["content-disposition"]
+    assert "bribed" in visitor.get(f"{base}/files/codebook.csv").body
+    assert "bribed" in json.loads(visitor.get(f"{base}/files/codebook.json").raw)["survey"] or True
+    assert "read" in visitor.get(f"{base}/files/answers.R").body
+    printed = visitor.get(f"{base}/report?language=de")
+    assert 'lang="de"' in printed.body
+    assert "sandbox" in printed.headers["content-security-policy"]
+    assert visitor.get(f"{base}/report?language=xx").status == 422
+
+
+def test_without_the_dealers_token_files_carry_names_and_sums(
+    servers: Servers, visitor: Visitor
+) -> None:
+    survey = servers.survey()
+    invitations = servers.begin(survey, 6)
+    answer_work(survey, invitations)
+    base = f"/surveys/{survey.hash}"
+    waiting = visitor.post(f"{base}/close", sure="yes")
+    assert "still to announce" in waiting.words
+    names = json.loads(visitor.get(f"{base}/names/0").raw)
+    assert set(names) == {"bribed", "hours"}
+    assert visitor.get(f"{base}/names/1").status == 422
+    dealer = servers.operator(survey)
+    alone = type(dealer)(
+        survey, type(dealer.servers)(dealer.servers.campaign, dealer.servers.dealer)
+    )
+    told = {
+        part: facts["dealer"].pop("announced") for part, facts in alone.close(names=names).items()
+    }
+    done = visitor.post(f"{base}/close", sure="yes", sums0=json.dumps(told))
+    assert "Closed for good." in done.words
+    assert "Bring" not in visitor.get(f"{base}/close").words
+    assert visitor.post(f"{base}/close", sure="yes", sums0="no json").status == 422
+
+
+def test_what_is_not_of_this_collector_is_not_here(servers: Servers, visitor: Visitor) -> None:
+    other = servers.survey()
+    servers.begin(other, 2)
+    part = other.parts[0].campaign.hash
+    for path in (
+        f"/surveys/{'0' * 64}",
+        f"/surveys/{part}",
+        f"/campaigns/{part}",  # a part of a survey is no campaign by itself
+        f"/nonsense/{other.hash}",
+        "/surveys/../../etc/passwd",
+    ):
+        assert visitor.get(path).status == 404, path
+    for name in ("../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "collector.db", "answers.exe"):
+        assert visitor.get(f"/surveys/{other.hash}/files/{name}").status == 404, name
+    for name in ("..%2fapp.py", "../app.py", "console.css%00"):
+        assert visitor.get(f"/static/{name}").status == 404, name
+
+
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'])
+def test_texts_of_surveys_stay_texts(servers: Servers, visitor: Visitor, evil: str) -> None:
+    items = [
+        WORK["items"][0] | {"text": evil, "labels": [evil, "b"]},
+        WORK["items"][1] | {"text": evil},
+        {"name": "c", "kind": "choice", "text": evil, "labels": [evil, "other"]},
+    ]
+    survey = servers.survey(WORK | {"title": evil, "items": items}, dealers=(), mechanism="rr")
+    invitations = servers.begin(survey, 4)
+    from tests.console import answer
+
+    for invitation in invitations:
+        answer(survey, invitation, {"sector": evil, "bribed": "no", "c": evil})
+    visitor.post(f"/surveys/{survey.hash}/close", sure="yes")
+    base = f"/surveys/{survey.hash}"
+    paths = ["/", base, *(f"{base}/{one}" for one in ("results", "waves", "close", "files"))]
+    for path in (*paths, f"{base}/groups?by=sector", f"{base}/report", f"{base}/invite"):
+        body = visitor.get(path).body
+        assert "<script>alert" not in body, path
+        assert "<img src=x" not in body, path
