@@ -18,8 +18,8 @@ from jrr import tables
 from jrr.cli.app import run
 from jrr.errors import ArgumentError, DamagedError, MissingExtraError
 from jrr.mechanisms.base import Mechanism
+from jrr.tables.engine_counts import tally_of_repeated
 from jrr.tables.engines import open_engine
-from jrr.tables.engines.base import tally_of_repeated
 from jrr.tables.folders import HEADER
 from jrr.tables.header import Header
 from tests.tables.test_files import DECK, MECHANISMS, SUFFIXES, in_memory, names_of, write_reports
@@ -186,7 +186,7 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ({"header": tmp_path / "nowhere.json"}, "header must be a file that exists"),
     ):
         with pytest.raises(ArgumentError, match=said):
-            tables.estimate(path, **options)  # type: ignore[arg-type]
+            tables.estimate(path, **options)
     with pytest.raises(ArgumentError, match="same kind of reports"):  # mixed mechanisms
         tables.estimate(path, other, engine="duckdb")
     mixed = folder_of(path)

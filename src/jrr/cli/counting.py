@@ -50,7 +50,8 @@ class Counting:
         table: of a database.
         header: a file that says what the reports are.
         campaigns: which ones of a collector's database; none: all that are closed.
-        options: further arguments of `jrr.tables.estimate`.
+        estimate: `jrr.tables.estimate`.
+        options: further arguments of it.
     """
 
     sources: tuple[str, ...]
@@ -58,6 +59,7 @@ class Counting:
     table: str | None
     header: Path | None
     campaigns: tuple[str, ...]
+    estimate: Callable[..., "Result"]
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -81,9 +83,7 @@ class Counting:
         return {source: self._estimate((source,), progress) for source in self.sources}
 
     def _estimate(self, sources: tuple[str, ...], progress: "Progress") -> "Result":
-        from jrr import tables
-
-        return tables.estimate(
+        return self.estimate(
             *sources,
             **self.options,
             engine=self.engine,

@@ -105,6 +105,7 @@ def estimate(
     """  # noqa: D301 - click reads the \b
     level = checks.level(level)
     top = checks.integer("top", top, 1)
+    from jrr import tables
     from jrr.tables.estimating import check_results_file
 
     if out is not None:
@@ -115,6 +116,7 @@ def estimate(
         table=table,
         header=header,
         campaigns=campaigns,
+        estimate=tables.estimate,
         options={
             "by": by,
             "weight": weight,

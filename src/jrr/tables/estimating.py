@@ -25,6 +25,7 @@ from jrr.estimation.means import MeanDifference, MeanEstimate
 from jrr.estimation.weights import check_weights
 from jrr.mechanisms import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
+from jrr.tables.engine_counts import count_with
 from jrr.tables.engines import open_engine
 from jrr.tables.engines.base import Engine
 from jrr.tables.grouping import add_rows, check_groups
@@ -399,7 +400,7 @@ def _count(
     for table, header in files.tables:
         of_file: dict[str, AnyTally] = {}
         if engine is not None:
-            of_file |= engine.tallies(table, header, by, further)
+            of_file |= count_with(engine, table, header, by, further)
         else:
             extra = [name for name in (by, weight) if name is not None]
             for rows in rows_of(table, header, extra, key=key, starts=starts):

@@ -2,29 +2,39 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from jrr._base import checks
-from jrr.estimation.groups import AnyTally
-from jrr.estimation.moments import Floats
 from jrr.tables.formats import damage_of
-from jrr.tables.header import Header
 from jrr.tables.names import MISSING, MOST_GROUPS
 from jrr.tables.public_columns import texts
-from jrr.tables.reports import ReportRows
+
+if TYPE_CHECKING:
+    from jrr.estimation.groups import AnyTally
+    from jrr.estimation.moments import Floats
+    from jrr.tables.header import Header
+
+
+class ReportRows(NamedTuple):
+    """Some rows of a file of reports."""
+
+    reports: NDArray[Any]
+    carded: bool | NDArray[np.bool_]
+    batch: Any  # with the other columns that were asked for
 
 
 def add_rows(
-    tallies: dict[str, AnyTally],
-    header: Header,
+    tallies: "dict[str, AnyTally]",
+    header: "Header",
     rows: ReportRows,
     by: str | None,
     *,
     path: Path,
-    weights: Floats | None = None,
+    weights: "Floats | None" = None,
 ) -> None:
     """Count some rows into the tallies of their groups.
 
@@ -47,7 +57,7 @@ def add_rows(
     check_groups(tallies, by)
 
 
-def check_groups(tallies: dict[str, AnyTally], by: str | None) -> None:
+def check_groups(tallies: "dict[str, AnyTally]", by: str | None) -> None:
     """Refuse a column with more groups than anybody reads."""
     if len(tallies) > MOST_GROUPS:
         raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
@@ -71,7 +81,9 @@ def rows_of_codes(codes: Any, groups: int) -> list[Any]:
     return np.split(order, np.searchsorted(codes[order], np.arange(1, groups)))
 
 
-def _tally(header: Header, rows: ReportRows, members: Any, weights: Floats | None) -> AnyTally:
+def _tally(
+    header: "Header", rows: ReportRows, members: Any, weights: "Floats | None"
+) -> "AnyTally":
     carded = rows.carded if isinstance(rows.carded, bool) else rows.carded[members]
     reports = rows.reports[members]
     tally: AnyTally

@@ -5,3 +5,4 @@ SEALED = "sealed"  # a report encrypted to the collector, and that flag
 RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's
 MISSING = "(missing)"  # the group of empty cells
 MOST_GROUPS = 10_000
+GROUP, ROWS = "jrr_group", "jrr_rows"  # columns of what an engine counted

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,12 @@ from jrr.tables import seal
 from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
 from jrr.tables.folders import open_table
 from jrr.tables.formats import Table, damage_of, sidecar
+from jrr.tables.grouping import ReportRows
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, SEALED
 from jrr.tables.progress import Progress, silent
 
 _ADDED_AT_ONCE = 64  # tallies that are kept before they are added up
-
-
-class ReportRows(NamedTuple):
-    """Some rows of a file of reports."""
-
-    reports: NDArray[Any]
-    carded: bool | NDArray[np.bool_]
-    batch: Any  # with the other columns that were asked for
 
 
 @dataclass(frozen=True, kw_only=True)

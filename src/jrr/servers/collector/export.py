@@ -11,12 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from jrr.mechanisms.numbers import NumberRange
+from jrr.estimation.told_sums import ToldOfRound
+from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign, ReportBlock
-from jrr.survey.told import ToldSums
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
-from jrr.tables.header import Header
 from jrr.tables.names import CARDED
 
 _PREFIX = "jrr-export-"
@@ -37,35 +36,16 @@ def export_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def header_of(held: CollectorCampaign, round_number: int) -> Header:
-    """What the reports of a round are, and what dealers told of their cards."""
-    campaign, told = held.campaign, None
-    if held.sums is not None:
-        told = ToldSums.from_document(campaign, held.sums).of_round(round_number)
-    # Every round has decks of its own.
-    start = f"{campaign.hash[:12]}." + (f"round{round_number}." if round_number else "")
-    names = tuple(f"{start}{number}" for number in range(held.decks))
-    return Header(
-        "reports",
-        held.mechanism,
-        decks=names if campaign.deals else (),
-        colluders=campaign.colluders,
-        question=campaign.question,
-        labels=campaign.labels if campaign.number is None else (),
-        number=None if campaign.number is None else NumberRange.checked(*campaign.number),
-        sums=told,
-    )
-
-
 def write_reports(
     path: Path,
     held: CollectorCampaign,
     blocks: Iterable[ReportBlock],
+    told: ToldOfRound | None = None,
     round_number: int = 0,
 ) -> int:
     """Write blocks of reports, flags and covariates, and what dealers told; the number of rows."""
     campaign, mechanism = held.campaign, held.mechanism
-    header = header_of(held, round_number)
+    header = header_of(held, told, round_number)
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)
     schema = pa.schema(

@@ -366,7 +366,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with export_folder() as folder:
             path = folder / f"reports.{kind.removesuffix('.json')}"
-            write_reports(path, held, blocks, round_number)
+            told = None if held.sums is None else _told(held).of_round(round_number)
+            write_reports(path, held, blocks, told, round_number)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
 

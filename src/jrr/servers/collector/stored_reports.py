@@ -13,10 +13,11 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import Column
-from jrr.servers.collector.export import header_of
+from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore
 from jrr.servers.common.database import READS, connect
 from jrr.survey.states import CLOSED
+from jrr.survey.told import ToldSums
 from jrr.tables.engines.database_table import quoted
 from jrr.tables.engines.postgres import PostgreSQL
 from jrr.tables.names import CARDED
@@ -59,7 +60,10 @@ def open_stored(
     for held in _closed(url, wanted):
         for number in range(held.campaign.rounds):
             table = engine.table(url, f"campaign {held.name[:12]}", _definition(held, number))
-            header = header_of(held, number)
+            told = None
+            if held.sums is not None:
+                told = ToldSums.from_document(held.campaign, held.sums).of_round(number)
+            header = header_of(held, told, number)
             files = ReportFiles(header=header, tables=((table, header),))
             rounds = held.campaign.rounds
             yield StoredCampaign(name=held.name, round=number, rounds=rounds, files=files)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from jrr._base import checks
 from jrr.tables.engines.missing import needs
 from jrr.tables.formats import Table
-from jrr.tables.names import MISSING
+from jrr.tables.names import GROUP, MISSING, ROWS
 
 try:
     import ibis
@@ -20,9 +20,6 @@ except ModuleNotFoundError as error:
     if error.name != "ibis":
         raise
     raise needs("ibis-framework", "engines") from None
-
-GROUP = "jrr_group"  # columns of the counted rows that are not the table's own
-ROWS = "jrr_rows"
 
 
 def counting_query(
