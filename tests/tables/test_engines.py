@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -222,3 +223,25 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert {row["source"] for row in rows} == set(paths)
     assert run(["estimate", paths[0], "--campaign", "abc"]) == 2
     assert "campaign must be" in capsys.readouterr().err
+
+
+def test_the_example_for_dbt(tmp_path: Path) -> None:
+    """Counts by hand give the shares of every group."""
+    path = reports_file(tmp_path / "reports.parquet", "DRR k=5", decks=1)
+    query = (
+        f"SELECT coalesce(nullif(region, ''), '(missing)') AS region, carded, report, "
+        f"count(*) AS reports FROM '{path}' GROUP BY ALL"
+    )
+    duckdb.execute(f"COPY ({query}) TO '{tmp_path / 'counts.csv'}'")
+    (tmp_path / "header.json").write_text(tables.read_header(path).to_json())
+    script = Path(__file__).parents[2] / "examples" / "dbt" / "estimate_counts.py"
+    command = [
+        sys.executable,
+        str(script),
+        str(tmp_path / "counts.csv"),
+        str(tmp_path / "header.json"),
+    ]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for group in tables.estimate(path, by="region").groups:
+        share = 100 * group.estimate.frequencies[0]
+        assert f"{group.name}: plain {share:.1f}% (" in shown
