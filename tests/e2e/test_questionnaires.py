@@ -11,6 +11,7 @@ import pytest
 
 from jrr.cli.app import run
 from jrr.client.fleet import drive_all
+from jrr.client.http import ResultsWaitError
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_operator import SurveyOperator
 from jrr.errors import ProtocolError
@@ -326,6 +327,38 @@ def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
     assert paired["a"]["difference"][1] == pytest.approx(15 / 30, abs=0.02)
     with pytest.raises(ProtocolError, match="same people"):
         again.change(survey_at_other_panel(pair))
+
+
+def test_a_smallest_batch_holds_for_changes_and_exports(sqlite_pair: Pair) -> None:
+    document = {
+        "title": "T",
+        "epsilon": 12.0,
+        "waves": 2,
+        "items": [{"name": "a", "kind": "yes-no", "text": "A?"}],
+    }
+    settings: dict[str, Any] = {"dealers": (), "mechanism": "rr", "min_cell": 1, "min_batch": 6}
+    first = survey_at(sqlite_pair, 30, document, **settings)
+    second = survey_at(sqlite_pair, 30, document, **settings, after=first)
+    operators = operator_at(sqlite_pair, first), operator_at(sqlite_pair, second)
+    invitations = new_invitations(30)
+    secrets = [invitation_secret(text) for text in invitations]
+    # 20 people answer the first wave, 15 of them and 7 others the second: 5 only the first.
+    for survey, operator, people in zip(
+        (first, second), operators, (range(20), range(5, 27)), strict=True
+    ):
+        operator.install()
+        operator.invite(invitations)
+        operator.open()
+        steps = [contribute_survey(survey, secrets[at], {"a": "yes"}, LIMITS) for at in people]
+        assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
+        with pytest.raises(ResultsWaitError, match="closed"):
+            operator.export("csv")
+        operator.close()
+        assert len(operator.export("csv").splitlines()) == len(people) + 1
+    moved = operators[1].change(first)["changes"]["a"]
+    assert (moved["n_before"], moved["n_now"]) == (20, 22)
+    refused = operators[1].change(first, paired=True)["changes"]["a"]
+    assert "fewer than 6 people answered only one" in refused["refused"]
 
 
 def test_pairs_are_people_who_answered_the_item_in_both_waves(sqlite_pair: Pair) -> None:

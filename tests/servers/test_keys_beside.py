@@ -53,7 +53,7 @@ def test_a_database_from_an_older_backup_deals_nothing(
         with connection.begin() as later:
             give(connection, jobs, made, 3)
             later.rollback()  # as a backup from before the fourth person
-    assert jobs._keys.seats(made.hash) == 4
+    assert jobs.keys.seats(made.hash) == 4
     restored = DealerJobs(KeyFiles(tmp_path / "keys"))
     with engine.begin() as connection, caplog.at_level(logging.ERROR):
         for _ in range(5):
@@ -75,7 +75,7 @@ def test_a_restart_without_a_loss_goes_on(tmp_path: Path) -> None:
         again = DealerJobs(KeyFiles(tmp_path / "keys"))
         give(connection, again, made, 4)
         again.check_ready(connection)
-    assert again._keys.seats(made.hash) == 4
+    assert again.keys.seats(made.hash) == 4
 
 
 def test_a_missing_key_is_not_a_burned_one(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ const FIELDS = [
   "dealer", "dealing", "guarantees", "invitations", "labels", "mechanism", "min_cell", "nonce",
   "opens", "question", "rounds",
 ];
+const OPTIONAL = ["number", "min_batch"]; // only where they say something
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
 
 /** An https address without a slash at its end; http is allowed on this machine only. */
@@ -142,7 +143,9 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
   const names = version > 1 ? [...FIELDS, "results_every"] : [...FIELDS];
-  if (version > 1 && Object.hasOwn(document, "number")) names.push("number");
+  for (const name of version > 1 ? OPTIONAL : []) {
+    if (Object.hasOwn(document, name)) names.push(name);
+  }
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
   const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
@@ -157,6 +160,8 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(number === null ? stepsOf(mechanism) === 1 : isRange(number, mechanism), "number");
   check(isWhole(rounds, 1) && rounds <= 1000, "rounds");
   check(isWhole(document.capacity, 1), "capacity");
+  const batch = document.min_batch; // reports in the smallest result; 1 is left out
+  check(batch === undefined || (isWhole(batch, 2) && batch <= document.capacity), "min_batch");
   check(typeof document.invitations === "boolean", "invitations");
   check(dealing === "arrival" || dealing === "enrol", "dealing");
   for (const [name, values] of Object.entries(covariates)) {

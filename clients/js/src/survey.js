@@ -11,7 +11,7 @@ const VIEWS = ["report", "cards", "everything", "dealer"];
 const FIELDS = ["jrr_survey", "questionnaire", "parts", "guarantees", "consent", "panel", "wave", "nonce"];
 const SHARED = [
   "collector", "dealing", "capacity", "opens", "closes", "invitations", "covariates", "min_cell",
-  "rounds", "results_every",
+  "rounds", "results_every", "min_batch",
 ];
 // As consent texts name a cost.
 const FIGURE = /ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?/gu;

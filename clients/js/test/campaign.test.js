@@ -42,6 +42,14 @@ test("documents of earlier versions", async () => {
   assert.equal((await read("dealer_server")).enrols, true);
 });
 
+test("a smallest batch of reports may be promised", async () => {
+  const batch = (value) => changed("rr", (d) => (d.min_batch = value));
+  assert.equal((await batch(100)).capacity, 500);
+  for (const wrong of [0, 1, 501, 1.5, "20", null]) {
+    await assert.rejects(batch(wrong), { name: "DamagedError" });
+  }
+});
+
 test("cards of groups of contributors are not taken", async () => {
   await assert.rejects(changed("jrr", (d) => (d.dealer = { kind: "groups" })), {
     name: "UnsupportedError",

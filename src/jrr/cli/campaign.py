@@ -133,6 +133,14 @@ def campaign() -> None:
     help="New reports between two results that the collector shows, the final one included.",
 )
 @click.option(
+    "--min-batch",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Reports in the smallest result that the collector shows, even at the end, in every "
+    "group, and between two results; exports wait for the end.",
+)
+@click.option(
     "--consent-file",
     type=FILE,
     help="Consent text, to which the cost is added; default: what jrr explain tells contributors.",
@@ -499,7 +507,11 @@ def show(
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers
         if summary.too_few is not None:
-            facts["too_few"] = {"reports": summary.too_few, "min_cell": asked.min_cell}
+            facts["too_few"] = {
+                "reports": summary.too_few,
+                "min_cell": asked.min_cell,
+                "min_batch": asked.min_batch,
+            }
         if summary.waits is not None:
             facts["results_wait"] = summary.waits
         if summary.estimate is not None:
@@ -513,7 +525,8 @@ def show(
     if summary.too_few is not None:
         screen.print(
             f"{counted(summary.too_few, 'report', 'reports')} in round {round_number}: too few to "
-            f"estimate from ({asked.min_cell} are needed, or one when the campaign is closed)."
+            f"estimate from ({asked.fewest_to_show(final=False)} are needed, or "
+            f"{asked.fewest_to_show(final=True)} when the campaign is closed)."
         )
     if summary.waits is not None:
         screen.print(f"No result yet: {summary.waits}.")

@@ -38,6 +38,10 @@ def _options(command: click.Command, port: int) -> click.Command:
         click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
         click.Option(["--port"], type=int, help=f"Port; 0 takes a free one.  [default: {port}]"),
         click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
+        click.Option(
+            ["--metrics-port"], type=int, help="Figures for Prometheus, on this machine only."
+        ),
+        click.Option(["--log-format"], type=click.Choice(("text", "json"))),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -53,6 +57,8 @@ def _run(
     host: str | None,
     port: int | None,
     pages: bool,
+    metrics_port: int | None,
+    log_format: str | None,
     migrate: bool,
     as_json: bool,
 ) -> None:
@@ -70,6 +76,8 @@ def _run(
             host=host,
             port=port,
             console="on" if pages else None,
+            metrics_port=metrics_port,
+            log_format=log_format,
         )
 
     loaded = load()

@@ -34,6 +34,7 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
         "public",
         "min_cell",
         "results_every",
+        "min_batch",
         "consent_file",
         "consent_version",
         "out",
@@ -49,7 +50,7 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
 def survey_options_of(given: dict[str, Any], languages: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a `SurveyRequest` among options that were given, by their names."""
     names = ("epsilon", "mechanism", "lost", "may_leave_out", "closed_deck", "opens", "closes")
-    more = ("min_cell", "results_every", "consent_version")
+    more = ("min_cell", "results_every", "min_batch", "consent_version")
     options = {name: given[name] for name in (*names, *more) if name in given}
     if "consent_file" in given:
         options["consent"] = dict.fromkeys(languages, given["consent_file"].read_text("utf-8"))

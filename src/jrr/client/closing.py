@@ -99,9 +99,9 @@ class Closing:
             names = self._names(collector, ending)
         if len(self.dealers) > 1 and self._too_few(names):
             raise ProtocolError(
-                f"serials must be at least {self.campaign.min_cell} (the campaign's min_cell) in "
-                "each round and group of each dealer, or none: nothing was announced; "
-                "--discard-small deletes the reports that are in a smaller one"
+                f"serials must be at least {self.campaign.smallest_group} (the campaign's min_cell "
+                "and min_batch) in each round and group of each dealer, or none: nothing was "
+                "announced; --discard-small deletes the reports that are in a smaller one"
             )
         if not ending.discard_unknown and len(self.dealers) > 1:
             # Before any of them announces: afterwards nobody's report can be left out.
@@ -112,7 +112,7 @@ class Closing:
 
     def _too_few(self, names: Mapping[int, Any]) -> list[str]:
         """The serial numbers in sets of which no dealer would tell a sum."""
-        fewest = self.campaign.min_cell
+        fewest = self.campaign.smallest_group
         sets = (found for one in names.values() for by in one["rounds"] for found in by.values())
         return sorted({serial for found in sets if len(found) < fewest for serial in found})
 

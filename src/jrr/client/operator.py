@@ -16,7 +16,6 @@ from jrr.client.closing import Closing, Ending
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
-from jrr.estimation.groups import fewest_to_show
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import DEALER, accepted, collector_role, new_invitation
@@ -313,7 +312,7 @@ class Operator:
             return CampaignSummary(servers=servers)
         reports: int = servers[COLLECTOR]["by_round"][round_number]
         closed = servers[COLLECTOR]["state"] == CLOSED
-        if reports < fewest_to_show(self.campaign.min_cell, final=closed):
+        if reports < self.campaign.fewest_to_show(final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
         try:
             found = self.estimate(

@@ -253,7 +253,7 @@ class _Fetch:
             self.language,
             "report.results.too_few",
             reports=str(summary.too_few),
-            min_cell=str(campaign.min_cell),
+            min_cell=str(campaign.smallest_group),
         )
 
     def grouping(
@@ -328,7 +328,7 @@ class _Fetch:
             simultaneous=self.wish.simultaneous,
             population=self.wish.population,
             population_size=self.wish.population_size,
-            min_cell=campaign.min_cell,
+            min_cell=campaign.smallest_group,
             colluders=campaign.colluders,
             by_invitation=campaign.invitations,
             epsilons=epsilons,

@@ -179,8 +179,9 @@ class SurveyOperator:
             elif summary.waits is not None:
                 found[part.name] = {"results_wait": summary.waits}
             else:
-                few = {"reports": summary.too_few, "min_cell": part.campaign.min_cell}
-                found[part.name] = {"too_few": few}
+                campaign = part.campaign
+                few = {"min_cell": campaign.min_cell, "min_batch": campaign.min_batch}
+                found[part.name] = {"too_few": few | {"reports": summary.too_few}}
         return found
 
     def change(

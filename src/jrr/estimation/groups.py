@@ -200,17 +200,44 @@ def add_tallies(tallies: Sequence[AnyTally]) -> AnyTally:
     return total
 
 
-def fewest_to_show(min_cell: int, *, final: bool) -> int:
+def fewest_to_show(min_cell: int, min_batch: int = 1, *, final: bool) -> int:
     """How many reports an estimate of everybody needs to be shown.
 
     Before the end `min_cell`, as for a group: an estimate of few people is mostly noise. At the
-    end nobody could wait for more, and any number is shown.
+    end nobody could wait for more, and any number is shown that is no less than `min_batch`.
 
     Example:
         >>> fewest_to_show(20, final=False), fewest_to_show(20, final=True)
         (20, 1)
+        >>> fewest_to_show(20, 100, final=True)
+        100
     """
-    return 1 if final else min_cell
+    return min_batch if final else max(min_cell, min_batch)
+
+
+def without_remainder(tallies: Mapping[str, AnyTally], fewest: int) -> dict[str, AnyTally]:
+    """The groups that may be shown beside the total, so that their rest is no small group either.
+
+    What the groups that are not shown hold together follows from the total and those that are.
+    So where they have fewer than `fewest` reports together, the smallest of the others is left
+    out too.
+
+    Example:
+        >>> import jrr
+        >>> m = jrr.RR(k=2, epsilon=1.0)
+        >>> sizes = {"north": 90, "south": 60, "sea": 3}
+        >>> tallies = {place: m.tally([0] * size) for place, size in sizes.items()}
+        >>> list(without_remainder(tallies, 20))
+        ['north']
+    """
+    small = {name for name, tally in tallies.items() if tally.n < fewest}
+    kept = {name: tally for name, tally in tallies.items() if name not in small}
+    rest = sum(tallies[name].n for name in small)
+    for name in sorted(kept, key=lambda name: (kept[name].n, name)):
+        if rest == 0 or rest >= fewest:
+            break
+        rest += kept.pop(name).n
+    return kept
 
 
 def _may_be_shown(tally: AnyTally, min_cell: int) -> bool:

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.logs import configure
 from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
@@ -26,7 +27,7 @@ APPS = {  # named, not imported: a role's application is loaded only where it ru
 
 CONSOLE = "jrr.console.app"
 log = logging.getLogger("jrr.servers")
-DOORS = 16
+DOORS = 128
 MOST_CONNECTIONS = 4_000
 SPARE_FILES = 100  # for databases, logs and keys
 
@@ -55,12 +56,15 @@ def serve(
     check_safety(settings)
     engine = connect(settings.database)
     prepare(engine, settings.role, migrate)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    configure(settings.log_format)
     with alone(settings, engine):
         module, attribute = APPS[Role(settings.role)]
         app = getattr(import_module(module), attribute)(settings, engine)
         if settings.console:
             _add_console(app, settings, engine)
+
+        if app.state.metrics is not None:
+            app.state.metrics.serve(settings.metrics_host, settings.metrics_port)
 
         def read_again() -> None:
             if again is not None:
@@ -141,6 +145,9 @@ def _listen_for_hangup(
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
     door = _door(app)
+    metrics = getattr(getattr(app, "state", None), "metrics", None)
+    if metrics is not None:
+        metrics.watch(door)
     quiet_logs()
     config = uvicorn.Config(
         app,

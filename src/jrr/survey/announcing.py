@@ -76,8 +76,8 @@ def announce(
             if 0 < len(names) < fewest:
                 where = f" in the group {group!r:.80}" if naming.by is not None else ""
                 raise ArgumentError(
-                    f"serials must be at least {fewest} (the campaign's min_cell){where}, or "
-                    f"none, got {len(names)}; --discard-small deletes such reports, "
+                    f"serials must be at least {fewest} (the campaign's min_cell and min_batch)"
+                    f"{where}, or none, got {len(names)}; --discard-small deletes such reports, "
                     "--without-sum gives all up"
                 )
     told = tuple(

@@ -18,7 +18,7 @@ from typing import Any
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
-from jrr.estimation.groups import MIN_CELL
+from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
@@ -59,6 +59,7 @@ _FIELDS = {
     "rounds",
 }
 _NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
+_OPTIONAL = ("number", "min_batch")  # from version 2 on, only where they say something
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,7 @@ class Campaign:
     min_cell: int = MIN_CELL  # reports in the smallest group that is shown
     rounds: int = 1
     results_every: int = 1  # new reports between two results that are shown
+    min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     number: tuple[float, float] | None = None  # the answer is a number between these ends
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
@@ -100,9 +102,12 @@ class Campaign:
         checks.integer("min_cell", self.min_cell, 1)
         checks.integer("rounds", self.rounds, 1, 1_000)
         checks.integer("results_every", self.results_every, 1, self.capacity)
+        checks.integer("min_batch", self.min_batch, 1, self.capacity)
         checks.real("delta", self.delta, "in [0, 1)", 0.0, 1.0, open_high=True)
-        if checks.integer("version", self.version, 1, VERSION) == 1 and self.results_every != 1:
-            raise checks.refusal("results_every", self.results_every, "1 in version 1")
+        if checks.integer("version", self.version, 1, VERSION) == 1:
+            for name in ("results_every", "min_batch"):
+                if getattr(self, name) != 1:
+                    raise checks.refusal(name, getattr(self, name), "1 in version 1")
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
@@ -212,6 +217,20 @@ class Campaign:
             "consent must name no ε, or among others what an answer costs, "
             f"{show_guarantee(self.cost, self.cost_delta)}, got a text with other figures only"
         )
+
+    @property
+    def results_apart(self) -> int:
+        """Reports by which any two results differ that are shown, the final one included."""
+        return max(self.results_every, self.min_batch)
+
+    @property
+    def smallest_group(self) -> int:
+        """Reports in the smallest group that is shown, and cards in the smallest sum."""
+        return max(self.min_cell, self.min_batch)
+
+    def fewest_to_show(self, *, final: bool) -> int:
+        """Reports that an estimate of everybody needs to be shown."""
+        return fewest_to_show(self.min_cell, self.min_batch, final=final)
 
     @property
     def last_value(self) -> int:
@@ -399,6 +418,8 @@ class Campaign:
         }
         if self.version > 1:
             document["results_every"] = self.results_every
+        if self.min_batch > 1:
+            document["min_batch"] = self.min_batch
         if self.number is not None:
             document["number"] = list(self.number)
         return canonical_json(document)
@@ -443,8 +464,8 @@ class Campaign:
         if version > VERSION:
             raise ArgumentError(f"campaign must be of version {VERSION} or older, got {version}")
         names = _FIELDS | _NEW_FIELDS[version]
-        if version > 1 and "number" in document:  # only where the answer is one
-            names = names | {"number"}
+        if version > 1:
+            names = names | (document.keys() & set(_OPTIONAL))
         if set(document) != names:
             raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(names)}")
         for name in ("dealer", "guarantees", "consent", "covariates"):
@@ -474,6 +495,7 @@ class Campaign:
             min_cell=document["min_cell"],
             rounds=document["rounds"],
             results_every=document.get("results_every", 1),
+            min_batch=document.get("min_batch", 1),
             number=document.get("number"),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
@@ -482,7 +504,7 @@ class Campaign:
         )
 
 
-@lru_cache(64)
+@lru_cache(1_000)  # a survey alone may have a hundred
 def read_campaign(data: bytes) -> Campaign:
     """As Campaign.from_bytes; the same bytes are checked once."""
     return Campaign.from_bytes(data)

@@ -93,6 +93,7 @@ class CampaignRequest:
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     min_cell: int = MIN_CELL
     results_every: int = 1  # new reports between two results that are shown
+    min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     number: tuple[float, float] | None = None  # ask for a number between these ends; no labels
     consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
     consent_version: str = "1"
@@ -211,6 +212,7 @@ class CampaignRequest:
             covariates=self.covariates,
             delta=self.delta,
             results_every=self.results_every,
+            min_batch=self.min_batch,
             consent_version=self.consent_version,
             opens=self.opens,
             closes=self.closes,

@@ -55,6 +55,7 @@ class SurveyRequest:
     invitations: bool = True
     min_cell: int = MIN_CELL
     results_every: int = 1
+    min_batch: int = 1
     consent: Mapping[str, str] | None = None  # by language; None: the catalogue's
     consent_version: str = "1"
     after: Survey | None = None  # the wave before: the same people are asked again
@@ -147,6 +148,7 @@ class SurveyRequest:
             covariates=covariates_of(self.questionnaire),
             min_cell=self.min_cell,
             results_every=self.results_every,
+            min_batch=self.min_batch,
         )
 
     def _dealer_kind(self) -> DealerKind:

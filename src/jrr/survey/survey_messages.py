@@ -44,6 +44,22 @@ def upload(pseudonym: bytes, answers: OpenAnswers, reports: Mapping[str, Any]) -
     )
 
 
+def upload_limit(survey: Survey) -> int:
+    """Bytes that no upload to the survey exceeds, however it is spelled in JSON."""
+    texts = [
+        text
+        for item in survey.questionnaire.open
+        for text in (item.name, *(text for label in item.labels for text in label.values()))
+    ]
+    texts += [part.name for part in survey.parts]
+    reports = sum(
+        128 + 16 * part.campaign.mechanism.report_format.width + 64 * len(part.campaign.dealers)
+        for part in survey.parts
+    )
+    spelled = sum(12 * len(text) + 8 for text in texts)  # \uXXXX, twice beyond 16 bits
+    return 4096 + reports + spelled + 64 * len(survey.questionnaire.open)
+
+
 def read_upload(survey: Survey, body: bytes) -> StoredAnswers:
     """Answers that fit the survey, or a refusal: a report of exactly the parts that were asked."""
     document = read_body(body, "pseudonym", "open", "reports")

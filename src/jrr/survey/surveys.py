@@ -47,6 +47,7 @@ _SHARED = (  # what all parts must have alike
     "min_cell",
     "rounds",
     "results_every",
+    "min_batch",
 )
 
 

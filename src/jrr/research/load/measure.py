@@ -48,15 +48,18 @@ class Crowd:
         return int(self.operator.collector.get(self.operator.path)["reports"])
 
 
-def gather(server: Running, people: int) -> Crowd:
-    """Install a campaign of randomized response at a collector, and make everybody's report."""
+def gather(server: Running, people: int, capacity: int | None = None) -> Crowd:
+    """Install a campaign of randomized response at a collector, and make everybody's report.
+
+    capacity: Of the campaign, where it is more than the people who are invited.
+    """
     campaign = Campaign(
         question="Do you?",
         labels=("no", "yes"),
         mechanism=RR(2, 1.0),
         dealer=NoDealer(),
         collector=server.url,
-        capacity=people,
+        capacity=capacity or people,
     )
     operator = Operator(campaign, None, server.admin)
     operator.install()
@@ -219,7 +222,7 @@ def _joined(
         asked=rate,
         seconds=float(at.max()),
         acknowledged=acknowledged,
-        throughput=float(np.sum(at <= lasted) / lasted),
+        throughput=float(np.sum(at <= lasted) / lasted) if sent else 0.0,
         by_second=np.bincount(at.astype(int)).tolist(),
         latency={f"p{share}": float(np.percentile(waits, share)) for share in PERCENTILES},
         refusals=dict(refusals),

@@ -3,8 +3,8 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -13,25 +13,19 @@ from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
-from jrr.servers.collector.results import results_of
+from jrr.servers.collector.intake import NEARLY_FULL, IncomingReport, Intake
+from jrr.servers.collector.results import check_batch, results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
-from jrr.servers.common.jobs import (
-    CampaignJobs,
-    check_invitation,
-    check_state,
-    check_times,
-    check_whole,
-)
-from jrr.servers.common.problems import Problem, busy, gone, wrong_state
+from jrr.servers.common.batch import in_groups
+from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
+from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
-from jrr.survey.messages import StoredReport, read_report
+from jrr.survey.messages import read_report
 from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
 from jrr.survey.told import ToldSums
-
-NEARLY_FULL = 8_192  # reports: with less room, processes take turns, so that none is one too many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,77 +38,6 @@ class EstimateWish:
     simultaneous: bool = False  # whether the intervals of all answers hold at once
     population: str = "respondents"  # whom they speak of
     population_size: int | None = None  # whom the respondents were drawn from
-
-
-@dataclass(frozen=True)
-class IncomingReport:
-    """A report that was read, for a campaign of so many people."""
-
-    campaign: str
-    n: int | None
-    report: StoredReport
-
-    def without_serials(self) -> "IncomingReport":
-        """The same, as it is compared when serial numbers are forgotten."""
-        return replace(self, report=replace(self.report, serials=()))
-
-
-@dataclass
-class _Intake:
-    """Reports of one campaign that are taken together, each checked against all before it."""
-
-    held: CollectorCampaign
-    invited: Mapping[bytes, Any] | None  # None: anybody may answer
-    kept: dict[bytes, StoredReport]  # stored, or taken just now
-    used: set[tuple[int, bytes | None]]  # dealer and serial number
-    now: datetime
-    new: list[StoredReport] = field(default_factory=list)
-
-    def take(self, incoming: IncomingReport) -> bool:
-        """Take one, or refuse it."""
-        held, report = self.held, incoming.report
-        if incoming.n != held.n:  # it was read just before the number of people was fixed
-            raise busy()
-        if self.invited is not None:
-            check_invitation(self.invited.get(report.name), report.round)
-        if _is_repeat(self.kept.get(report.name), report):
-            return False
-        _check_new(held, report, held.arrivals + len(self.new), self.used, self.now)
-        self.used |= _serials(report)
-        self.kept[report.name] = report
-        self.new.append(report)
-        return True
-
-
-def _is_repeat(kept: StoredReport | None, report: StoredReport) -> bool:
-    """Whether the same report was received before; refuses another one by the same person.
-
-    A repeat is answered also after the end: its sender may not have heard the first answer.
-    """
-    if kept is not None and kept != report:
-        raise Problem(409, "conflict", "another report was received under this pseudonym")
-    return kept is not None
-
-
-def _check_new(
-    held: CollectorCampaign,
-    report: StoredReport,
-    arrivals: int,
-    used: set[tuple[int, bytes | None]],
-    now: datetime,
-) -> None:
-    """Refuse a new report that comes at the wrong time, is one too many, or has a used card."""
-    check_state(Act.REPORT, held)
-    check_times(held.campaign, now)
-    if arrivals >= held.campaign.capacity * held.campaign.rounds:
-        raise Problem(409, "full", "the campaign has all the reports it can take")
-    if _serials(report) & used:
-        raise Problem(409, "serial-used", "another report came with the serial of this card")
-
-
-def _serials(report: StoredReport) -> set[tuple[int, bytes | None]]:
-    """Dealer and serial number of its cards."""
-    return {(at, serial) for at, serial in enumerate(report.serials) if serial is not None}
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -147,19 +70,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, connection: Connection, incoming: Sequence[IncomingReport]
     ) -> list[bool | Problem]:
         """Take reports; of each, False where the same one is here already, or why it is refused."""
-        store = CollectorStore(connection)
-        outcomes: dict[int, bool | Problem] = {}
-        by_campaign: dict[str, list[int]] = defaultdict(list)
-        for at, one in enumerate(incoming):
-            by_campaign[one.campaign].append(at)
-        for name, numbers in by_campaign.items():
-            some = [incoming[at] for at in numbers]
-            try:
-                found = self._receive_some(store, name, some)
-            except Problem as problem:  # all of them
-                found = [problem for _ in some]
-            outcomes |= dict(zip(numbers, found, strict=True))
-        return [outcomes[at] for at in range(len(incoming))]
+        receive = partial(self._receive_some, CollectorStore(connection))
+        return in_groups(incoming, lambda one: one.campaign, receive)
 
     def _receive_some(
         self, store: CollectorStore, name: str, incoming: Sequence[IncomingReport]
@@ -174,13 +86,13 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if held.sums is not None:  # serial numbers are forgotten by then
             incoming = [one.without_serials() for one in incoming]
         reports = [one.report for one in incoming]
-        intake = _Intake(
+        intake = Intake(
             held=held,
             invited=store.invitations(held.survey or name, [report.name for report in reports])
             if held.campaign.invitations
             else None,
             kept=store.stored_reports(name, reports),
-            used=store.used_serials(name, reports),
+            owners=store.serial_owners([(name, report) for report in reports])[name],
             now=self.clock(),
         )
         outcomes: list[bool | Problem] = []
@@ -192,19 +104,6 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store.add_reports(name, intake.new)
         store.count_arrivals(held, len(intake.new))
         return outcomes
-
-    def is_here(self, store: CollectorStore, held: CollectorCampaign, report: StoredReport) -> bool:
-        """Whether the same report was received before; refuses another one by the same person."""
-        if held.sums is not None:  # serial numbers are forgotten by then
-            report = replace(report, serials=())
-        return _is_repeat(store.stored_reports(held.name, [report]).get(report.name), report)
-
-    def check_new(
-        self, store: CollectorStore, held: CollectorCampaign, report: StoredReport
-    ) -> None:
-        """Refuse a new report that comes at the wrong time, is one too many, or has a used card."""
-        used = store.used_serials(held.name, [report])
-        _check_new(held, report, held.arrivals, used, self.clock())
 
     def open(self, connection: Connection, name: str, n: object) -> State:
         """Begin to take reports; n: how many people were dealt cards, after enrolment."""
@@ -315,12 +214,12 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
 
-        A result is fixed first, and shown when `results_every` more reports have come. So any two
+        A result is fixed first, and shown when `results_apart` more reports have come. So any two
         results that are shown are that far apart, the final one of all reports included.
         """
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        every = held.campaign.results_every
+        every = held.campaign.results_apart
         if every == 1 or held.state == CLOSED or held.campaign.announces:
             return
         held.campaign.check_round(round_number)
@@ -376,7 +275,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, store: CollectorStore, held: CollectorCampaign, wish: EstimateWish
     ) -> dict[str, Tally]:
         """What may be shown now of a round whose results must be some reports apart."""
-        every = held.campaign.results_every
+        every = held.campaign.results_apart
         if wish.by is not None:
             # Groups are smaller: one of them may differ by a single report.
             raise Problem(
@@ -408,7 +307,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 "the cards in the reports hide everything until the dealer announces their sum, "
                 "when the campaign is closed",
             )
-        if campaign.results_every > 1 and held.state != CLOSED:
+        if campaign.results_apart > 1 and held.state != CLOSED:
             tallies = self._shown(store, held, wish)
         else:
             tallies = self._tallies(store, held, wish.round, by)
@@ -435,6 +334,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             population_size=wish.population_size,
             grouped=by is not None,
             min_cell=campaign.min_cell,
+            min_batch=campaign.min_batch,
             final=held.state == CLOSED,
             number=campaign.number,
         )
@@ -461,6 +361,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store = CollectorStore(connection)
         held = store.find(name)
         held.campaign.check_round(round_number)
+        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
+        check_batch(held, reports)
         blocks = store.report_blocks(name, round_number, held.mechanism)
         with export_folder() as folder:
             path = folder / f"reports.{kind.removesuffix('.json')}"

@@ -1,13 +1,17 @@
 """From the tallies of a round to what the operator is told."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from jrr.estimation.groups import estimate_groups, fewest_to_show
+from jrr.estimation.groups import estimate_groups, fewest_to_show, without_remainder
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
+from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.common.problems import Problem
+from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.states import CLOSED
 
 
 def results_of(
@@ -22,6 +26,7 @@ def results_of(
     population_size: float | None = None,
     grouped: bool,
     min_cell: int,
+    min_batch: int = 1,
     final: bool,
     number: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
@@ -38,15 +43,18 @@ def results_of(
         population_size: People whom the respondents were drawn from, with "sample".
         grouped: Whether groups were asked for.
         min_cell: Reports of the smallest group that is shown; smaller ones are only counted.
+        min_batch: Reports of the smallest result and of the smallest group; also of all groups
+            together that are not shown, for they follow from the rest.
         final: Whether the campaign is closed; before, too few reports are not shown at all.
         number: The ends of the number that was asked for; None: of labels.
 
     Returns:
         The part of the collector's reply that is computed.
     """
-    fewest = fewest_to_show(min_cell, final=final)
+    fewest = fewest_to_show(min_cell, min_batch, final=final)
     if whole.n < fewest:
-        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown before the end")
+        when = "" if final else " before the end"
+        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown{when}")
     used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), decks)
     everybody = mechanism.estimate(
         whole, used, population=population, population_size=population_size
@@ -62,16 +70,31 @@ def results_of(
         results["mean"] = question.estimate_from(everybody).to_dict(level)
     if not grouped:
         return results
+    fewest = max(min_cell, min_batch)
+    shown = tallies if min_batch == 1 else without_remainder(tallies, fewest)
     groups = estimate_groups(
         mechanism,
-        tallies,
-        min_cell=min_cell,
+        shown,
+        min_cell=fewest,
         decks=used,
         population=population,
         population_size=population_size,
     )
+    groups = replace(groups, hidden=groups.hidden + len(tallies) - len(shown))
     document = groups.to_dict(level, simultaneous=simultaneous)
     if question is not None:
-        for group, shown in zip(groups, document["groups"], strict=True):
-            shown["mean"] = question.estimate_from(group.estimate).to_dict(level)
+        for group, facts in zip(groups, document["groups"], strict=True):
+            facts["mean"] = question.estimate_from(group.estimate).to_dict(level)
     return results | document
+
+
+def check_batch(held: CollectorCampaign, reports: int) -> None:
+    """Refuse to give reports away one by one where results must be of many.
+
+    Two exports while reports come in would differ by single reports, so there is one, at the end.
+    """
+    fewest = held.campaign.min_batch
+    if fewest > 1 and held.state != CLOSED:
+        raise Problem(409, RESULTS_WAIT, "reports are exported when the campaign is closed")
+    if 0 < reports < fewest:
+        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown")

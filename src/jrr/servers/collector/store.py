@@ -6,7 +6,8 @@ have been named to the dealer and the sum is here.
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    tuple_,
 )
 
 from jrr.estimation.tally import Tally
@@ -42,6 +44,7 @@ from jrr.survey.messages import StoredReport
 from jrr.survey.states import Role
 
 ROWS = 20_000  # reports read at a time
+LOOKED_UP = 2_000  # serial numbers in one query
 SLOTS = 64  # counters of one campaign's reports
 
 
@@ -143,33 +146,33 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         self, name: str, reports: Sequence[StoredReport]
     ) -> dict[bytes, StoredReport]:
         """What the senders of some reports have sent before, by hash of the pseudonym."""
-        dealers = {report.name: len(report.serials) for report in reports}
-        return {
-            who: StoredReport(
-                name=who,
+        return self.all_stored_reports([name], {report.name for report in reports})[name]
+
+    def all_stored_reports(
+        self, names: Sequence[str], people: Iterable[bytes]
+    ) -> dict[str, dict[bytes, StoredReport]]:
+        """What some people have sent to each campaign, without serial numbers."""
+        table, who = self.reports, set(people)
+        found: dict[str, dict[bytes, StoredReport]] = {name: {} for name in names}
+        if not who:
+            return found
+        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(who))
+        for row in self.connection.execute(query):
+            found[row.campaign][bytes(row.pseudonym)] = StoredReport(
+                name=bytes(row.pseudonym),
                 round=row.round,
-                carded=row.carded,
+                carded=bool(row.carded),
                 report=bytes(row.report),
                 covariates=row.covariates,
-                serials=self._serials_of(name, who, dealers[who]) if row.carded else (),
             )
-            for who, row in self.rows_of(self.reports, name, dealers).items()
-        }
-
-    def _serials_of(self, name: str, who: bytes, dealers: int) -> tuple[bytes | None, ...]:
-        table = self.serials
-        query = select(table.c.dealer, table.c.serial).where(
-            table.c.campaign == name, table.c.pseudonym == who
-        )
-        found = {at: bytes(serial) for at, serial in self.connection.execute(query)}
-        return tuple(found.get(at) for at in range(dealers))
-
-    def add_report(self, name: str, report: StoredReport) -> None:
-        """Keep one report."""
-        self.add_reports(name, [report])
+        return found
 
     def add_reports(self, name: str, reports: Sequence[StoredReport]) -> None:
         """Keep reports, in random order."""
+        self.add_all_reports([(name, report) for report in reports])
+
+    def add_all_reports(self, reports: Sequence[tuple[str, StoredReport]]) -> None:
+        """Keep reports of any campaigns, in random order."""
         self._add(
             self.reports,
             [
@@ -181,35 +184,52 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                     "report": report.report,
                     "covariates": report.covariates,
                 }
-                for report in reports
+                for name, report in reports
             ],
         )
         self._add(
             self.serials,
             [
                 {"campaign": name, "dealer": at, "serial": serial, "pseudonym": report.name}
-                for report in reports
+                for name, report in reports
                 for at, serial in enumerate(report.serials)
                 if serial is not None
             ],
         )
 
-    def used_serials(
-        self, name: str, reports: Iterable[StoredReport]
-    ) -> set[tuple[int, bytes | None]]:
-        """Dealer and serial number of those in some reports that came with other ones before."""
-        wanted: dict[int, set[bytes]] = {}
-        for report in reports:
-            for at, serial in enumerate(report.serials):
-                if serial is not None:
-                    wanted.setdefault(at, set()).add(serial)
-        table, used = self.serials, set[tuple[int, bytes | None]]()
-        for at, serials in wanted.items():
-            query = select(table.c.serial).where(
-                table.c.campaign == name, table.c.dealer == at, table.c.serial.in_(serials)
-            )
-            used |= {(at, bytes(serial)) for (serial,) in self.connection.execute(query)}
-        return used
+    def serial_owners(
+        self, reports: Iterable[tuple[str, StoredReport]]
+    ) -> dict[str, dict[tuple[int, bytes], bytes]]:
+        """Who came with the serial numbers in some reports before: by campaign, dealer, serial."""
+        table = self.serials
+        key = tuple_(table.c.campaign, table.c.dealer, table.c.serial)
+        wanted = [
+            (name, at, serial)
+            for name, report in reports
+            for at, serial in enumerate(report.serials)
+            if serial is not None
+        ]
+        found: dict[str, dict[tuple[int, bytes], bytes]] = defaultdict(dict)
+        for start in range(0, len(wanted), LOOKED_UP):
+            some = wanted[start : start + LOOKED_UP]
+            for row in self.connection.execute(select(table).where(key.in_(some))):
+                found[row.campaign][row.dealer, bytes(row.serial)] = bytes(row.pseudonym)
+        return found
+
+    def people_of(self, survey: str, who: Iterable[bytes]) -> dict[bytes, str]:
+        """The open answers of those of some people who have answered a survey."""
+        table = self.people
+        query = select(table.c.pseudonym, table.c.open).where(
+            table.c.survey == survey, table.c.pseudonym.in_(set(who))
+        )
+        return {bytes(name): text for name, text in self.connection.execute(query)}
+
+    def add_people(self, survey: str, answers: Mapping[bytes, str], total: int) -> None:
+        """Keep open answers, in random order; total: about how many there are then."""
+        rows = [{"survey": survey, "pseudonym": who, "open": text} for who, text in answers.items()]
+        self._add(self.people, rows)
+        if rows:
+            self.connection.info.setdefault("arrivals", {})[survey] = total
 
     def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
         """Serial numbers of one dealer, with round and covariates of the report of each."""

@@ -2,23 +2,30 @@
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, select
 
 from jrr.estimation.differences import difference
 from jrr.mechanisms.numbers import Numbers
-from jrr.servers.collector.store import CollectorStore
+from jrr.servers.collector.intake import NEARLY_FULL, Intake
+from jrr.servers.collector.results import check_batch
+from jrr.servers.collector.store import CollectorCampaign, CollectorStore
 from jrr.servers.collector.survey_export import export_answers
-from jrr.servers.common.jobs import check_state
+from jrr.servers.common.batch import in_groups
+from jrr.servers.common.jobs import check_invitation, check_state
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
 from jrr.survey.campaign import Campaign
+from jrr.survey.messages import StoredReport
 from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.states import CLOSED, Act
 from jrr.survey.survey_messages import StoredAnswers, read_upload
+from jrr.survey.surveys import Survey
 
 if TYPE_CHECKING:
     from jrr.servers.collector.jobs import CollectorJobs
@@ -55,6 +62,87 @@ def _change_of_means(before: dict[str, Any], now: dict[str, Any]) -> dict[str, A
     return {"change": change, "interval": [change - down, change + up]}
 
 
+@dataclass(frozen=True)
+class IncomingAnswers:
+    """Answers that were read."""
+
+    survey: Survey
+    answers: StoredAnswers
+
+
+class _SurveyIntake:
+    """Answers to one survey that are taken together: those of one person all, or none."""
+
+    def __init__(
+        self,
+        now: datetime,
+        store: CollectorStore,
+        survey: Survey,
+        parts: Mapping[str, CollectorCampaign],
+        incoming: Sequence[IncomingAnswers],
+    ) -> None:
+        names = [one.answers.name for one in incoming]
+        self._survey, self._parts = survey, parts
+        self._invited = store.invitations(survey.hash, names) if survey.invitations else None
+        self._people = store.people_of(survey.hash, names)  # stored, or taken just now
+        self._new: dict[bytes, str] = {}
+        campaigns = {part: held.name for part, held in parts.items()}
+        kept = store.all_stored_reports(list(campaigns.values()), self._people)
+        owners = store.serial_owners(
+            [
+                (campaigns[part], report)
+                for one in incoming
+                for part, report in one.answers.reports.items()
+            ]
+        )
+        self._intakes = {
+            part: Intake(
+                held=held, invited=None, kept=kept[held.name], owners=owners[held.name], now=now
+            )
+            for part, held in parts.items()
+        }
+
+    def take(self, answers: StoredAnswers) -> bool:
+        """Take somebody's answers, or refuse them; False where the same ones are here already."""
+        if self._invited is not None:
+            check_invitation(self._invited.get(answers.name))
+        known = self._people.get(answers.name)
+        if known is None:  # also of parts that were not asked: the survey ends as a whole
+            for held in self._parts.values():
+                check_state(Act.REPORT, held)
+        is_new = [
+            self._intakes[part].is_new(self._as_kept(part, report))
+            for part, report in answers.reports.items()
+        ]
+        if (known is not None) and (known != answers.open or any(is_new)):
+            raise Problem(409, "conflict", "other answers were received under this pseudonym")
+        if known is not None:
+            return False
+        for part, report in answers.reports.items():
+            self._intakes[part].keep(report)
+        self._people[answers.name] = self._new[answers.name] = answers.open
+        return True
+
+    def _as_kept(self, part: str, report: StoredReport) -> StoredReport:
+        """Without serial numbers, where they are forgotten."""
+        forgotten = self._parts[part].sums is not None
+        return replace(report, serials=()) if forgotten else report
+
+    def write(self, store: CollectorStore) -> None:
+        """Write all that is new."""
+        grown = [(intake.held, len(intake.new)) for intake in self._intakes.values()]
+        total = max(held.arrivals + more for held, more in grown)
+        store.add_people(self._survey.hash, self._new, total)
+        store.add_all_reports(
+            [
+                (intake.held.name, report)
+                for intake in self._intakes.values()
+                for report in intake.new
+            ]
+        )
+        store.count_all_arrivals(grown)
+
+
 class CollectorSurveyJobs(SurveyJobs[Any]):
     """Jobs of surveys at the collector."""
 
@@ -64,41 +152,57 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         """Begin to take reports."""
         self.campaigns.open(connection, name, None)
 
+    def read(self, survey: Survey, body: bytes) -> IncomingAnswers:
+        """Answers that fit the survey, before the database is asked anything."""
+        return IncomingAnswers(survey, read_upload(survey, body))
+
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
         """Take somebody's answers, all or none; False where the same ones are here already."""
-        survey = self.find(connection, name)
-        store = CollectorStore(connection)
-        held = self.held_parts(connection, survey, lock=True)
-        for one in held.values():
-            check_state(Act.REPORT_AGAIN, one)
-        answers = read_upload(survey, body)
-        self.check_invited(connection, survey, answers.name)
-        if self._is_here(connection, name, answers):
-            here = [
-                self.campaigns.is_here(store, held[part], report)
-                for part, report in answers.reports.items()
-            ]
-            if not all(here):
-                raise Problem(409, "conflict", "other answers were received under this pseudonym")
-            return False
-        for one in held.values():  # also those that were not asked: the survey ends as a whole
-            check_state(Act.REPORT, one)
-        for part, report in answers.reports.items():
-            self.campaigns.check_new(store, held[part], report)
-        with connection.begin_nested():  # other jobs share this transaction
-            row = {"survey": name, "pseudonym": answers.name, "open": answers.open}
-            connection.execute(insert(CollectorStore.people).values(**row))
-            for part, report in answers.reports.items():
-                store.add_report(held[part].name, report)
-                store.count_arrival(held[part])
-        return True
+        incoming = self.read(self.find(connection, name), body)
+        (outcome,) = self.receive_all(connection, [incoming])
+        if isinstance(outcome, Problem):
+            raise outcome
+        return outcome
+
+    def receive_all(
+        self, connection: Connection, incoming: Sequence[IncomingAnswers]
+    ) -> list[bool | Problem]:
+        """Take people's answers; of each, False where they are here already, or why not."""
+        receive = partial(self._receive_some, CollectorStore(connection))
+        return in_groups(incoming, lambda one: one.survey.hash, receive)
+
+    def _receive_some(
+        self, store: CollectorStore, name: str, incoming: Sequence[IncomingAnswers]
+    ) -> list[bool | Problem]:
+        """Answers to one survey: everything is looked up at once, then written at once."""
+        survey = incoming[0].survey
+        # As for single campaigns, processes take turns only when few are still to come.
+        near = survey.first.capacity - len(incoming) - NEARLY_FULL
+        parts = self.held_parts(store.connection, survey)
+        almost = any(one.arrivals >= near for one in parts.values())
+        parts = self.held_parts(store.connection, survey, lock=almost, share=True)
+        for held in parts.values():
+            check_state(Act.REPORT_AGAIN, held)
+        intake = _SurveyIntake(self.campaigns.clock(), store, survey, parts, incoming)
+        outcomes: list[bool | Problem] = []
+        for one in incoming:
+            try:
+                outcomes.append(intake.take(one.answers))
+            except Problem as problem:
+                outcomes.append(problem)
+        intake.write(store)
+        return outcomes
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
+        return super().show(connection, name) | {"reports": self._people(connection, name)}
+
+    @staticmethod
+    def _people(connection: Connection, name: str) -> int:
+        """How many have answered."""
         table = CollectorStore.people
         query = select(func.count()).select_from(table).where(table.c.survey == name)
-        people = int(connection.execute(query).scalar_one())
-        return super().show(connection, name) | {"reports": people}
+        return int(connection.execute(query).scalar_one())
 
     def rows(self, connection: Connection, name: str) -> Iterator[dict[str, Any]]:
         """One row per person, in the order of hashes, without them, for an export.
@@ -126,6 +230,9 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
     def export(self, connection: Connection, name: str, kind: str) -> bytes:
         """All answers as the bytes of a file."""
         survey, store = self.find(connection, name), CollectorStore(connection)
+        people = self._people(connection, name)
+        for held in self.held_parts(connection, survey).values():
+            check_batch(held, people)
         sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
         return export_answers(survey, list(self.rows(connection, name)), sums, kind)
 
@@ -169,9 +276,19 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
             )
             for one, other in ((first, second), (second, first))
         ]
-        fewest = max(old.min_cell, new.min_cell)
+        fewest = max(old.smallest_group, new.smallest_group)
         if min(estimate.n for estimate in estimates) < fewest:
             raise Problem(409, "too-few", f"fewer than {fewest} people are not shown")
+        if wish.paired:
+            # Those who answered one wave only follow from the waves' own results.
+            for one, estimate in zip((first, second), estimates, strict=True):
+                if 0 < one.arrivals - estimate.n < one.campaign.min_batch:
+                    raise Problem(
+                        409,
+                        "too-few",
+                        f"fewer than {one.campaign.min_batch} people answered only one of the "
+                        "waves: ask without pairing",
+                    )
         moved = difference(estimates[1], estimates[0], same_deck=False)
         facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
         facts |= {
@@ -186,14 +303,3 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
             ]
             facts["mean"] = _change_of_means(*means)
         return facts
-
-    def _is_here(self, connection: Connection, name: str, answers: StoredAnswers) -> bool:
-        """Whether somebody has answered; refuses other open answers by the same person."""
-        table = CollectorStore.people
-        query = select(table.c.open).where(
-            table.c.survey == name, table.c.pseudonym == answers.name
-        )
-        kept = connection.execute(query).scalar_one_or_none()
-        if kept is not None and kept != answers.open:
-            raise Problem(409, "conflict", "other answers were received under this pseudonym")
-        return kept is not None

@@ -297,6 +297,29 @@ def as_problem(error: Problem | JrrError) -> Problem:
     return error if isinstance(error, Problem) else Problem(422, "refused", str(error))
 
 
+def in_groups(
+    items: Sequence[I],
+    name_of: Callable[[I], str],
+    do: Callable[[str, Sequence[I]], Sequence[T | Problem]],
+) -> list[T | Problem]:
+    """What a bulk job does for the items of each name, in the order of all items.
+
+    A refusal by `do` itself is one of all items of that name.
+    """
+    outcomes: dict[int, T | Problem] = {}
+    numbers_by_name: dict[str, list[int]] = defaultdict(list)
+    for at, item in enumerate(items):
+        numbers_by_name[name_of(item)].append(at)
+    for name, numbers in numbers_by_name.items():
+        some = [items[at] for at in numbers]
+        try:
+            found = do(name, some)
+        except (Problem, JrrError) as error:
+            found = [as_problem(error) for _ in some]
+        outcomes |= dict(zip(numbers, found, strict=True))
+    return [outcomes[at] for at in range(len(items))]
+
+
 def _settle(settled: list[tuple["asyncio.Future[Any]", Any]]) -> None:
     """Answer some now and the rest in the loop's next turn: others want to be let in meanwhile."""
     if len(settled) > AT_ONCE:

@@ -131,21 +131,35 @@ class CampaignStore(ABC, Generic[H]):
 
         lock: Until the transaction ends nobody else may lock it. share: But others who share it.
         """
-        query = select(self.campaigns).where(self.campaigns.c.campaign == name)
-        if lock or share:
+        return self.find_all([name], lock, share)[name]
+
+    def find_all(
+        self, names: Sequence[str], lock: bool = False, share: bool = False
+    ) -> dict[str, H]:
+        """Campaigns in the order of their names here; a Problem if one is unknown."""
+        table = self.campaigns
+        query = select(table).where(table.c.campaign.in_(names)).order_by(table.c.campaign)
+        if lock or share:  # in one order, so that nobody waits in a circle
             query = query.with_for_update(read=share and not lock)
-        row = self.connection.execute(query).one_or_none()
-        if row is None:
+        rows = {row.campaign: row for row in self.connection.execute(query)}
+        if any(name not in rows for name in names):
             raise unknown_campaign()
-        facts = {
-            "name": name,
-            "campaign": read_campaign(bytes(row.document)),  # parsed once
-            "state": read_state(row.state),
-            "n": row.n,
-            "arrivals": self.count_of_arrivals(name),  # after the lock
-            "survey": getattr(row, "survey", None),  # a committee's parties have no surveys
+        counts = self._counts_of_arrivals(names)  # after the lock
+        return {
+            name: self._held(
+                rows[name],
+                {
+                    "name": name,
+                    "campaign": read_campaign(bytes(rows[name].document)),  # parsed once
+                    "state": read_state(rows[name].state),
+                    "n": rows[name].n,
+                    "arrivals": counts.get(name, 0),
+                    # a committee's parties have no surveys
+                    "survey": getattr(rows[name], "survey", None),
+                },
+            )
+            for name in names
         }
-        return self._held(row, facts)
 
     def holds(self, name: str) -> bool:
         """Whether the campaign is here."""
@@ -171,9 +185,16 @@ class CampaignStore(ABC, Generic[H]):
 
     def count_of_arrivals(self, name: str) -> int:
         """Seats, members or reports so far."""
+        return self._counts_of_arrivals([name]).get(name, 0)
+
+    def _counts_of_arrivals(self, names: Sequence[str]) -> dict[str, int]:
         table = self.arrivals
-        query = select(func.sum(table.c.arrivals)).where(table.c.campaign == name)
-        return int(self.connection.execute(query).scalar_one() or 0)
+        query = (
+            select(table.c.campaign, func.sum(table.c.arrivals))
+            .where(table.c.campaign.in_(names))
+            .group_by(table.c.campaign)
+        )
+        return {name: int(count) for name, count in self.connection.execute(query)}
 
     def committed_arrivals(self, name: str) -> int:
         """The same after a commit, in a transaction of its own."""
@@ -184,18 +205,25 @@ class CampaignStore(ABC, Generic[H]):
 
     def count_arrivals(self, held: H, more: int) -> None:
         """So many more have come; the caller has locked the campaign."""
-        if not more:
+        self.count_all_arrivals([(held, more)])
+
+    def count_all_arrivals(self, grown: Iterable[tuple[H, int]]) -> None:
+        """So many more have come to each campaign; the caller has locked them."""
+        new = [(held, more) for held, more in grown if more]
+        if not new:
             return
-        grown = self.connection.info.setdefault("arrivals", {})  # for Writer, which tidies up
-        grown[held.name] = held.arrivals + more
-        added = self._upsert(self.arrivals).values(
-            campaign=held.name, slot=self.slot, arrivals=more
-        )
+        told = self.connection.info.setdefault("arrivals", {})  # for Writer, which tidies up
+        told |= {held.name: held.arrivals + more for held, more in new}
+        added = self._upsert(self.arrivals)
         total = self.arrivals.c.arrivals + added.excluded.arrivals
         self.connection.execute(
             added.on_conflict_do_update(
                 index_elements=["campaign", "slot"], set_={"arrivals": total}
-            )
+            ),
+            [
+                {"campaign": held.name, "slot": self.slot, "arrivals": more}
+                for held, more in sorted(new, key=lambda one: one[0].name)
+            ],
         )
 
     def count_arrival(self, held: H) -> None:

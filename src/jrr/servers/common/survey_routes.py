@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request, Response
 
 from jrr.errors import DamagedError
 from jrr.servers.common.batch import Writer
+from jrr.servers.common.memory import SurveyMemory
 from jrr.servers.common.surveys import SurveyJobs
 from jrr.servers.common.web import Name
 from jrr.survey.campaign import hash_of
@@ -15,21 +16,20 @@ from jrr.survey.surveys import read_survey
 
 def add_survey_routes(
     app: FastAPI, writer: Writer, jobs: SurveyJobs[Any], admin: list[Any]
-) -> None:
+) -> SurveyMemory:
     """Add the routes to an application; the role adds its own."""
-    documents: dict[str, bytes] = {}
+    memory = SurveyMemory(writer, jobs)
 
     @app.get("/v1/surveys/{name}")
     async def survey_document(name: Name) -> Response:
         """The survey's bytes."""
-        if name not in documents:  # they never change
-            documents[name] = await writer.run(jobs.document, name)
-        return Response(documents[name], media_type="application/json")
+        known = await memory.find(name)
+        return Response(known.survey.to_bytes(), media_type="application/json")
 
     @app.get("/v1/surveys/{name}/status")
     async def survey_status(name: Name) -> dict[str, Any]:
         """Whether answers are taken."""
-        return await writer.run(jobs.status, name)
+        return await memory.status(name)
 
     @app.put("/v1/admin/surveys/{name}", dependencies=admin)
     async def install_survey(name: Name, request: Request, response: Response) -> dict[str, Any]:
@@ -56,3 +56,5 @@ def add_survey_routes(
     async def show_survey(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(jobs.show, name)
+
+    return memory

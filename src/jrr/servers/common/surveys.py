@@ -39,11 +39,13 @@ class SurveyJobs(ABC, Generic[J]):
         return read_survey(bytes(row.document))  # parsed once
 
     def held_parts(
-        self, connection: Connection, survey: Survey, lock: bool = False
+        self, connection: Connection, survey: Survey, lock: bool = False, share: bool = False
     ) -> dict[str, Any]:
         """Its parts as the server holds them, in the order of the document."""
         store: CampaignStore[Any] = self.campaigns.store(connection)
-        return {part.name: store.find(part.campaign.hash, lock) for part in self.parts_here(survey)}
+        names = {part.name: part.campaign.hash for part in self.parts_here(survey)}
+        held = store.find_all(list(names.values()), lock, share)
+        return {part: held[name] for part, name in names.items()}
 
     def document(self, connection: Connection, name: str) -> bytes:
         """The survey's bytes."""

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table
 SMALL = 500  # arrivals up to which everything is rewritten in every pause
 GROWTH = 1.1  # of larger campaigns, between two times
 PART = 2_000  # rows that are rewritten at once
+TOGETHER = 16  # campaigns that are rewritten in one transaction, as parts of a survey
 WORK = 4  # rows that are rewritten per arrival while others wait
 _ENDS = 1 << 16  # ranges of hashes, by their first two bytes
 _NUMBERS = ", ".join(map(str, range(16)))  # of dealers, where a key has one
@@ -56,42 +57,58 @@ class SqliteHousekeeping:
 
     def between_batches(self, connection: Connection) -> None:
         """As much as the arrivals have paid for."""
-        for name, sweep in self._sweeps.items():
-            if sweep.is_due and sweep.credit >= min(PART, sweep.arrivals):
-                sweep.credit -= self._rewrite_part(connection, name, sweep)
+        due = [
+            (name, sweep)
+            for name, sweep in self._sweeps.items()
+            if sweep.is_due and sweep.credit >= min(PART, sweep.arrivals)
+        ]
+        for _, sweep in due:
+            sweep.credit -= PART
+        self._rewrite_parts(connection, due)
 
     def when_quiet(self, connection: Connection) -> bool:
-        """One part of what is due, or else the log; False where nothing is left to do."""
+        """A part of what is due, or else the log; False where nothing is left to do."""
+        due: list[tuple[str, _Sweep]] = []
+        rows = 0
         for name, sweep in self._sweeps.items():
-            if sweep.is_due:
-                self._rewrite_part(connection, name, sweep)
-                return True
+            if sweep.is_due and rows + min(PART, sweep.arrivals) <= PART and len(due) < TOGETHER:
+                due.append((name, sweep))
+                rows += min(PART, sweep.arrivals)
+        self._rewrite_parts(connection, due)
+        if due:
+            return True
         if self._has_log:
             self._has_log = False
             empty_log(connection)
         return False
 
-    def _rewrite_part(self, connection: Connection, name: str, sweep: _Sweep) -> int:
-        """Rewrite the next rows; about how many."""
-        if sweep.place is None:
-            sweep.place, sweep.before = 0, sweep.arrivals
-        width = min(_ENDS, max(1, _ENDS * PART // max(1, sweep.arrivals)))
-        low, high = sweep.place, min(_ENDS, sweep.place + width)
+    def _rewrite_parts(self, connection: Connection, due: list[tuple[str, _Sweep]]) -> None:
+        """Rewrite the next rows of some campaigns, in one transaction."""
+        if not due:
+            return
+        ends = []
         with connection.begin():
-            for table in self._tables:
-                _rewrite(connection, table, name, low, high)
+            for name, sweep in due:
+                low = sweep.place or 0
+                width = min(_ENDS, max(1, _ENDS * PART // max(1, sweep.arrivals)))
+                high = min(_ENDS, low + width)
+                for table in self._tables:
+                    _rewrite(connection, table, name, low, high)
+                ends.append(high)
         self._has_log = True
-        sweep.place = None if high == _ENDS else high
-        if sweep.place is None:
-            sweep.credit = min(sweep.credit, PART)
-        return PART
+        for (_, sweep), high in zip(due, ends, strict=True):
+            if sweep.place is None:
+                sweep.before = sweep.arrivals
+            sweep.place = None if high == _ENDS else high
+            if sweep.place is None:
+                sweep.credit = min(sweep.credit, PART)
 
 
 def _rewrite(connection: Connection, table: Table, name: str, low: int, high: int) -> None:
     """Write the rows of a range of hashes anew, in the order of their keys."""
     keys = [column.name for column in table.primary_key]
     hashed = keys[-1]
-    where = f"WHERE campaign = :name AND {hashed} >= :low"
+    where = f"WHERE {keys[0]} = :name AND {hashed} >= :low"
     values = {"name": name, "low": low.to_bytes(2, "big")}
     if high < _ENDS:
         where += f" AND {hashed} < :high"
@@ -99,6 +116,8 @@ def _rewrite(connection: Connection, table: Table, name: str, low: int, high: in
     where += "".join(f" AND {key} IN ({_NUMBERS})" for key in keys[1:-1])
     order = ", ".join(keys)
     run = connection.exec_driver_sql
+    if run(f"SELECT 1 FROM {table.name} {where} LIMIT 1", values).first() is None:
+        return  # as of a survey among the tables of campaigns, and the other way round
     kept = f"jrr_{table.name}"
     run(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {table.name} {where}", values)
     run(f"DELETE FROM {table.name} {where}", values)
@@ -127,7 +146,7 @@ def housekeeping_of(engine: Engine, metadata: MetaData) -> SqliteHousekeeping | 
             table
             for table in metadata.sorted_tables
             if table.name != "invited"  # those are written in the order of their hashes
-            and next(iter(table.primary_key)).name == "campaign"
+            and next(iter(table.primary_key)).name in ("campaign", "survey")
             and isinstance(list(table.primary_key)[-1].type, LargeBinary)
         ]
     )

@@ -1,10 +1,7 @@
 """What the dealer does to its database; each job checks first and writes last."""
 
-import hmac
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,19 +9,19 @@ from sqlalchemy import Connection
 
 from jrr._base.forgetting import overwrite
 from jrr.errors import DamagedError, JrrError
-from jrr.servers.common.batch import as_problem
+from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import (
     CampaignJobs,
     Clock,
-    check_invitation,
     check_state,
     check_times,
     check_whole,
     utc_now,
 )
-from jrr.servers.common.problems import Problem, gone, unknown_name
+from jrr.servers.common.problems import Problem, gone
 from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.servers.dealer.store import DealerCampaign, DealerStore, Seat
+from jrr.servers.dealer.seating import Seating, Visitor, check_device, keep_seats
+from jrr.servers.dealer.store import DealerCampaign, DealerStore
 from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer import Dealer
@@ -36,81 +33,8 @@ log = logging.getLogger("jrr.servers")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Visitor:
-    """Somebody who asks for a place or for cards."""
-
-    campaign: str
-    who: bytes  # hash of the pseudonym
-    device: bytes | None  # hash of the device's secret
-    survey: str | None = None  # through which they ask, if they do
-
-
-@dataclass
-class _Table:
-    """The seats of one campaign, as far as they concern those who ask now."""
-
-    held: DealerCampaign
-    invited: Mapping[bytes, Any] | None  # None: anybody may come
-    seats: dict[bytes, Seat]
-    new: dict[bytes, Seat] = field(default_factory=dict)
-    fetched: list[bytes] = field(default_factory=list)  # whose cards leave for the first time
-
-    @classmethod
-    def of(cls, store: DealerStore, held: DealerCampaign, people: Sequence[Visitor]) -> "_Table":
-        """Look everybody up at once."""
-        names = [visitor.who for visitor in people]
-        invited = (
-            store.invitations(held.survey or held.name, names)
-            if held.campaign.invitations
-            else None
-        )
-        return cls(held, invited, store.seats_of(held.name, names))
-
-    @property
-    def arrivals(self) -> int:
-        """Seats that are taken, those of this moment included."""
-        return self.held.arrivals + len(self.new)
-
-    def check_invited(self, visitor: Visitor) -> None:
-        """Refuse whoever was not invited."""
-        if self.invited is not None:
-            check_invitation(self.invited.get(visitor.who))
-
-    def seat(self, visitor: Visitor, place: tuple[int, int] | None) -> None:
-        """Seat somebody; place: block and number, where the cards are given away now."""
-        block, number = place or (None, None)
-        device = visitor.device or b""
-        seat = Seat(block=block, number=number, fetched=place is not None, device=device)
-        self.seats[visitor.who] = self.new[visitor.who] = seat
-
-    def keep(self, store: DealerStore, keys: KeyFiles) -> None:
-        """Write what is new, and beside the keys how many there are then."""
-        if self.new:
-            # Counted again then: a part of the transaction may have been taken back.
-            name = self.held.name
-            store.when_committed(lambda: keys.note_seats(name, store.committed_arrivals(name)))
-        store.add_seats(self.held.name, self.new)
-        store.count_arrivals(self.held, len(self.new))
-        store.note_fetched(self.held.name, self.fetched)
-
-
-def _by_campaign(
-    people: Sequence[Visitor], do: Callable[[str, Sequence[Visitor]], list[T | Problem]]
-) -> list[T | Problem]:
-    """What is done for the visitors of each campaign, in the order of all visitors."""
-    outcomes: dict[int, T | Problem] = {}
-    numbers_by_campaign: dict[str, list[int]] = defaultdict(list)
-    for at, visitor in enumerate(people):
-        numbers_by_campaign[visitor.campaign].append(at)
-    for name, numbers in numbers_by_campaign.items():
-        some = [people[at] for at in numbers]
-        try:
-            found = do(name, some)
-        except (Problem, JrrError) as error:  # all of them
-            found = [as_problem(error) for _ in some]
-        outcomes |= dict(zip(numbers, found, strict=True))
-    return [outcomes[at] for at in range(len(people))]
+def _campaign_of(visitor: Visitor) -> str:
+    return visitor.campaign
 
 
 def _outcome(act: Callable[[Visitor], T], visitor: Visitor) -> T | Problem:
@@ -128,7 +52,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def __init__(self, keys: KeyFiles, clock: Clock = utc_now) -> None:
         super().__init__(clock)
-        self._keys = keys
+        self.keys = keys
         self._dealers: dict[str, Dealer] = {}
         self._checked: set[str] = set()  # campaigns that have all their seats
         self._said: set[str] = set()  # in the log
@@ -137,7 +61,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         """A fresh key; refuses a campaign that another kind of dealer deals."""
         if not isinstance(campaign.dealer, DealerServer | DealerServers):
             raise Problem(422, "refused", "the campaign must have this kind of dealer")
-        key, wrapped = self._keys.create(campaign.hash)
+        key, wrapped = self.keys.create(campaign.hash)
         overwrite(key)  # it is unwrapped when the first card is dealt
         return {"wrapped_key": wrapped}
 
@@ -154,7 +78,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def enrol_all(self, connection: Connection, people: Sequence[Visitor]) -> list[bool | Problem]:
         """Take people in; of each, False where they are in already, or why they are refused."""
-        return _by_campaign(people, partial(self._enrol_some, DealerStore(connection)))
+        return in_groups(people, _campaign_of, partial(self._enrol_some, DealerStore(connection)))
 
     def _enrol_some(
         self, store: DealerStore, name: str, people: Sequence[Visitor]
@@ -165,13 +89,15 @@ class DealerJobs(CampaignJobs[DealerStore]):
         check_state(Act.ENROL_AGAIN, held)
         check_times(held.campaign, self.clock())
         self._check_backup(held)
-        table = _Table.of(store, held, people)
+        names = [visitor.who for visitor in people]
+        invited = store.invitations(name, names) if held.campaign.invitations else None
+        table = Seating(held, invited, store.seats_of(name, names))
 
         def enrol(visitor: Visitor) -> bool:
             table.check_invited(visitor)
             seat = table.seats.get(visitor.who)
             if seat is not None:
-                _check_device(seat, visitor.device)
+                check_device(seat, visitor.device)
                 return False
             check_state(Act.ENROL, held)
             if table.arrivals >= held.campaign.capacity:
@@ -180,7 +106,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             return True
 
         outcomes = [_outcome(enrol, visitor) for visitor in people]
-        table.keep(store, self._keys)
+        keep_seats(store, self.keys, [table])
         return outcomes
 
     def deal(self, connection: Connection, name: str) -> dict[str, Any]:
@@ -200,21 +126,13 @@ class DealerJobs(CampaignJobs[DealerStore]):
         self, connection: Connection, people: Sequence[Visitor]
     ) -> list[dict[str, Any] | Problem]:
         """People's cards for all rounds, the same ones however often they ask; or why not."""
-        return _by_campaign(people, partial(self._cards_some, DealerStore(connection)))
+        return in_groups(people, _campaign_of, partial(self._cards_some, DealerStore(connection)))
 
     def cards(
-        self,
-        connection: Connection,
-        name: str,
-        who: bytes,
-        device: bytes | None,
-        survey: str | None = None,
+        self, connection: Connection, name: str, who: bytes, device: bytes | None
     ) -> dict[str, Any]:
-        """Somebody's cards for all rounds; the same ones however often they ask.
-
-        survey: The hash of the one through which they are asked for, if they are.
-        """
-        (outcome,) = self.cards_all(connection, [Visitor(name, who, device, survey)])
+        """Somebody's cards for all rounds; the same ones however often they ask."""
+        (outcome,) = self.cards_all(connection, [Visitor(name, who, device)])
         if isinstance(outcome, Problem):
             raise outcome
         return outcome
@@ -223,38 +141,31 @@ class DealerJobs(CampaignJobs[DealerStore]):
         self, store: DealerStore, name: str, people: Sequence[Visitor]
     ) -> list[dict[str, Any] | Problem]:
         held = store.find(name, lock=True)
+        self.check_dealing(held)
+        names = [visitor.who for visitor in people]
+        invited = store.invitations(name, names) if held.campaign.invitations else None
+        seating = Seating(held, invited, store.seats_of(name, names))
+        outcomes = [_outcome(partial(self.hand, seating), visitor) for visitor in people]
+        keep_seats(store, self.keys, [seating])
+        return outcomes
+
+    def check_dealing(self, held: DealerCampaign) -> None:
+        """Refuse unless cards are given away now."""
         check_state(Act.FETCH_CARDS, held)
         check_times(held.campaign, self.clock())
+        self._dealer(held)
+
+    def hand(self, seating: Seating, visitor: Visitor) -> dict[str, Any]:
+        """Somebody's cards; they are seated if they were not yet."""
+        held = seating.held
         dealer = self._dealer(held)
-        table = _Table.of(store, held, people)
-
-        def place_of(visitor: Visitor) -> tuple[int, int]:
-            seat = table.seats.get(visitor.who)
-            if seat is not None and seat.block is not None and seat.number is not None:
-                _check_device(seat, visitor.device)
-                if not seat.fetched and held.campaign.mechanism.masked:
-                    table.fetched.append(visitor.who)
-                return seat.block, seat.number
-            if held.campaign.enrols:
-                raise unknown_name()
-            table.check_invited(visitor)
-            if table.arrivals >= held.campaign.capacity:
-                raise Problem(404, "no-card-left", "every card is dealt: answer without one")
-            place = dealer.place(table.arrivals)
-            table.seat(visitor, place)
-            return place
-
-        def cards(visitor: Visitor) -> dict[str, Any]:
-            check_whole(held, visitor.survey)
-            place = place_of(visitor)
-            reply = {"campaign": name, "n": dealer.block_size, "cards": dealer.cards(*place)}
-            if held.campaign.announces:
-                reply["serials"] = dealer.serial_numbers(*place)
-            return reply
-
-        outcomes = [_outcome(cards, visitor) for visitor in people]
-        table.keep(store, self._keys)
-        return outcomes
+        check_whole(held, visitor.survey)
+        place = seating.place_of(visitor, dealer)
+        cards = dealer.cards(*place)
+        reply = {"campaign": held.name, "n": dealer.block_size, "cards": cards}
+        if held.campaign.announces:
+            reply["serials"] = dealer.serial_numbers(*place)
+        return reply
 
     def close(
         self, connection: Connection, name: str, *, without_sum: bool = False
@@ -302,7 +213,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         if held.state == CLOSED:
             raise gone("the cards are burned, and no sum was announced")
         dealer, dealt = self._dealt(store, held)
-        told = announce(dealer, naming, dealt, held.campaign.min_cell).to_document()
+        told = announce(dealer, naming, dealt, held.campaign.smallest_group).to_document()
         store.tell(held, {"named": naming.digest, "announced": told})
         return told
 
@@ -321,7 +232,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         dealer = self._dealers.pop(name, None)
         if dealer is not None:
             dealer.forget()
-        self._keys.burn(name)
+        self.keys.burn(name)
 
     def finish_burning(self, connection: Connection) -> None:
         """Destroy the keys of campaigns that are over: an end may have been interrupted."""
@@ -366,7 +277,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         key = None
         if held.wrapped_key is not None:
             try:
-                key = self._keys.unwrap(held.name, held.wrapped_key)
+                key = self.keys.unwrap(held.name, held.wrapped_key)
             except JrrError as error:
                 raise self._unusable(error) from None
         if key is None:
@@ -380,7 +291,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         if held.name in self._checked:
             return
         try:
-            given = self._keys.seats(held.name)
+            given = max(self.keys.seats(name) for name in {held.name, held.survey or held.name})
         except JrrError as error:
             raise self._unusable(error) from None
         if held.arrivals < given:
@@ -403,19 +314,9 @@ class DealerJobs(CampaignJobs[DealerStore]):
     def check_ready(self, connection: Connection) -> None:
         """Refuse unless every campaign that is open could be dealt."""
         try:
-            self._keys.check()
+            self.keys.check()
         except JrrError as error:
             raise self._unusable(error) from None
         store = DealerStore(connection)
         for name in store.open_ones():
             self._dealer(store.find(name))
-
-
-def _check_device(seat: Seat, device: bytes | None) -> None:
-    """Whoever made the invitations could ask too: the cards are only for who came first.
-
-    A seat that was taken without a device is not shared with one either, or its rightful owner
-    would never notice that somebody else has the card.
-    """
-    if not hmac.compare_digest(seat.device, device or b""):
-        raise Problem(409, "other-device", "another device has asked under this pseudonym")

@@ -13,8 +13,9 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
-from jrr.servers.dealer.jobs import DealerJobs, Visitor
+from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
+from jrr.servers.dealer.seating import Visitor
 from jrr.servers.dealer.surveys import DealerSurveyJobs
 from jrr.survey.documents import read_body
 from jrr.survey.messages import device_of, name_hash
@@ -49,8 +50,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     @app.post("/v1/surveys/{name}/cards", openapi_extra=PSEUDONYM)
     async def survey_cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards of all parts of a survey; the same ones however often one asks."""
-        fields = read_body(await request.body(), "pseudonym", optional=("device",))
-        return await writer.run(surveys.cards, name, name_hash(fields), device_of(fields))
+        return await writer.run_bulk(surveys.cards_all, await visitor(name, request))
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the dealer stores: campaigns with their wrapped keys, and who sits where."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from jrr.servers.common.store import (
     survey_column,
     surveys_table,
 )
+from jrr.servers.dealer.seating import Seat
 from jrr.survey.states import CLOSED, OPEN, Role
 
 
@@ -38,16 +39,6 @@ class DealerCampaign(HeldCampaign):
 
     wrapped_key: bytes | None  # None: burned
     told: dict[str, Any] | None  # what was told of its cards at the end, once and for all
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seat:
-    """Where somebody sits, and on which device."""
-
-    block: int | None  # None: enrolled, not dealt to yet
-    number: int | None
-    fetched: bool  # whether its cards may have left the dealer
-    device: bytes  # hash of the device's secret; empty where it gave none
 
 
 class DealerStore(CampaignStore[DealerCampaign]):
@@ -84,18 +75,26 @@ class DealerStore(CampaignStore[DealerCampaign]):
 
     def seats_of(self, name: str, people: Iterable[bytes]) -> dict[bytes, Seat]:
         """Where those of some people sit who have a seat."""
-        return {
-            who: Seat(
+        return self.all_seats_of([name], people)[name]
+
+    def all_seats_of(
+        self, names: Sequence[str], people: Iterable[bytes]
+    ) -> dict[str, dict[bytes, Seat]]:
+        """The same in each of some campaigns."""
+        table = self.seats
+        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(set(people)))
+        found: dict[str, dict[bytes, Seat]] = {name: {} for name in names}
+        for row in self.connection.execute(query):
+            found[row.campaign][bytes(row.pseudonym)] = Seat(
                 block=row.block,
                 number=row.seat,
                 fetched=bool(row.fetched),
                 device=b"" if row.device is None else bytes(row.device),
             )
-            for who, row in self.rows_of(self.seats, name, people).items()
-        }
+        return found
 
-    def add_seats(self, name: str, seats: Mapping[bytes, Seat]) -> None:
-        """Seat people, in random order."""
+    def add_seats(self, seats: Mapping[str, Mapping[bytes, Seat]]) -> None:
+        """Seat people in each of some campaigns, in random order."""
         self._add(
             self.seats,
             [
@@ -107,7 +106,8 @@ class DealerStore(CampaignStore[DealerCampaign]):
                     "device": seat.device or None,
                     "fetched": seat.fetched,
                 }
-                for who, seat in seats.items()
+                for name, some in seats.items()
+                for who, seat in some.items()
             ],
         )
 
