@@ -36,6 +36,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |
 | `jrr ledger` | what a contributor's answers have cost together |
 | `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
+| `jrr rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
 | `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose) |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \

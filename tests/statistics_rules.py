@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 P_VALUE = 1e-6  # below this a test rejects; the only threshold
+SURE = 1 - P_VALUE  # the level of intervals that must hold the truth with coins nobody can seed
 SAMPLES = 200_000  # reports, shuffles or words in one test
 SURVEYS = 20_000  # simulated surveys where estimates are tested
 OFF = 0.3  # how wrong the negative controls are

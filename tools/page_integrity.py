@@ -24,8 +24,8 @@ _LINES = re.compile(
 
 def integrity(path: Path) -> str:
     """The attribute of one file."""
-    digest = base64.b64encode(hashlib.sha384(path.read_bytes()).digest()).decode()
-    return f'integrity="sha384-{digest}"'
+    digest = base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
+    return f'integrity="sha256-{digest}"'
 
 
 def lines() -> list[str]:

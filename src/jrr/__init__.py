@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from jrr.planning.required import required_epsilon, required_n
     from jrr.planning.shuffled import shuffled_rr
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
+    from jrr.telemetry.heavy_hitters import HeavyHitters
+    from jrr.telemetry.longitudinal import Longitudinal
+    from jrr.telemetry.prefix_search import PrefixSearch
+    from jrr.telemetry.words import Words
 
 __all__ = [
     "DRR",
@@ -47,18 +51,22 @@ __all__ = [
     "Contributor",
     "Difference",
     "Estimate",
+    "HeavyHitters",
     "JrrError",
     "Laplace",
+    "Longitudinal",
     "MaskedLaplace",
     "MeanEstimate",
     "Mechanism",
     "NumberPlan",
     "Numbers",
     "Plan",
+    "PrefixSearch",
     "SecureRandom",
     "SeededRandom",
     "SurveyContributor",
     "Tally",
+    "Words",
     "algorithm1",
     "amplified_epsilon",
     "difference",
@@ -82,8 +90,10 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "DRR": "jrr.mechanisms.dealt",
     "Difference": "jrr.estimation.differences",
     "Estimate": "jrr.estimation.estimates",
+    "HeavyHitters": "jrr.telemetry.heavy_hitters",
     "JRR": "jrr.mechanisms.joint",
     "Laplace": "jrr.mechanisms.laplace",
+    "Longitudinal": "jrr.telemetry.longitudinal",
     "MRR": "jrr.mechanisms.masked",
     "MaskedLaplace": "jrr.mechanisms.masked_laplace",
     "MeanEstimate": "jrr.estimation.means",
@@ -93,6 +103,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "OLH": "jrr.mechanisms.hashed",
     "OUE": "jrr.mechanisms.unary",
     "Plan": "jrr.planning.plans",
+    "PrefixSearch": "jrr.telemetry.prefix_search",
     "RR": "jrr.mechanisms.rr",
     "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
@@ -100,6 +111,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "SeededRandom": "jrr._base.randomness",
     "SurveyContributor": "jrr.client.survey_contributor",
     "Tally": "jrr.estimation.tally",
+    "Words": "jrr.telemetry.words",
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",
     "difference": "jrr.estimation.differences",

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from jrr.client.answer_links import FORMATS, answer_link, page_address, write_answer_links
-from jrr.client.letters import grouped
+from jrr.client.letters import Letter, grouped
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_characters, qr_png
 from jrr.errors import ArgumentError
@@ -31,7 +31,8 @@ def scanned(picture: bytes) -> str:
 
 
 def written(out: Path, format: Any, invitations: list[str] | None, **more: Any) -> Path:
-    settings: dict[str, Any] = {"page": PAGE, "link": SURVEY, "title": "Health <at> work"} | more
+    letter = {"title": "Health <at> work"} | more.pop("letter", {})
+    settings: dict[str, Any] = {"page": PAGE, "link": SURVEY, "letter": Letter(**letter)} | more
     return write_answer_links(out, format, invitations=invitations, **settings)
 
 
@@ -57,11 +58,22 @@ def test_csv_for_mail_merge_is_private(tmp_path: Path) -> None:
     out = written(tmp_path / "invitations.csv", "csv", invitations)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     rows = list(csv.DictReader(out.read_text("utf-8").splitlines()))
+    assert list(rows[0]) == ["link", "invitation", "program_link"]  # what people are sent is first
     assert [row["invitation"] for row in rows] == invitations
-    assert {row["link"] for row in rows} == {SURVEY}
-    assert [row["answer_link"] for row in rows] == [
-        answer_link(PAGE, SURVEY, one) for one in invitations
-    ]
+    assert {row["program_link"] for row in rows} == {SURVEY}
+    assert [row["link"] for row in rows] == [answer_link(PAGE, SURVEY, one) for one in invitations]
+
+
+def test_a_language_goes_along_where_one_was_given(tmp_path: Path) -> None:
+    (invitation,) = new_invitations(1)
+    out = written(tmp_path / "a.csv", "links", [invitation], language="de")
+    assert out.read_text().endswith(f"&invitation={invitation}&language=de\n")
+
+
+def test_exactly_the_name_that_was_given(tmp_path: Path) -> None:
+    out = written(tmp_path / "sheet.htm", "letters", new_invitations(1), exactly=True)
+    assert out == tmp_path / "sheet.htm"
+    assert out.read_text("utf-8").startswith("<!doctype html>")
 
 
 def test_a_line_for_each(tmp_path: Path) -> None:
@@ -81,8 +93,8 @@ def test_pictures_scan(tmp_path: Path) -> None:
     rows = list(csv.DictReader((folder / "links.csv").read_text("utf-8").splitlines()))
     assert [row["picture"] for row in rows][::10] == ["01.png", "11.png"]
     for row, invitation in zip(rows, invitations, strict=True):
-        assert scanned((folder / row["picture"]).read_bytes()) == row["answer_link"]
-        assert row["answer_link"].endswith(invitation)
+        assert scanned((folder / row["picture"]).read_bytes()) == row["link"]
+        assert row["link"].endswith(invitation)
 
 
 class _Letters(HTMLParser):
@@ -105,7 +117,8 @@ class _Letters(HTMLParser):
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 def test_letters(tmp_path: Path, language: str) -> None:
     invitations = new_invitations(2)
-    out = written(tmp_path / "a.csv", "letters", invitations, language=language)
+    more = {"language": language, "by": "The <i>institute", "contact": "Street 1\nTown"}
+    out = written(tmp_path / "a.csv", "letters", invitations, letter=more)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     html = out.read_text("utf-8")
     letters = _Letters()
@@ -114,12 +127,27 @@ def test_letters(tmp_path: Path, language: str) -> None:
     assert letters.addresses == []  # nothing is asked for anywhere
     assert "script" not in letters.tags
     assert "Health <at> work" in letters.texts  # escaped: a text, not markup
+    assert any("The <i>institute" in words for words in letters.texts)
+    assert any("Street 1\nTown" in words for words in letters.texts)
+    assert PAGE in letters.texts
+    before, _, name = SURVEY.rpartition("/")
+    assert f"{before}/ {grouped(name)}" in letters.texts  # to be typed, blanks and all
     for invitation in invitations:
         assert grouped(invitation) in letters.texts
         assert invitation_secret(grouped(invitation)) == invitation_secret(invitation)
     german = "Scannen" in html or "Kamera Ihres Telefons" in html
     assert german == (language == "de")
     assert f'lang="{"de" if language == "de" else "en"}"' in html
+
+
+def test_a_page_that_knows_its_survey_needs_no_address(tmp_path: Path) -> None:
+    invitations = new_invitations(1)
+    html = written(
+        tmp_path / "a.csv", "letters", invitations, letter={"page_knows": True}
+    ).read_text("utf-8")
+    assert PAGE in html
+    assert "0f0f 0f0f" not in html
+    assert len(PAGE) + len(invitations[0]) < 70  # all that has to be typed
 
 
 def test_codes_on_letters_are_those_of_the_links(tmp_path: Path) -> None:
@@ -155,7 +183,7 @@ def test_one_link_for_all(tmp_path: Path) -> None:
         if out.is_file():
             text = out.read_text("utf-8")
             assert "invitation=" not in text
-            assert SURVEY in text
+            assert SURVEY.rpartition("/")[0] in text
     assert scanned((tmp_path / "qr-qr" / "1.png").read_bytes()) == answer_link(PAGE, SURVEY)
 
 

@@ -308,6 +308,7 @@ def test_a_report_with_a_made_up_serial_can_be_left_out(sqlite_pair: Pair) -> No
         operator.close()
     closed = operator.close(ending=Ending(discard_unknown=True))
     assert closed["collector"]["settled"]
+    assert (closed["collector"]["discarded"], closed["collector"]["reports"]) == (1, 19)
     assert operator.estimate()["carded"] == 19
 
 
@@ -318,7 +319,8 @@ def test_a_small_round_does_not_keep_back_the_others(sqlite_pair: Pair) -> None:
     answer_all(campaign, people[:1], round_number=1)
     with pytest.raises(ProtocolError, match="--discard-small"):
         operator.close()
-    operator.close(ending=Ending(discard_small=True))
+    closed = operator.close(ending=Ending(discard_small=True))
+    assert (closed["collector"]["discarded"], closed["collector"]["reports"]) == (1, 20)
     assert operator.estimate()["carded"] == 20
     with pytest.raises(ProtocolError):
         operator.estimate(round_number=1)

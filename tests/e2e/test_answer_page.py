@@ -43,25 +43,47 @@ def in_german(visit: Visit, label: str) -> None:
 
 
 def offline_at_first(visit: Visit, label: str) -> None:
-    """Between choosing and sending there is no network, so no card; then it is sent by itself."""
+    """Between choosing and sending there is no network: told at once, and nothing is lost."""
     visit.click("I agree")
     visit.wait_for("Have you ever")
     visit.choose(label)
     visit.page.context.set_offline(True)
+    asked = len(visit.requests)
+    visit.click("Send")
+    assert "You are offline" in visit.page.locator("[role=alert]").inner_text()
+    assert len(visit.requests) == asked
+    visit.page.context.set_offline(False)
+    visit.page.locator("[role=alert]:empty").wait_for(state="attached")
+    visit.click("Send")
+    visit.wait_for("Thank you")
+    assert "changed and hidden" in visit.text()
+
+
+def losing_the_network(visit: Visit, label: str) -> None:
+    """It is gone when the dealer is asked, so there is no card; then it is sent by itself."""
+    visit.click("I agree")
+    visit.wait_for("Have you ever")
+    visit.choose(label)
+
+    def cut(route: Any) -> None:
+        visit.page.context.set_offline(True)
+        route.abort()
+
+    visit.page.route("**/cards", cut)
     visit.click("Send")
     visit.wait_for("Not sent yet")
     assert not any(name in visit.page.content() for name in LABELS)
     visit.console.clear()  # the browser says itself that there is no network
     visit.page.context.set_offline(False)
     visit.wait_for("Thank you")
+    assert "hidden" not in visit.text().split("Exactly")[0]
 
 
 def twice(visit: Visit, label: str) -> None:
     finish(visit, label)
     sent = visit.sent()
     visit.page.reload()
-    visit.click("I agree")
-    visit.wait_for("Thank you")
+    visit.wait_for("Thank you")  # before anything is asked
     assert "answered before" in visit.text()
     assert visit.sent() == sent
     assert len(visit.posted("/reports")) == 1
@@ -90,7 +112,6 @@ def closing_the_tab(visit: Visit, label: str) -> None:
     visit.watch(first.context.new_page())
     first.close()
     visit.page.goto(address)
-    visit.click("I agree")
     visit.wait_for("Thank you")
     assert set(visit.posted("/reports")) == {visit.page.locator("#sent").inner_text()} == set(lost)
 
@@ -162,6 +183,7 @@ PEOPLE: list[tuple[Way, int, str, dict[str, Any]]] = [
     (finish, 0, LIE, DESKTOP | {"color_scheme": "dark"}),
     (in_german, 1, LIE, {"locale": "de-DE"}),
     (offline_at_first, 0, TRUTH, {}),
+    (losing_the_network, 0, TRUTH, {}),
     (twice, 1, TRUTH, {}),
     (with_a_wrong_clock, 1, TRUTH, {}),
     (closing_the_tab, 0, LIE, {}),
@@ -173,8 +195,8 @@ PEOPLE: list[tuple[Way, int, str, dict[str, Any]]] = [
 ]
 
 
-def test_twelve_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, operator, invitations = begun(sqlite_pair, 12, opens="2020-01-01T00:00:00Z")
+def test_thirteen_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    campaign, operator, invitations = begun(sqlite_pair, 13, opens="2020-01-01T00:00:00Z")
     coins: list[int] = []
     bodies: list[dict[str, Any]] = []
     for (way, value, coin, settings), invitation in zip(PEOPLE, invitations, strict=True):
@@ -189,7 +211,7 @@ def test_twelve_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) ->
             if way is by_declining:
                 continue
             body = visit.sent()
-            carded = way not in (without_a_card, offline_at_first)
+            carded = way not in (without_a_card, losing_the_network)
             assert body["carded"] is carded, way
             card = card_of(sqlite_pair, visit, campaign) if carded else 0
             coins.append(body["report"] - card)
@@ -200,9 +222,9 @@ def test_twelve_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) ->
     assert coins == told
 
     query = f"SELECT carded FROM reports WHERE campaign = '{campaign.hash}' ORDER BY carded"
-    assert sqlite_pair.rows("collector", query) == [(0,)] * 2 + [(1,)] * 9
+    assert sqlite_pair.rows("collector", query) == [(0,)] * 2 + [(1,)] * 10
     closed = operator.close()
-    assert closed["collector"]["reports"] == 11
+    assert closed["collector"]["reports"] == 12
     assert closed["collector"]["settled"] is True
     # The masks come off but for the announced noise; what is left is the sum of the coins.
     query = f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
@@ -254,7 +276,7 @@ def test_a_used_invitation_is_told_kindly(browser: Any, page_url: str, sqlite_pa
         finish(visit, LABELS[1])
     with visiting(browser, address) as visit:  # on another device
         visit.answer(LABELS[0])
-        visit.wait_for("This did not work")
+        visit.wait_for("Already answered")
         assert "used before, on another device" in visit.text()
         assert not visit.posted("/reports")
 

@@ -82,7 +82,7 @@ def at_once(commands: Sequence[Sequence[str]], answers: Sequence[str], cwd: Path
 def invitations_in(path: Path) -> list[tuple[str, str]]:
     assert path.stat().st_mode & 0o777 == 0o600
     with path.open(newline="") as file:
-        return [(row["invitation"], row["link"]) for row in csv.DictReader(file)]
+        return [(row["invitation"], row["program_link"]) for row in csv.DictReader(file)]
 
 
 @pytest.mark.parametrize("dealing", ["arrival", "enrol"])

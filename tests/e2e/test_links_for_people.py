@@ -40,18 +40,24 @@ def test_invitations_become_links_of_every_format(sqlite_pair: Pair, tmp_path: P
     rows = list(csv.DictReader((tmp_path / "invitations.csv").read_text("utf-8").splitlines()))
     for row in rows:
         wanted = f"{PAGE}#survey={survey.link}&invitation={row['invitation']}"
-        assert row["answer_link"] == wanted
+        assert row["link"] == wanted
     # The other formats are made of the same invitations, and servers are told of nobody new.
     again = ("--from", "invitations.csv", "--format")
     assert invite(*again, "links")["links"] == "invitations.txt"
     lines = (tmp_path / "invitations.txt").read_text("utf-8").splitlines()
-    assert lines == [row["answer_link"] for row in rows]
+    assert lines == [row["link"] for row in rows]
     assert invite(*again, "qr")["links"] == "invitations-qr"
     assert len(list((tmp_path / "invitations-qr").glob("*.png"))) == 3
     assert invite(*again, "letters", "--language", "de")["links"] == "invitations.html"
     assert '<h1 dir="auto">Gesundheit</h1>' in (tmp_path / "invitations.html").read_text("utf-8")
+    assert invite(*again, "letters", "-o", "sheets.htm")["links"] == "sheets.htm"
+    assert (tmp_path / "sheets.htm").is_file()
+    # Whatever else is made, the file of invitations says what people are sent.
+    assert invite("--count", "2", "-o", "more.csv", "--format", "links")["links"] == "more.txt"
+    more = list(csv.DictReader((tmp_path / "more.csv").read_text("utf-8").splitlines()))
+    assert [row["link"] for row in more] == (tmp_path / "more.txt").read_text().split()
     shown = jrr("campaign", "show", "survey.json", "--json", cwd=tmp_path, env=env)
-    assert shown["collector"]["invited"] == 3
+    assert shown["collector"]["invited"] == 5
 
 
 def test_one_link_for_a_public_campaign_and_its_limits(sqlite_pair: Pair, tmp_path: Path) -> None:

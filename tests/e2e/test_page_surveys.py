@@ -339,7 +339,6 @@ def test_people_answer_all_kinds_of_items(
         assert visit.posted("/reports") == [visit.page.locator("#sent").inner_text()]
         assert_no_true_answer(visit, answers[0], invitations[0])
         visit.page.reload()  # comes again: counts once, and shows the same
-        visit.click("I agree")
         visit.wait_for("Thank you")
         assert sent_by(visit) == bodies[0]
     with answering(
@@ -365,11 +364,19 @@ def test_people_answer_all_kinds_of_items(
         answer_all(visit, answers[3])
         visit.page.context.set_offline(True)
         visit.click("Send")
+        assert "You are offline" in visit.page.locator("[role=alert]").inner_text()
+        visit.page.context.set_offline(False)
+        visit.page.route("**/cards", lambda route: route.fulfill(status=404))
+        visit.page.route("**/reports", lambda route: route.abort())
+        visit.click("Send")
         visit.wait_for("Not sent yet")
         assert not visit.page.locator("input").count()
         visit.photograph("survey-phone-10-waiting")
+        visit.page.unroute("**/reports")
+        visit.page.context.set_offline(True)
         visit.page.context.set_offline(False)  # the browser says so, and the page goes on
         visit.wait_for("Thank you")
+        assert "changed by chance as promised" in visit.text()
         bodies.append(sent_by(visit))
         assert not any(report["carded"] for report in bodies[3]["reports"].values())
     with answering(
@@ -455,8 +462,9 @@ def test_wrong_answers_are_told_and_the_language_can_be_changed(
         visit.click("Zurück")
         assert visit.page.get_by_label("Nein").is_checked()  # kept in memory while it is asked
         assert_memory_only(visit)
+        visit.page.goto("about:blank")
         visit.page.go_back()
-        visit.page.go_forward()
+        visit.wait_for("Gesundheit bei der Arbeit")
         assert not visit.page.locator("input:checked").count()
 
 
@@ -474,9 +482,8 @@ def test_a_dealer_with_another_survey_ends_it(
             f"{sqlite_pair.dealer.url}/v1/surveys/{survey.hash}",
             lambda route: route.fulfill(body=changed, headers={"access-control-allow-origin": "*"}),
         )
-        answer_all(visit, OFFICE)
-        visit.click("Send")
-        visit.wait_for("This did not work")
+        visit.click("I agree")
+        visit.wait_for("This did not work")  # before the first item
         assert "nothing was sent" in visit.text()
         assert not visit.posted("/cards")
         assert not visit.posted("/reports")

@@ -22,6 +22,7 @@ from jrr.survey.survey_contributor import contribute_survey, fetch_hands
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
 from tests.e2e import LIMITS, Pair, ask, card_body
+from tests.statistics_rules import SURE
 
 DOCUMENT: dict[str, Any] = {
     "title": "Health at work",
@@ -118,7 +119,7 @@ def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     assert counts["parts"]["welding"] == 125
     operator.close()
     answers = [made_up_answers(at) for at in range(250)]
-    found = operator.estimates(level=0.9999)
+    found = operator.estimates(level=SURE)
 
     def inside(part: str, truth: list[float]) -> None:
         low, high = np.array(found[part]["estimate"]["interval"]).T
@@ -248,7 +249,7 @@ def test_without_cards_too(sqlite_pair: Pair) -> None:
     receipts = answer_survey(survey, secrets)
     assert not any(receipt.carded for receipt in receipts)
     operator.close()
-    low, high = operator.estimates(level=0.9999)["drinks"]["estimate"]["interval"][1]
+    low, high = operator.estimates(level=SURE)["drinks"]["estimate"]["interval"][1]
     assert low <= 0.2 <= high
 
 

@@ -19,7 +19,7 @@ from jrr.client.http import Admin
 from jrr.client.operator import Operator
 from jrr.client.report import ReportWish, campaign_report, survey_report
 from jrr.client.survey_files import export_survey_files
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.reporting.report_page import report_page
 from jrr.survey.answers import Receipt
 from jrr.survey.steps import Call, Reply, Steps, Wait
@@ -243,6 +243,25 @@ def test_a_survey_that_is_open_says_why_there_is_no_result(sqlite_pair: Pair) ->
     assert report.participation.answered == 2
     page = report_page(report)
     assert "the survey is not closed" in page
+
+
+def test_too_few_answers_are_told_once_and_the_report_does_not_say_that_nobody_answered(
+    sqlite_pair: Pair,
+) -> None:
+    survey = survey_at(sqlite_pair, 20, DOCUMENT)
+    operator, secrets = begin(sqlite_pair, survey, 20)
+    steps = [contribute_survey(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
+    asyncio.run(drive_all(steps))
+    with pytest.raises(ProtocolError) as refused:
+        operator.close()
+    assert str(refused.value).count("--discard-small") == 1
+    closed = operator.close(Ending(discard_small=True))
+    assert {part["collector"].get("discarded") for part in closed.values()} <= {2, None}
+    assert any("discarded" in part["collector"] for part in closed.values())
+    report = survey_report(operator, ReportWish())
+    deleted = [item for item in report.items if "deleted at the end" in str(item.reason)]
+    assert deleted
+    assert not any("nobody answered" in str(item.reason) for item in report.items)
 
 
 def test_the_report_of_a_single_question_with_groups(sqlite_pair: Pair, as_operator: Path) -> None:

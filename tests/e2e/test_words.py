@@ -236,7 +236,8 @@ def test_closing_is_asked_for_on_a_terminal_only(sqlite_pair: Pair, said: Said) 
     for typed in ("n\n", "\n"):
         assert "Nothing was closed." in said(*close, typed=typed, code=1)
     assert operator.show()["dealer"]["state"] == "open"
-    assert "Close “Do you?” for good?" in said(*close, typed="y\n")
+    asked = "Close “Do you?” for good? 0 answers have come; 2 invited. Nothing opens it again."
+    assert asked in said(*close, typed="y\n")
     assert operator.show()["collector"]["state"] == "closed"
     for more in (["--yes"], ["--json"]):
         assert "for good?" not in said(*close, *more, typed="n\n")

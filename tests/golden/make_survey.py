@@ -27,6 +27,7 @@ from tests.golden.make_contributors import INVITATION, Words
 PATH = Path(__file__).with_name("survey.json")
 ONE = ("https://dealer.example",)
 TWO = ("https://one.example", "https://two.example:8443")
+ASKER = {"by": {"en": "An institute", "de": "Ein Institut"}, "contact": "ask@institute.example"}
 NONCE = "0123456789abcdef0123456789abcdef"
 LIMITS = Limits(epsilon=1000.0, dealer=None)
 NUMBERS = (0.0, 1.0, -1.5, 20.0, 1e5, 1e6, 123456.0, 1234567.0, 1e-4, 1e-5, 0.1 + 0.2, 2.5e-7, 1e22)
@@ -141,6 +142,7 @@ def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
             "waves": 2,
             "items": ITEMS,
         }
+        | ({} if dealers == ONE else ASKER)
     )
     settings: dict[str, Any] = {"mechanism": "auto" if dealers else "rr"} | more
     survey = SurveyRequest(

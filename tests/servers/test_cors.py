@@ -37,6 +37,7 @@ def test_any_page_may_use_a_contributors_routes(kind: str, route: str) -> None:
     path = f"/v1/{kind}/{NAME}{route}"
     status, told = ask(path)
     assert (status, told["access-control-allow-origin"]) == (409, "*")  # refusals can be read too
+    assert told["access-control-expose-headers"] == "retry-after"  # and when to come again
     assert told["a"] == "b"
     assert "access-control-allow-credentials" not in told
     status, told = ask(path, "OPTIONS", access_control_request_method="POST")

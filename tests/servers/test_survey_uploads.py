@@ -127,7 +127,8 @@ def test_the_dealer_deals_all_parts_at_once(tmp_path: Path) -> None:
         assert len(seen) < 15
         with connection.begin():
             again = jobs.cards_all(connection, people)
-    assert [set(one["hands"]) for one in hands] == [{part.name for part in survey.parts}] * 4
+    told = [one for one in hands if not isinstance(one, Problem)]
+    assert [set(one["hands"]) for one in told] == [{part.name for part in survey.parts}] * 4
     assert hands[3] == hands[0]
     assert again == hands[:3]
     assert [path.name for path in keys.glob("*.seats")] == [f"{survey.hash}.seats"]

@@ -29,6 +29,7 @@ from jrr.survey.identity import (
     pseudonym,
 )
 from jrr.survey.limits import Limits, check_limits
+from jrr.survey.problems import UNKNOWN_NAME, problem_document
 from jrr.survey.steps import Call, Reply, Save, Step, Wait
 from tests.statistics_rules import P_VALUE, accepts_only, chi_square, skewed
 
@@ -237,6 +238,17 @@ def test_without_a_card_one_answers_without_one(reply: Reply, patient: bool) -> 
     assert receipt == Receipt(asked.hash, 0, False)
     assert waited(seen) == pytest.approx(30.0 if patient else 0.0)
     assert [json.loads(step.body)["carded"] for step in seen if isinstance(step, Save)] == [False]
+
+
+def test_somebody_whom_the_dealer_does_not_know_sends_nothing() -> None:
+    asked = campaign()
+    stranger = json.dumps(problem_document(UNKNOWN_NAME, 404, "not known here")).encode()
+    error, seen = talk(
+        contributor.contribute(asked, SECRET, 1, LIMITS), servers(asked, cards=Reply(404, stranger))
+    )
+    assert isinstance(error, ProtocolError)
+    assert "not known here" in str(error)
+    assert not any(isinstance(step, Save) for step in seen)
 
 
 def test_a_dealer_that_is_silent_from_the_beginning_costs_the_card_only() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from jrr.survey.questionnaire_plan import plan_questionnaire
 from jrr.survey.survey_contributor import read_answers
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.survey_limits import check_survey_limits
-from jrr.survey.surveys import Survey
+from jrr.survey.surveys import Survey, read_survey
 
 YES_NO = {"kind": "yes-no", "text": "?"}
 OPEN: dict[str, Any] = {
@@ -125,6 +126,45 @@ class TestDocument:
             survey_of(two, after=second)
 
 
+BY = {"en": "Institute", "de": "Institut"}
+
+
+class TestWhoAsks:
+    def test_it_stands_in_the_document_and_in_the_consent_text(self) -> None:
+        item = {"name": "a"} | YES_NO
+        document = {"title": "T", "languages": ["en", "de"], "items": [item]}
+        plain = survey_of(Questionnaire.from_dict(document))
+        assert b'"by"' not in plain.to_bytes()  # absent: documents made before keep their hash
+        more = {"by": BY, "contact": "Street 1\n\n12345 Town"}
+        survey = survey_of(Questionnaire.from_dict(document | more))
+        assert read_survey(survey.to_bytes()) == survey
+        assert survey.questionnaire.by == BY
+        assert "Institut\n" in survey.consent["de"]
+        # Of one line: a blank line would end the details.
+        assert survey.consent["en"].endswith(": Street 1, 12345 Town")
+
+    def test_control_characters_are_refused_with_the_name_of_the_field(self) -> None:
+        document: dict[str, Any] = {"title": "T", "items": [{"name": "a"} | YES_NO]}
+        for field in ("title", "by", "contact"):
+            with pytest.raises(ArgumentError, match=f"^{field} must .*BELL|^{field} must .*U.0007"):
+                Questionnaire.from_dict(document | {field: "a\x07"})
+        document["items"][0]["text"] = "a\u202eb"
+        with pytest.raises(ArgumentError, match=r"^text of item 'a' must .*RIGHT-TO-LEFT OVERRIDE"):
+            Questionnaire.from_dict(document)
+
+
+class TestGermanNumbers:
+    def test_they_have_commas_and_are_still_compared_with_the_cost(self) -> None:
+        item = {"name": "a"} | YES_NO
+        document = {"title": "T", "languages": ["de"], "items": [item], "epsilon": 1.2345}
+        survey = survey_of(Questionnaire.from_dict(document))
+        text = survey.consent["de"]
+        assert "ε = 1,235" in text
+        assert "27,7 %" in text
+        with pytest.raises(ArgumentError, match="consent must name"):
+            replace(survey, consent={"de": text.replace("1,235", "1,135")})
+
+
 class TestCost:
     def test_the_total_is_the_sum_of_the_parts_in_every_view(self) -> None:
         survey = survey_of(BRANCHED, epsilon=2.0)
@@ -143,7 +183,7 @@ class TestCost:
         )
         survey = survey_of(document, mechanism="drr", closed_deck=True)
         assert 4e-6 <= survey.delta < 4.0001e-6
-        assert "m ε = 1" in survey.consent["en"]
+        assert "“?” ε = 1" in survey.consent["en"]  # by what is asked, not by the item's name
         assert "at δ = 3e-06" in survey.consent["en"]  # of the item m
         assert "at δ = 8e-06" in survey.consent["en"]  # of both waves
         planned = plan_questionnaire(document, 200, mechanism="drr", announced=False)

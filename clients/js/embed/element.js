@@ -12,8 +12,10 @@ import {
 import { acts, element, paragraph } from "../page/elements.js";
 import { introductionParts } from "../page/introduction.js";
 import { questionForm } from "../page/question.js";
-import { inLanguage, itemScreen, reviewScreen, surveyIntroduction, surveyLanguage } from "../page/survey.js";
-import { TEXTS, chosenLanguage, say } from "../page/texts.js";
+import {
+  inLanguage, itemScreen, reviewScreen, surveyIntroduction, surveyLanguage, thanksKey,
+} from "../page/survey.js";
+import { chosenLanguage, kindOf, say } from "../page/texts.js";
 import { Walk } from "../page/walk.js";
 
 const LIMIT = 5; // unless the attribute `limit` says otherwise
@@ -153,12 +155,12 @@ export class JrrQuestion extends HTMLElement {
   }
 
   #review() {
-    const submit = this.#button("send", () => {
+    const send = () => {
       const answers = this.#walk.take();
       return this.#send(() => this.#person.answer(answers));
-    }, true);
+    };
     const back = this.#button("back", () => this.#item());
-    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, submit, back);
+    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, send, back);
     this.#show(this.#text("review_title"), ...parts);
   }
 
@@ -172,10 +174,9 @@ export class JrrQuestion extends HTMLElement {
   }
 
   #thanks({ body, before }) {
-    const all = this.#isSurvey ? "survey_" : "";
     this.#show(
       this.#text("thanks_title"),
-      paragraph(this.#text(`${all}${before ? "thanks_before" : "thanks"}`)),
+      paragraph(this.#text(thanksKey(this.#campaign, body, before))),
       element(
         "details",
         {},
@@ -197,10 +198,8 @@ export class JrrQuestion extends HTMLElement {
         this.#show(this.#text("waiting_title"), paragraph(this.#text("waiting")), acts(retry));
         return;
       }
-      const kind = { UnreachableError: "unreachable", UnsupportedError: "unsupported" }[error.name];
-      const named = kind ?? (error instanceof JrrError ? error.kind : "other");
-      const key = named === "invitation" ? "invitation_wrong" : `error_${named}`;
-      const told = this.#text(Object.hasOwn(TEXTS.en, key) ? key : "error_other");
+      const named = error.kind ?? "other";
+      const told = this.#text(named === "invitation" ? "invitation_wrong" : `error_${kindOf(error)}`);
       const retry = unreachable ? [acts(this.#button("retry", () => this.#start(), true))] : [];
       this.#show(this.#text("error_title"), paragraph(told), ...retry);
       this.#tell("failed", { kind: named });

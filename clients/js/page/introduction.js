@@ -39,10 +39,41 @@ export function picture(text, hasCard) {
   );
 }
 
-/** A text in which one gap is printed in bold. */
-function emphasised(text, key, gap, value) {
-  const [before, after] = text(key, { [gap]: "\0" }).split("\0");
-  return [before, element("strong", { class: "figure" }, value), after];
+/** A consent text: what everybody should read, and the lines under its heading for details. */
+export function consentBlocks(consent) {
+  const blocks = consent.split(/\n{2,}/u).filter((block) => block.trim());
+  const [title, ...lines] = blocks.at(-1)?.split("\n") ?? [];
+  if (!title?.trim().endsWith(":") || lines.length === 0) return { shown: blocks, details: [] };
+  return { shown: blocks.slice(0, -1), details: lines };
+}
+
+/** A text in one of whose gaps stands an element. */
+export function around(text, key, gap, node, gaps = {}) {
+  const [before, after] = text(key, { ...gaps, [gap]: "\0" }).split("\0");
+  return [before, node, after];
+}
+
+const figure = (value) => element("strong", { class: "figure" }, value);
+
+/** Who asks, as the document says; else whose server collects. */
+export function whoAsks(text, key, names, by, gaps = {}) {
+  return element("p", {}, ...around(text, key, "who", element("bdi", {}, by ?? names.collector), gaps));
+}
+
+/** Whom to ask, if the document says: as text, never as a link. */
+export const whomToAsk = (text, contact) =>
+  contact ? element("p", { class: "quiet keep-lines" }, ...around(text, "contact", "contact", element("bdi", {}, contact))) : "";
+
+const PRIOR = 0.1; // as consent texts have it
+
+/** What somebody can come to believe at most, computed here, whatever a consent text says. */
+export function computed(epsilon, text, language) {
+  const percent = (share) =>
+    (Math.ceil(share * 1000 - 1e-6) / 1000).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
+  const odds = PRIOR * Math.exp(epsilon);
+  const after = epsilon < 700 ? odds / (odds + 1 - PRIOR) : 1;
+  const parts = around(text, "computed", "after", figure(percent(after)), { before: percent(PRIOR) });
+  return element("p", { class: "computed" }, ...parts);
 }
 
 function reasons(campaign, text, language) {
@@ -53,11 +84,11 @@ function reasons(campaign, text, language) {
   return [
     [text(dealers.length ? "safe_1_card" : "safe_1_alone")],
     [text(second, names)],
-    emphasised(text, "safe_3", "factor", factor),
+    around(text, "safe_3", "factor", figure(factor)),
   ];
 }
 
-function details(campaign, text, language, spent) {
+function details(campaign, consent, text, language, spent) {
   const { epsilon, view } = cost(campaign);
   const { mechanism, hash, dealers, losses, invitations, rounds } = campaign;
   const names = hosts(campaign, language);
@@ -77,26 +108,27 @@ function details(campaign, text, language, spent) {
     "details",
     {},
     element("summary", {}, text("details")),
+    ...consent.map((line) => foreign("p", line, "quiet")),
     ...lines.map((line) => paragraph(line, { class: "quiet" })),
   );
 }
 
-/**
- * The parts of the screen.
- *
- * @param campaign Which asks.
- * @param text The words, by key and gaps.
- * @param language For numbers and lists.
- * @param spent What answers on this device have cost before.
- */
+/** The parts of the screen; `spent`: what answers on this device have cost before. */
 export function introductionParts(campaign, text, language, spent) {
-  const names = hosts(campaign, language);
+  const consent = consentBlocks(campaign.consent);
+  // A text with details of its own begins with why it is safe; to another one the page adds that.
+  const own = consent.details.length === 0;
+  const words = consent.shown.map((block) => foreign("p", block));
+  const safe = reasons(campaign, text, language).map((parts) => element("li", {}, ...parts));
   return [
-    paragraph(text("who", names)),
-    campaign.consent.trim() ? foreign("p", campaign.consent) : "",
+    whoAsks(text, "who", hosts(campaign, language), campaign.by),
+    whomToAsk(text, campaign.contact),
+    ...(own ? words : []),
     heading(2, text("safe_title")),
     picture(text, campaign.dealers.length > 0),
-    element("ol", {}, ...reasons(campaign, text, language).map((parts) => element("li", {}, ...parts))),
-    details(campaign, text, language, spent),
+    ...(own
+      ? [element("ol", {}, ...safe)]
+      : [...words, computed(cost(campaign).epsilon * campaign.rounds, text, language)]),
+    details(campaign, consent.details, text, language, spent),
   ];
 }

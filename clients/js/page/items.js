@@ -97,14 +97,8 @@ function asked(item, chosen, { text, language, languages, shown }) {
 }
 
 /**
- * The form of one item.
- *
- * @param item Which is asked.
- * @param chosen What was answered before; undefined: nothing yet.
- * @param words `text` by key and gaps, the page's `language`, the survey's `languages`, and which
- *   of them is `shown`.
- * @param onNext Is given the answer.
- * @param buttons Beside "Next".
+ * The form of one item; `chosen`: what was answered before; `words`: `text` by key and gaps, the
+ * page's `language`, the survey's `languages` and which of them is `shown`; `onNext` is given the answer.
  */
 export function itemForm(item, chosen, words, onNext, ...buttons) {
   const { text } = words;
@@ -114,6 +108,7 @@ export function itemForm(item, chosen, words, onNext, ...buttons) {
   const group = element("fieldset", {}, legend, ...parts);
   const next = element("button", { class: "first" }, text("next"));
   const form = element("form", { autocomplete: "off", noValidate: true }, group, problem, acts(next, ...buttons));
+  form.begun = () => read(form); // undefined where nothing was answered yet
   form.addEventListener("input", () => {
     problem.textContent = "";
   });

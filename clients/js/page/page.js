@@ -3,33 +3,39 @@
 // the report is made, and nowhere else.
 
 import {
-  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret,
+  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret, isSurveyLink,
+  splitLink,
 } from "../src/index.js";
 import { acts, element, heading, paragraph } from "./elements.js";
-import { hosts, introductionParts } from "./introduction.js";
+import { hosts, introductionParts, whomToAsk } from "./introduction.js";
 import { questionForm } from "./question.js";
 import { pageHash } from "./seal.js";
 import {
-  inLanguage, itemScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, tried,
+  inLanguage, itemScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, thanksKey,
+  tried,
 } from "./survey.js";
-import { TEXTS, chosenLanguage, say } from "./texts.js";
+import { TEXTS, chosenLanguage, kindOf, say } from "./texts.js";
 import { tryParts } from "./try.js";
 import { Walk } from "./walk.js";
 
 const LIMIT = 5; // the page refuses to answer where more would be told
 const PATIENCE = 10; // seconds to wait for each server
+const FIRST_PATIENCE = 3; // before anything is shown
+const SLOW = 4000; // milliseconds after which somebody who waits is told so
+const TRYING = -1; // among the steps that the browser's "back" knows; 0 is the introduction
 
 const main = document.getElementById("main");
 const picker = document.getElementById("language");
 const about = document.getElementById("about");
 const given = new URLSearchParams(location.hash.slice(1)); // never sent to any server
-const isSurvey = given.has("survey");
+let isSurvey = given.has("survey");
 let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
 let person;
 let campaign; // or survey
 let walk; // through the items of a survey
+let begun; // what is chosen of a single question, for when it is shown again
 let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
@@ -60,7 +66,9 @@ function show(drawn, title, ...children) {
 }
 
 function loading() {
-  show(loading, text("loading"));
+  const note = paragraph("", { role: "status" });
+  show(loading, text("loading"), note);
+  setTimeout(() => (note.textContent = text("slow")), SLOW);
 }
 
 function sending() {
@@ -79,18 +87,53 @@ function introduction() {
     introduction,
     isSurvey ? ofSurvey(campaign.questionnaire.title) : text("title"),
     ...parts(campaign, text, language, spent),
-    acts(button("agree", agreed, true), button("try", trying), button("decline", declined)),
+    acts(
+      button("agree", agreed, true),
+      button("try", () => forward(TRYING, trying)),
+      button("decline", declined),
+    ),
   );
+}
+
+/** Go on; the browser's "back" leads here again. It is told a number of a step and nothing else. */
+function forward(step, draw) {
+  history.pushState(step, "");
+  draw();
+}
+
+const goBack = () => history.back();
+
+/** Keep what is chosen on this screen, in memory: it may be shown again. */
+function keepBegun() {
+  const form = main.querySelector("form");
+  if (screen === item) walk.keep(form.begun());
+  if (screen === question) begun = form.begun();
+}
+
+function forget() {
+  walk?.forget();
+  begun = undefined;
+}
+
+/** Where "back" or "forward" of the browser lead; from what was sent nowhere. */
+function goTo(step) {
+  if (screen === declined) return introduction();
+  if (![introduction, trying, question, item, review].includes(screen)) return undefined;
+  keepBegun();
+  if (step === TRYING) return trying();
+  if (!step || !consented) return introduction();
+  if (!isSurvey) return question();
+  return walk.goTo(step) ? item() : review();
 }
 
 function trying() {
   const parts = tryParts(isSurvey ? tried(campaign, text, language) : campaign, text, language);
-  show(trying, text("try_title"), ...parts, acts(button("back", introduction, true)));
+  show(trying, text("try_title"), ...parts, acts(button("back", goBack, true)));
 }
 
 function declined() {
   consented = false;
-  walk?.forget();
+  forget();
   show(declined, text("declined_title"), paragraph(text("declined")));
 }
 
@@ -105,42 +148,91 @@ function invitationIsFine(invitation) {
   }
 }
 
-function invitation(wrong = false) {
+/** A screen that asks for one text; `take` does something with it, or throws. */
+function askFor(drawn, key, wrong, take) {
   const input = element("input", {
-    type: "text", id: "invitation", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
+    type: "text", id: key, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
     "aria-describedby": "hint problem", dir: "ltr",
   });
-  const problem = paragraph(wrong ? text("invitation_wrong") : "", {
+  const problem = paragraph(wrong ? text(`${key}_wrong`) : "", {
     class: "wrong", id: "problem", role: "alert",
   });
   const form = element(
     "form",
     {},
-    element("label", { for: "invitation" }, text("invitation")),
+    element("label", { for: key }, text(key)),
     input,
-    paragraph(text("invitation_hint"), { class: "quiet", id: "hint" }),
+    paragraph(text(`${key}_hint`), { class: "quiet", id: "hint" }),
     problem,
     acts(element("button", { class: "first" }, text("next"))),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!invitationIsFine(input.value)) {
-      problem.textContent = text("invitation_wrong");
+    try {
+      take(input.value);
+    } catch {
+      problem.textContent = text(`${key}_wrong`);
       input.setAttribute("aria-invalid", "true");
       input.focus();
-      return;
     }
-    given.set("invitation", input.value);
+  });
+  show(drawn, text(`${key}_title`), form);
+}
+
+function invitation(wrong = false) {
+  askFor(() => invitation(wrong), "invitation", wrong, (words) => {
+    invitationSecret(words);
+    given.set("invitation", words);
+    person = undefined;
     if (consented) agreed();
     else introduction();
   });
-  show(() => invitation(wrong), text("invitation_title"), form);
+}
+
+/** The link that somebody typed or copied, with or without what stands before it. */
+function typedLink(words) {
+  const [before, after] = words.replace(/\s/gu, "").split("#");
+  if (after !== undefined) {
+    const told = new URLSearchParams(after);
+    if (told.has("survey") || told.has("campaign")) return after;
+  }
+  const address = before.replace(/[^/]*$/u, (name) => name.toLowerCase());
+  const link = /^https?:/iu.test(address) ? address : `https://${address}`;
+  return `${openLink(link)}=${link}`;
+}
+
+/** Which kind of thing a link names, after it was checked. */
+function openLink(link) {
+  const kind = isSurveyLink(link) ? "survey" : "campaign";
+  splitLink(link, `${kind}s`);
+  return kind;
+}
+
+/** For somebody who typed the page's address: which survey? Then the page begins anew. */
+function start() {
+  askFor(start, "start", false, (words) => {
+    location.hash = typedLink(words);
+  });
+}
+
+/** The survey that whoever serves the page has named beside it, if any. */
+async function namedSurvey() {
+  const reply = await fetch("start.txt", { credentials: "omit", cache: "no-cache" }).catch(() => null);
+  if (!reply?.ok) return false;
+  const link = (await reply.text()).trim();
+  try {
+    given.set(openLink(link), link);
+  } catch {
+    return false; // some servers reply with a page to whatever is asked
+  }
+  isSurvey = given.has("survey");
+  return true;
 }
 
 /** A contributor with the invitation, if the campaign needs one. */
-function newPerson() {
+function newPerson(patience = PATIENCE) {
   const wanted = campaign?.invitations ? { invitation: given.get("invitation") } : {};
-  const settings = { limit: LIMIT, patience: PATIENCE, storage, ...wanted };
+  const settings = { limit: LIMIT, patience, storage, ...wanted };
   if (isSurvey) return new SurveyContributor(given.get("survey"), settings);
   return new Contributor(given.get("campaign") ?? "", settings);
 }
@@ -156,29 +248,35 @@ async function agreed() {
   }
   loading();
   await guarded(async () => {
-    person = newPerson();
-    await asked(person);
-    if (await person.before()) return resume();
+    if (await answeredBefore()) return resume();
     if (campaign.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
-    if (!isSurvey) return question();
+    if (!isSurvey) return forward(1, question);
     walk ??= new Walk(campaign);
-    return item();
+    return forward(walk.step, item);
   });
+}
+
+/** Whether this person has answered on this device; servers are not asked (docs/answer-page.md). */
+async function answeredBefore() {
+  if (!person) {
+    person = newPerson();
+    await asked(person);
+  }
+  return (await person.before()) !== null;
 }
 
 /** The item of a survey that comes next. */
 function item() {
-  const next = (answer) => (walk.next(answer) ? item() : review());
-  const back = button("back", () => (walk.back() ? item() : introduction()));
+  const next = (answer) => (walk.next(answer) ? forward(walk.step, item) : forward(walk.step + 1, review));
+  const back = button("back", goBack);
   const parts = itemScreen(walk, campaign, text, language, next, back, button("decline", declined));
   show(item, ofSurvey(walk.item.text), ...parts);
 }
 
 function review() {
-  const submit = button("send", sendAll, true);
-  const others = [button("back", item), button("decline", declined)];
-  const parts = reviewScreen(walk, campaign, text, language, submit, ...others);
+  const others = [button("back", goBack), button("decline", declined)];
+  const parts = reviewScreen(walk, campaign, text, language, sendAll, ...others);
   show(review, text("review_title"), ...parts);
 }
 
@@ -210,11 +308,12 @@ function seated() {
 }
 
 function question() {
-  const form = questionForm(campaign, text, language, send, button("decline", declined));
+  const form = questionForm(campaign, text, language, send, button("decline", declined), begun);
   show(question, campaign.question, form);
 }
 
 async function send(value, covariates) {
+  begun = undefined;
   sending(); // the form is gone from here on
   await guarded(async () => thanks(await person.answer(value, { covariates })));
 }
@@ -229,12 +328,13 @@ async function resume() {
 }
 
 function thanks({ body, before }) {
+  history.replaceState(null, "");
   if (isSurvey) return thanksForAll({ body, before });
   const { carded } = JSON.parse(body);
   show(
     () => thanks({ body, before }),
     text("thanks_title"),
-    paragraph(text(before ? "thanks_before" : "thanks")),
+    paragraph(text(thanksKey(campaign, body, before))),
     heading(2, text("sent")),
     paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
     element("pre", { id: "sent", tabindex: "0", dir: "ltr", role: "region", "aria-label": text("sent") }, body),
@@ -249,7 +349,7 @@ function thanksForAll({ body, before }) {
   show(
     () => thanksForAll({ body, before }),
     text("thanks_title"),
-    paragraph(text(before ? "survey_thanks_before" : "survey_thanks")),
+    paragraph(text(thanksKey(campaign, body, before))),
     heading(2, text("sent")),
     paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
     sentTable(body, campaign, text, language),
@@ -263,11 +363,23 @@ function waiting() {
 }
 
 function failed(error) {
-  const kind = { UnreachableError: "unreachable", UnsupportedError: "unsupported" }[error.name];
-  const named = `error_${kind ?? (error instanceof JrrError ? error.kind : "other")}`;
-  const known = Object.hasOwn(TEXTS.en, named) ? named : "error_other";
+  const kind = kindOf(error);
   const retry = kind === "unreachable" ? acts(button("retry", () => location.reload(), true)) : "";
-  show(() => failed(error), text("error_title"), paragraph(text(known)), retry);
+  const title = `title_${kind}`;
+  const words = kind === "unreachable" && navigator.onLine === false ? "offline" : kind;
+  show(
+    () => failed(error),
+    text(Object.hasOwn(TEXTS.en, title) ? title : "error_title"),
+    paragraph(text(`error_${words}`)),
+    whomToAsk(text, campaign && contactOf()),
+    retry,
+  );
+}
+
+/** Whom to ask, as the document says. */
+function contactOf() {
+  if (!isSurvey) return campaign.contact;
+  return campaign.questionnaire.contact?.[surveyLanguage(campaign, language)];
 }
 
 /** Do something; what goes wrong is told in words that are ours. */
@@ -297,6 +409,7 @@ for (const [tag, { language: name }] of Object.entries(TEXTS)) {
 }
 picker.value = language;
 picker.addEventListener("change", () => {
+  keepBegun();
   language = picker.value;
   screen();
 });
@@ -306,10 +419,12 @@ about.addEventListener("toggle", async () => {
 }, { once: true });
 window.addEventListener("online", () => {
   if (screen === waiting) resume();
+  for (const told of main.querySelectorAll("[role=alert]")) told.textContent = ""; // "no network"
 });
+window.addEventListener("popstate", ({ state }) => goTo(state));
 // Whoever presses "back" later must not find a form that is filled in.
 window.addEventListener("pagehide", () => {
-  walk?.forget();
+  forget();
   if ([question, item, review].includes(screen)) main.replaceChildren();
 });
 window.addEventListener("pageshow", (event) => {
@@ -318,12 +433,20 @@ window.addEventListener("pageshow", (event) => {
 window.addEventListener("hashchange", () => location.reload());
 
 loading();
+history.replaceState(null, ""); // a step from before a reload leads nowhere
 await guarded(async () => {
   // Headers forbid it too, but not every web server sends them; a frame may be dressed up.
   if (window.top !== window.self) throw new JrrError("framed", "the page must not be in a frame");
   await openStorage();
-  campaign = await asked(newPerson());
+  if (!isSurvey && !given.has("campaign") && !(await namedSurvey())) return start();
+  const anybody = newPerson(FIRST_PATIENCE);
+  campaign = await asked(anybody);
   // A link with a mistyped invitation is told at once, before anything is agreed to.
-  if (given.has("invitation") && !invitationIsFine(given.get("invitation"))) invitation(true);
-  else introduction();
+  const isFine = invitationIsFine(given.get("invitation"));
+  if (given.has("invitation") && !isFine) return invitation(true);
+  if (isFine && (await answeredBefore())) return resume();
+  const { state } = await anybody.status();
+  if (state === "closed") throw new JrrError("closed", "it is closed");
+  if (state !== "open" && !campaign.enrols) throw new JrrError("too-early", "it is not open yet");
+  return introduction();
 });

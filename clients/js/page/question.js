@@ -2,18 +2,19 @@
 
 import { acts, choices, element, paragraph } from "./elements.js";
 
-function numberField(campaign, text, language) {
+function numberField(campaign, text, language, chosen) {
   const [low, high] = campaign.number.map((end) => end.toLocaleString(language));
   const input = element("input", {
     type: "number", id: "number", step: "any", autocomplete: "off", inputmode: "decimal",
     min: String(campaign.number[0]), max: String(campaign.number[1]), "aria-describedby": "problem",
+    value: chosen === undefined ? "" : String(chosen),
   });
   const label = element("label", { for: "number" }, text("number", { low, high }));
   return element("div", { class: "field" }, label, input);
 }
 
-function attributeField(name, values, at) {
-  return element(
+function attributeField(name, values, at, chosen) {
+  const field = element(
     "div",
     { class: "field" },
     element("label", { for: `about-${at}`, dir: "auto" }, name),
@@ -24,6 +25,8 @@ function attributeField(name, values, at) {
       ...values.map((value, number) => element("option", { value: String(number) }, value)),
     ),
   );
+  field.lastChild.value = chosen;
+  return field;
 }
 
 /** The answer that is chosen: a place among the labels, or a number; null where none is. */
@@ -37,20 +40,17 @@ function answerIn(form, { number }) {
 }
 
 /**
- * The form.
- *
- * @param campaign Which asks.
- * @param text The words, by key and gaps.
- * @param language For numbers.
- * @param send Is given the answer and the public attributes; the form is empty by then.
- * @param decline The button beside "Send".
+ * The form. `send` is given the answer and the public attributes, when the form is empty again;
+ * `begun`: what was chosen when it was shown before (`form.begun()`).
  */
-export function questionForm(campaign, text, language, send, decline) {
+export function questionForm(campaign, text, language, send, decline, begun = {}) {
   const named = Object.entries(campaign.covariates);
   const isNumber = campaign.number !== null;
-  const fields = isNumber ? [numberField(campaign, text, language)] : choices("answer", campaign.labels);
+  const fields = isNumber
+    ? [numberField(campaign, text, language, begun.answer)]
+    : choices("answer", campaign.labels, begun.answer);
   const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
-  const attributes = named.map(([name, values], at) => attributeField(name, values, at));
+  const attributes = named.map(([name, values], at) => attributeField(name, values, at, begun.attributes?.[at] ?? ""));
   const form = element(
     "form",
     { autocomplete: "off", noValidate: true },
@@ -61,6 +61,10 @@ export function questionForm(campaign, text, language, send, decline) {
     problem,
     acts(element("button", { class: "first" }, text("send")), decline),
   );
+  form.begun = () => ({
+    answer: answerIn(form, campaign) ?? undefined,
+    attributes: [...form.querySelectorAll("select")].map((select) => select.value),
+  });
   form.addEventListener("input", () => {
     problem.textContent = "";
   });
@@ -74,6 +78,10 @@ export function questionForm(campaign, text, language, send, decline) {
       const [low, high] = (campaign.number ?? []).map((end) => end.toLocaleString(language));
       problem.textContent = isNumber && answer === null ? text("number", { low, high }) : text("choose");
       missing.focus();
+      return;
+    }
+    if (navigator.onLine === false) {
+      problem.textContent = text("offline"); // and what is chosen stays where it is
       return;
     }
     const covariates = Object.fromEntries(

@@ -3,7 +3,9 @@
 
 import { surveyCost } from "../src/index.js";
 import { acts, element, foreign, heading, paragraph } from "./elements.js";
-import { hosts, picture, rounded } from "./introduction.js";
+import {
+  computed, consentBlocks, hosts, picture, rounded, whoAsks, whomToAsk,
+} from "./introduction.js";
 import { itemForm } from "./items.js";
 
 /** The survey's language that comes next to the page's. */
@@ -20,14 +22,6 @@ export const inLanguage = (tag, words, lang, more = "") => {
   made.lang = lang;
   return made;
 };
-
-/** A consent text: what everybody should read, and the lines under its heading for details. */
-export function consentBlocks(consent) {
-  const blocks = consent.split(/\n{2,}/u).filter((block) => block.trim());
-  const [title, ...lines] = blocks.at(-1)?.split("\n") ?? [];
-  if (!title?.trim().endsWith(":") || lines.length === 0) return { shown: blocks, details: [] };
-  return { shown: blocks.slice(0, -1), details: lines };
-}
 
 function ownDetails(survey, text, language, spent) {
   const { epsilon, view } = surveyCost(survey);
@@ -56,14 +50,14 @@ export function surveyIntroduction(survey, text, language, spent) {
   const { items } = survey.questionnaire;
   const open = items.filter(({ sensitive }) => !sensitive).length;
   const count = { count: String(items.length), open: String(open) };
-  const factor = rounded(Math.exp(surveyCost(survey).epsilon), 1, language);
-  const [before, after] = text("survey_factor", { factor: "\0" }).split("\0");
+  const { by, contact, waves } = survey.questionnaire;
   return [
-    paragraph(text(open ? "survey_who_open" : "survey_who", { ...hosts(survey, language), ...count })),
+    whoAsks(text, open ? "survey_who_open" : "survey_who", hosts(survey, language), by?.[shown], count),
+    whomToAsk(text, contact?.[shown]),
     heading(2, text("safe_title")),
     picture(text, survey.dealers.length > 0),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
-    element("p", { class: "computed" }, before, element("strong", { class: "figure" }, factor), after),
+    computed(surveyCost(survey).epsilon * waves, text, language),
     element(
       "details",
       {},
@@ -122,8 +116,10 @@ function readable(item, answer, survey, text, language) {
 }
 
 /** What will be sent: open answers as they are; of the others, that they are changed first. */
-export function reviewScreen(walk, survey, text, language, ...buttons) {
+export function reviewScreen(walk, survey, text, language, send, ...buttons) {
   const shown = surveyLanguage(survey, language);
+  const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
+  const submit = () => (navigator.onLine === false ? (problem.textContent = text("offline")) : send());
   const rows = walk.open.flatMap(([item, answer]) => [
     inLanguage("dt", item.text[shown], shown),
     element("dd", { dir: "auto" }, readable(item, answer, survey, text, language)),
@@ -131,8 +127,17 @@ export function reviewScreen(walk, survey, text, language, ...buttons) {
   return [
     paragraph(text("review_changed", { count: String(walk.sensitive) })),
     ...(rows.length ? [paragraph(text("review_open")), element("dl", {}, ...rows)] : []),
-    acts(...buttons),
+    problem,
+    acts(element("button", { type: "button", class: "first", onclick: submit }, text("send")), ...buttons),
   ];
+}
+
+/** Which words of thanks are true: nothing is said of a card that was not there. */
+export function thanksKey({ questionnaire }, body, before) {
+  const { carded, reports } = JSON.parse(body);
+  const all = questionnaire ? "survey_" : "";
+  const hidden = carded ?? Object.values(reports).every((one) => one.carded);
+  return before ? "thanks_before" : `${all}thanks${hidden ? "" : "_alone"}`;
 }
 
 /** What was sent, item by item. */

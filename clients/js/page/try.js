@@ -24,13 +24,7 @@ function picture(title, mechanism, rows, value) {
   return element("section", { class: "chart" }, foreign("h2", title), element("ul", {}, ...bars));
 }
 
-/**
- * The parts of the screen.
- *
- * @param campaign Whose question is tried.
- * @param text The words, by key and gaps.
- * @param language For numbers.
- */
+/** The parts of the screen. */
 export function tryParts(campaign, text, language) {
   const { mechanism, labels } = campaign;
   const percent = (share) =>

@@ -57,6 +57,26 @@ export class Walk {
     return { at: possible.findIndex(({ name }) => name === this.#name) + 1, of: possible.length };
   }
 
+  /** Remember an answer that was begun, and stay. */
+  keep(answer) {
+    if (answer !== undefined) this.#answers.set(this.#name, answer);
+  }
+
+  /** Which step of the way this is, the first being 1. */
+  get step() {
+    return this.#asked.findIndex(({ name }) => name === this.#name) + 1;
+  }
+
+  /** Go to a step, not beyond the first item without an answer; false where all have one. */
+  goTo(step) {
+    const asked = this.#asked;
+    const missing = asked.findIndex(({ name }) => !this.#answers.has(name));
+    const last = missing < 0 ? asked.length : missing;
+    const at = Math.min(step - 1, last);
+    this.#name = asked[Math.min(at, asked.length - 1)].name;
+    return at < asked.length;
+  }
+
   /** Remember an answer and go on; false where there is no further item. */
   next(answer) {
     this.#answers.set(this.#name, answer);
@@ -68,10 +88,7 @@ export class Walk {
 
   /** Go back; false where there is no item before. */
   back() {
-    const asked = this.#asked;
-    const before = asked[asked.findIndex(({ name }) => name === this.#name) - 1];
-    if (before !== undefined) this.#name = before.name;
-    return before !== undefined;
+    return this.step > 1 && this.goTo(this.step - 1);
   }
 
   /** The open items with their answers, as they will be sent. */

@@ -13,7 +13,7 @@ const FIELDS = [
   "dealer", "dealing", "guarantees", "invitations", "labels", "mechanism", "min_cell", "nonce",
   "opens", "question", "rounds",
 ];
-const OPTIONAL = ["number", "min_batch"]; // only where they say something
+const OPTIONAL = ["number", "min_batch", "by", "contact"]; // only where they say something
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
 
 /** An https address without a slash at its end; http is allowed on this machine only. */
@@ -155,6 +155,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const mechanism = checkMechanism(document.mechanism);
   check(isText(question, 2000), "question");
   check(isText(consent.text, 100_000, true) && isText(consent.version, 100), "consent");
+  for (const name of ["by", "contact"]) check(document[name] === undefined || isText(document[name], 500), name);
   check(isLabels(labels, valuesOf(mechanism)), "labels");
   const number = document.number ?? null;
   check(number === null ? stepsOf(mechanism) === 1 : isRange(number, mechanism), "number");
@@ -180,6 +181,8 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
     labels,
     number,
     consent: consent.text,
+    by: document.by ?? null,
+    contact: document.contact ?? null,
     covariates,
     mechanism,
     rounds,

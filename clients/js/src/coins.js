@@ -1,9 +1,8 @@
 // Mechanisms whose report is one value: RR, and with cards JRR and DRR (docs/protocol.md).
 
 import { DamagedError } from "./errors.js";
-import { ONE, SCALE, exact, least, most, wordsDown, wordsUp } from "./exact.js";
+import { ONE, SCALE, exact, least, most, remembered, wordsDown, wordsUp } from "./exact.js";
 import { isCount, isDeck, isDomain, isPeople, isProbability } from "./fields.js";
-import { remembered } from "./remembered.js";
 
 // The lying words are the first ones, in k-1 equal parts: part j moves the value by j+1.
 export function shifted(k, value, lie, u) {

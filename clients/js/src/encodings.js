@@ -5,9 +5,8 @@
 import { JRR, RR, leansFit } from "./coins.js";
 import { fromHex, toHex } from "./documents.js";
 import { DamagedError } from "./errors.js";
-import { exact, wordsDown, wordsUp } from "./exact.js";
+import { exact, remembered, wordsDown, wordsUp } from "./exact.js";
 import { isDomain, isPeople, isProbability, isReal } from "./fields.js";
-import { remembered } from "./remembered.js";
 
 const FINE = 55n; // bits of a threshold below the byte that nearly always decides
 const width = ({ k }) => Math.ceil(k / 8);

@@ -30,3 +30,12 @@ export function wordsDown(probability) {
 
 export const least = (a, b) => (a < b ? a : b);
 export const most = (a, b) => (a > b ? a : b);
+
+/** The function, which computes once what follows from a mechanism's parameters. */
+export function remembered(compute) {
+  const found = new WeakMap();
+  return (mechanism) => {
+    if (!found.has(mechanism)) found.set(mechanism, compute(mechanism));
+    return found.get(mechanism);
+  };
+}

@@ -9,21 +9,32 @@ import { deviceName, pseudonym } from "./identity.js";
 import { checkCard } from "./mechanisms.js";
 import { gaveUp, insist, readReply, refused } from "./steps.js";
 
-export const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
+const NO_CARD = [404, 410, 425]; // no seat under this name, cards burned, or not dealt yet
 
-export function sameBytes(left, right) {
-  return left.length === right.length && left.every((byte, at) => byte === right[at]);
-}
+/** Where servers have a document: a campaign, or a survey, which has a questionnaire. */
+export const pathOf = ({ hash, questionnaire }) => (questionnaire ? `/v1/surveys/${hash}` : campaignPath(hash));
 
-/** Whether a dealer serves the very same campaign; false where it may be silent, and is. */
-async function sameAtDealer(campaign, { url }, net, silenceIsFine = true) {
-  const reply = await insist(net, url + campaignPath(campaign.hash), { silenceIsFine });
+const sameBytes = (left, right) =>
+  left.length === right.length && left.every((byte, at) => byte === right[at]);
+
+/** Whether a dealer serves the very same document; false where it may be silent, and is. */
+export async function sameAtDealer(document, { url }, net, silenceIsFine = true) {
+  const reply = await insist(net, url + pathOf(document), { silenceIsFine });
   if (gaveUp(reply)) return false;
   if (reply.status !== 200) throw refused("the dealer", reply);
-  if (!sameBytes(reply.body, campaign.bytes)) {
-    throw new ProtocolError("different", "dealer and collector serve different campaigns");
+  if (!sameBytes(reply.body, document.bytes)) {
+    throw new ProtocolError("different", "dealer and collector serve different documents");
   }
   return true;
+}
+
+/**
+ * Refuse a campaign or survey of which a dealer serves another version, before anybody is asked; a
+ * dealer that is silent costs the card only.
+ */
+export async function checkDealers(document, net) {
+  const soon = { ...net, patience: Math.min(net.patience, 1) };
+  await Promise.all(document.dealers.map((dealer) => sameAtDealer(document, dealer, soon)));
 }
 
 /** A request for one's cards, or for a place in the next deal; `more` goes along. */
@@ -63,11 +74,16 @@ export async function takeSeats(campaign, net, secrets) {
 }
 
 /** What a server that deals replies; null where no card is to be had of it. */
-async function askForCards(campaign, { url }, net, body) {
-  const address = `${url}${campaignPath(campaign.hash)}/cards`;
+export async function askForCards(campaign, { url }, net, body) {
+  const address = `${url}${pathOf(campaign)}/cards`;
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
-  if (gaveUp(reply) || NO_CARD.includes(reply.status)) return null;
-  if (reply.status !== 200) throw refused("the dealer", reply);
+  if (gaveUp(reply)) return null;
+  const refusal = reply.status === 200 ? null : refused("the dealer", reply);
+  // Who did not enrol in time has no card and may answer; where nobody enrols, somebody whom the
+  // dealer does not know is not asked to send anything to the collector either.
+  const isStranger = refusal?.kind === "unknown-pseudonym" && !campaign.enrols;
+  if (NO_CARD.includes(reply.status) && !isStranger) return null;
+  if (refusal) throw refusal;
   return readReply(reply);
 }
 

@@ -20,6 +20,9 @@ export interface Campaign {
   /** The ends between which an answer lies that is a number; null where it is one of the labels. */
   readonly number: readonly [number, number] | null;
   readonly consent: string;
+  /** Who asks, and whom to ask; null where the campaign does not say. */
+  readonly by: string | null;
+  readonly contact: string | null;
   readonly covariates: Readonly<Record<string, readonly string[]>>;
   readonly mechanism: Mechanism;
   readonly rounds: number;
@@ -123,7 +126,9 @@ export interface ContributorOptions {
   limit: number;
   /** The most ε that it may cost together with all answers in this device's ledger; any by default. */
   totalLimit?: number;
+  /** Where finished reports and the device's secrets are kept. */
   storage: Storage;
+  /** Of a campaign that needs one. */
   invitation?: string;
   /** Seconds to wait for a card, and for the collector. */
   patience?: number;
@@ -137,12 +142,17 @@ export class Contributor {
   campaign(): Promise<Campaign>;
   status(): Promise<{ state: string; n: number | null }>;
   checkReady(): Promise<void>;
+  /** Throws ProtocolError where the campaign does not enrol, enrolment is over, or a dealer refuses. */
   enrol(): Promise<void>;
   enrolled(): Promise<boolean>;
   spent(): Promise<{ answers: number; epsilon: number }>;
   before(round?: number): Promise<{ body: string; sent: boolean } | null>;
   resume(round?: number): Promise<Receipt | null>;
-  /** `answer`: the place among the labels; a number where the campaign asks for one. */
+  /**
+   * `answer`: the place among the labels, 0..k-1; a number where the campaign asks for one
+   * (`campaign.number`). `covariates`: exactly those of the campaign. Throws UnreachableError where
+   * the collector does not answer; the report is kept for another try.
+   */
   answer(
     answer: number,
     options?: { covariates?: Record<string, string>; round?: number },
@@ -152,11 +162,16 @@ export class Contributor {
 export class SurveyContributor {
   constructor(link: string, options: ContributorOptions);
   survey(): Promise<Survey>;
+  status(): Promise<{ state: string }>;
   checkReady(): Promise<void>;
   spent(): Promise<{ answers: number; epsilon: number }>;
   before(): Promise<{ body: string; sent: boolean } | null>;
   resume(): Promise<Receipt | null>;
-  /** Of exactly the items that are asked; open items by their labels in the first language. */
+  /**
+   * Of exactly the items that are asked: item -> a label (open items: in the first language), a
+   * number, a list of labels of "several"; null for "prefer not to say". Throws UnreachableError
+   * where the collector does not answer; the upload is kept for another try.
+   */
   answer(answers: Answers): Promise<Receipt>;
 }
 

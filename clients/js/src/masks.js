@@ -1,9 +1,8 @@
 // Masked randomized response (MRR): an own coin, to which the card, a whole number, is added.
 
 import { shifted, lying } from "./coins.js";
-import { SCALE, exact } from "./exact.js";
+import { SCALE, exact, remembered } from "./exact.js";
 import { isDomain, isPeople, isProbability, isReal } from "./fields.js";
-import { remembered } from "./remembered.js";
 
 const LARGEST_CARD = 32767; // cards are cut there, far beyond the clamp of reports
 

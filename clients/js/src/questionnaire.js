@@ -1,7 +1,7 @@
 // A questionnaire: items that are asked of the same person, each sensitive (changed on this device)
 // or open (sent as it is). Which items somebody is asked depends on open answers only.
 
-import { isObject } from "./campaign.js";
+import { isObject, isText } from "./campaign.js";
 import { DamagedError } from "./errors.js";
 
 export const KINDS = ["yes-no", "choice", "several", "scale", "number"];
@@ -25,14 +25,11 @@ function checkFields(document, needed, optional, what) {
 }
 
 /** A text in each of the languages, and in no other. */
-function isTexts(value, languages) {
+function isTexts(value, languages, most = 2000) {
   return (
     isObject(value) &&
     Object.keys(value).length === languages.length &&
-    languages.every((language) => {
-      const text = Object.hasOwn(value, language) ? value[language] : "";
-      return typeof text === "string" && text.trim() !== "" && [...text].length <= 2000;
-    })
+    languages.every((language) => Object.hasOwn(value, language) && isText(value[language], most))
   );
 }
 
@@ -86,12 +83,15 @@ function checkItem(item, languages, before) {
  *   because of a sensitive answer.
  */
 export function checkQuestionnaire(document) {
-  checkFields(document, TOP, [], "fields");
+  checkFields(document, TOP, ["by", "contact"], "fields");
   const { languages, items, title, waves } = document;
   const isCode = (code) => typeof code === "string" && /^[\p{L}-]{1,20}$/u.test(code);
   check(Array.isArray(languages) && languages.length > 0 && languages.every(isCode), "languages");
   check(new Set(languages).size === languages.length, "languages");
   check(isTexts(title, languages), "title");
+  for (const name of ["by", "contact"]) {
+    check(document[name] === undefined || isTexts(document[name], languages, 500), name);
+  }
   check(Number.isSafeInteger(waves) && waves >= 1 && waves <= MOST_WAVES, "waves");
   check(Array.isArray(items) && items.length >= 1 && items.length <= MOST_ITEMS, "items");
   for (const [at, item] of items.entries()) checkItem(item, languages, items.slice(0, at));

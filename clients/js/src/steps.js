@@ -5,6 +5,7 @@ import { ProtocolError, UnreachableError } from "./errors.js";
 const FIRST_WAIT = 0.2;
 const LONGEST_WAIT = 5; // seconds between two tries
 const ANSWER_WAIT = 15; // seconds that one try may take
+const MOST_SECONDS = 5; // digits of Retry-After that are read
 
 /** Whether trying again later may help: nothing came, or the server had trouble. */
 export const gaveUp = ({ status }) => status === 0 || status === 429 || status >= 500;
@@ -22,16 +23,26 @@ async function ask(fetcher, address, body) {
       redirect: "error",
       signal: AbortSignal.timeout(ANSWER_WAIT * 1000),
     });
-    return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+    const later = secondsOf(reply.headers.get("Retry-After"));
+    return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()), later };
   } catch {
-    return { status: 0, body: new Uint8Array() };
+    return { status: 0, body: new Uint8Array(), later: 0 };
   }
 }
+
+/** What a server says in Retry-After, as far as it is a number of seconds; else 0. */
+export function secondsOf(text) {
+  const digits = (text ?? "").trim();
+  return /^\d+$/u.test(digits) && digits.length <= MOST_SECONDS ? Number(digits) : 0;
+}
+
+/** Whether the browser says that there is no network: then waiting for servers is no use. */
+const isOffline = () => globalThis.navigator?.onLine === false;
 
 const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Ask until a server answers that has no trouble.
+ * Ask until a server answers that has no trouble; later where it says so, as long as patience lasts.
  *
  * @param net `fetch` (the function), `patience` (seconds to wait between tries, in all).
  * @param {string} address
@@ -43,12 +54,13 @@ export async function insist(net, address, { body, silenceIsFine = false, also =
   for (;;) {
     const reply = await ask(net.fetch, address, body);
     if (!gaveUp(reply) && !also.includes(reply.status)) return reply;
-    if (waited >= net.patience) {
+    if (waited >= net.patience || (reply.status === 0 && isOffline())) {
       if (silenceIsFine) return reply;
       throw unreachable(reply);
     }
-    await wait(Math.min(pause, net.patience - waited));
-    waited += pause;
+    const seconds = Math.min(Math.max(pause, reply.later), net.patience - waited);
+    await wait(seconds);
+    waited += Math.max(pause, seconds);
     pause = Math.min(2 * pause, LONGEST_WAIT);
   }
 }

@@ -2,17 +2,17 @@
 // sends all answers in one upload until the collector has it. True answers are used once, to make
 // the reports, and kept nowhere.
 
-import { hashOf, splitLink } from "./campaign.js";
+import { splitLink } from "./campaign.js";
+import { checkTotal, fetchNamed, sendKept, settingsOf } from "./conversation.js";
 import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
-import { collectorRole, invitationSecret, newSecret, pseudonym } from "./identity.js";
-import { Ledger, totalWith } from "./ledger.js";
+import { checkDealers } from "./hand.js";
+import { collectorRole, newSecret, pseudonym } from "./identity.js";
 import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
-import { Outbox } from "./outbox.js";
 import { NO_YES, answersOf } from "./questionnaire.js";
-import { gaveUp, insist, readReply, refused, unreachable } from "./steps.js";
+import { insist, readReply, refused } from "./steps.js";
 import { fetchHands } from "./survey-hands.js";
 import { askedParts, readSurvey, surveyCost, surveyPath } from "./survey.js";
 
@@ -92,68 +92,50 @@ export async function uploadOf(survey, answers, { name, hands, words = secureWor
 
 export class SurveyContributor {
   #link;
-  #limit;
-  #totalLimit;
-  #invitation;
-  #outbox;
-  #ledger;
-  #words;
-  #net;
+  #own; // what was given, checked
   #survey = null;
 
   /** As of `Contributor`; the link names a survey. */
   constructor(link, options) {
-    const { limit, totalLimit = Infinity, storage, invitation, patience = 30, fetch } = options;
-    const { words = secureWords } = options;
     splitLink(link, "surveys");
-    if (!(limit > 0)) throw new ArgumentError("limit", "limit must be an ε above 0");
-    if (!(totalLimit > 0)) throw new ArgumentError("totalLimit", "totalLimit must be an ε above 0");
-    if (!storage) throw new ArgumentError("storage", "storage must be given");
     this.#link = link;
-    this.#limit = limit;
-    this.#totalLimit = totalLimit;
-    this.#invitation = invitation === undefined ? null : invitationSecret(invitation);
-    this.#outbox = new Outbox(storage);
-    this.#ledger = new Ledger(storage);
-    this.#words = words;
-    this.#net = { fetch: fetch ?? globalThis.fetch.bind(globalThis), patience };
+    this.#own = settingsOf(options);
   }
 
   /** What is asked and promised: fetched from the collector once, and checked. */
   async survey() {
     if (this.#survey !== null) return this.#survey;
-    const { collector, name } = splitLink(this.#link, "surveys");
-    const reply = await insist(this.#net, collector + surveyPath(name));
-    if (reply.status !== 200) throw refused("the collector", reply);
-    if ((await hashOf(reply.body)) !== name) {
-      throw new ProtocolError("different", "the collector serves another survey than the link");
-    }
-    const survey = await readSurvey(reply.body);
-    if (survey.collector !== collector) {
-      throw new ProtocolError("different", "the survey names another collector");
-    }
+    const named = splitLink(this.#link, "surveys");
+    const survey = await fetchNamed(this.#own.net, named, surveyPath(named.name), readSurvey);
     const { epsilon, view } = surveyCost(survey);
-    if (epsilon > this.#limit) {
+    if (epsilon > this.#own.limit) {
       throw new ProtocolError("cost", `all answers cost ε = ${epsilon} (view: ${view}): too much`);
     }
     this.#survey = survey;
     return survey;
   }
 
+  /** What the collector tells everybody: `state`. */
+  async status() {
+    await this.survey();
+    const reply = await insist(this.#own.net, `${this.#address()}/status`);
+    if (reply.status !== 200) throw refused("the collector", reply);
+    return readReply(reply);
+  }
+
   /** Refuse, before anybody is asked for an answer, what could not be sent. */
   async checkReady() {
     const survey = await this.survey();
-    this.#checkTotal(surveyCost(survey).epsilon, await this.#person(), await this.#ledger.entries());
-    const reply = await insist(this.#net, `${this.#address()}/status`);
-    if (reply.status !== 200) throw refused("the collector", reply);
-    const { state } = readReply(reply);
+    this.#checkTotal(surveyCost(survey).epsilon, await this.#person(), await this.#own.ledger.entries());
+    const { state } = await this.status();
     if (state === "closed") throw new ProtocolError("closed", "the survey is closed");
     if (state !== "open") throw new ProtocolError("too-early", "the survey is not open yet");
+    await checkDealers(survey, this.#own.net);
   }
 
   /** What all answers on this device have cost: how many uploads there were, and their ε together. */
   spent() {
-    return this.#ledger.spent();
+    return this.#own.ledger.spent();
   }
 
   #address() {
@@ -163,21 +145,18 @@ export class SurveyContributor {
   #checkTotal(epsilon, person, before) {
     const { hash } = this.#survey;
     const again = before.some((entry) => entry.campaign === hash && entry.person === person);
-    const total = totalWith(before, epsilon, again ? 0 : 1);
-    if (total > this.#totalLimit) {
-      throw new ProtocolError("cost", `answers would cost ε = ${total} together: too much`);
-    }
+    checkTotal(this.#own, before, epsilon, again ? 0 : 1);
   }
 
   /** Whoever holds the invitation; of a public survey, this device. */
   async #secret() {
     const survey = await this.survey();
-    if (this.#invitation !== null) return this.#invitation;
+    if (this.#own.invitation !== null) return this.#own.invitation;
     if (survey.invitations) {
       throw new ArgumentError("invitation", "invitation must be given for this survey");
     }
     const salt = survey.panel ?? survey.hash; // the same person in every wave
-    return fromHex(await this.#outbox.secret(`public:${salt}`, toHex(newSecret())), 20);
+    return fromHex(await this.#own.outbox.secret(`public:${salt}`, toHex(newSecret())), 20);
   }
 
   /** Whose answers they are, by a name that nobody else knows: several people may share a device. */
@@ -195,12 +174,12 @@ export class SurveyContributor {
   /** A secret of this person on this device, so that nobody else can fetch its cards. */
   async #device() {
     const purpose = `device:${this.#survey.hash}:${await this.#name()}`;
-    return fromHex(await this.#outbox.secret(purpose, toHex(newSecret(32))));
+    return fromHex(await this.#own.outbox.secret(purpose, toHex(newSecret(32))));
   }
 
   /** The upload that was made before on this device: `body` and whether it was `sent`; or null. */
   async before() {
-    return this.#outbox.find((await this.survey()).hash, await this.#name());
+    return this.#own.outbox.find((await this.survey()).hash, await this.#name());
   }
 
   /** Send an upload that was kept and perhaps not received; null where there is none. */
@@ -210,39 +189,27 @@ export class SurveyContributor {
     return kept.sent ? { body: kept.body, before: true } : this.#send(kept.body);
   }
 
-  /**
-   * Answer once; an upload that was made before is sent again instead of a new one.
-   *
-   * @param answers Of exactly the items that are asked: item -> a label (open items: in the first
-   *   language), a number, a list of labels of "several"; null for "prefer not to say".
-   * @returns The receipt: `body`, exactly what was sent; `before`, whether it was there already.
-   * @throws {UnreachableError} The collector does not answer; the upload is kept for another try.
-   */
+  /** Answer once; an upload that was made before is sent again instead of a new one. */
   async answer(answers) {
     const survey = await this.survey();
     const waiting = await this.resume();
     if (waiting !== null) return waiting;
     const secrets = { secret: await this.#secret(), device: await this.#device() };
     const name = await this.#name();
-    const hands = () => fetchHands(survey, this.#net, secrets);
-    const { document, asked } = await uploadOf(survey, answers, { name, hands, words: this.#words });
+    const hands = () => fetchHands(survey, this.#own.net, secrets);
+    const { document, asked } = await uploadOf(survey, answers, { name, hands, words: this.#own.words });
     // First the ledger: what is in it and was never sent was only counted for nothing.
     const person = await this.#person();
     const spent = surveyCost(survey, asked);
     const entry = { campaign: survey.hash, person, round: 0, ...spent };
-    await this.#ledger.enter(entry, (before) => this.#checkTotal(spent.epsilon, person, before));
+    await this.#own.ledger.enter(entry, (before) => this.#checkTotal(spent.epsilon, person, before));
     // Another tab may have been faster: there is only one upload of a person.
-    const kept = await this.#outbox.keep(survey.hash, name, canonicalJson(document, { fractions: true }));
+    const kept = await this.#own.outbox.keep(survey.hash, name, canonicalJson(document, { fractions: true }));
     return this.#send(kept.body);
   }
 
   async #send(body) {
-    const reply = await insist(this.#net, `${this.#address()}/reports`, {
-      body, silenceIsFine: true, also: [425],
-    });
-    if (gaveUp(reply)) throw unreachable(reply);
-    if (reply.status !== 200 && reply.status !== 201) throw refused("the collector", reply);
-    await this.#outbox.markSent(this.#survey.hash, await this.#name(), body);
-    return { body, before: reply.status === 200 };
+    const address = `${this.#address()}/reports`;
+    return sendKept(this.#own, address, this.#survey.hash, await this.#name(), body);
   }
 }

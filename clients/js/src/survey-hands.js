@@ -3,36 +3,18 @@
 
 import { canonicalJson } from "./documents.js";
 import { ProtocolError } from "./errors.js";
-import { NO_CARD, addedHand, readDealt, sameBytes } from "./hand.js";
+import { addedHand, askForCards, readDealt, sameAtDealer } from "./hand.js";
 import { deviceName, pseudonym } from "./identity.js";
-import { gaveUp, insist, readReply, refused } from "./steps.js";
-import { surveyPath } from "./survey.js";
-
-/** Whether a dealer serves the very same survey; false where it is silent. */
-async function sameAtDealer(survey, { url }, net) {
-  const reply = await insist(net, url + surveyPath(survey.hash), { silenceIsFine: true });
-  if (gaveUp(reply)) return false;
-  if (reply.status !== 200) throw refused("the dealer", reply);
-  if (!sameBytes(reply.body, survey.bytes)) {
-    throw new ProtocolError("different", "dealer and collector serve different surveys");
-  }
-  return true;
-}
 
 /** What one dealer gives, by the names of the parts; null where no cards are to be had of it. */
-async function dealtBy(survey, { url, role }, net, { secret, device }) {
+async function dealtBy(survey, dealer, net, { secret, device }) {
   const body = canonicalJson({
-    pseudonym: await pseudonym(secret, survey.hash, role),
-    device: await deviceName(device, survey.hash, role),
+    pseudonym: await pseudonym(secret, survey.hash, dealer.role),
+    device: await deviceName(device, survey.hash, dealer.role),
   });
-  const address = `${url}${surveyPath(survey.hash)}/cards`;
-  const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
-  if (gaveUp(reply)) return null;
-  const refusal = reply.status === 200 ? null : refused("the dealer", reply);
-  // Somebody whom the dealer does not know is not asked to send anything to the collector either.
-  if (NO_CARD.includes(reply.status) && refusal.kind !== "unknown-pseudonym") return null;
-  if (refusal) throw refusal;
-  const { hands } = readReply(reply);
+  const reply = await askForCards(survey, dealer, net, body);
+  if (reply === null) return null;
+  const { hands } = reply;
   const found = {};
   for (const { name, campaign } of survey.parts) {
     if (campaign.dealers.length === 0) continue;

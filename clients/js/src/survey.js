@@ -14,7 +14,7 @@ const SHARED = [
   "rounds", "results_every", "min_batch",
 ];
 // As consent texts name a cost.
-const FIGURE = /ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?/gu;
+const FIGURE = /ε (?:= )?(unbounded|unbegrenzt|\d+(?:[.,]\d+)?)(?: (?:at|bei) δ = (\d[\d.,e-]*\d|\d))?/gu;
 const ROUNDING = 1.01; // what is shown may be so many times what holds
 
 export const surveyPath = (name) => `/v1/surveys/${name}`;
@@ -50,6 +50,7 @@ function checkPart({ name, item, label }, document, first, questionnaire) {
   check(same(document.number, number), `number of ${name}`);
   check(number || same(document.labels, answersOf(item, languages)), `labels of ${name}`);
   check(same(document.covariates, covariatesOf(questionnaire)), `covariates of ${name}`);
+  check(document.by === undefined && document.contact === undefined, `by of ${name}`); // the survey says it
   check(document.rounds === 1 && document.dealing === "arrival", `rounds of ${name}`);
   for (const field of SHARED) check(same(document[field], first[field]), `${field} of ${name}`);
 }
@@ -109,8 +110,8 @@ function costView(parts) {
 /** The figures in a text, as Python's `show_guarantee` writes them. */
 function figures(text) {
   return [...text.matchAll(FIGURE)].map(([, epsilon, delta]) => ({
-    epsilon: epsilon === "unbounded" ? Infinity : Number(epsilon),
-    delta: Number(delta ?? 0),
+    epsilon: epsilon.startsWith("unb") ? Infinity : Number(epsilon.replace(",", ".")),
+    delta: Number((delta ?? "0").replace(",", ".")),
   }));
 }
 

@@ -132,6 +132,7 @@ test("fields that are not what they should be are refused", async () => {
     (d) => (d.labels = ["a", "a"]), (d) => (d.labels = ["a"]), (d) => (d.labels = ["a", "\u0007"]),
     (d) => (d.rounds = 0), (d) => (d.invitations = 1), (d) => (d.extra = 1), (d) => delete d.nonce,
     (d) => (d.covariates = { a: [] }), (d) => (d.dealer = { kind: "none" }),
+    (d) => (d.by = ""), (d) => (d.contact = "a\u0007"), (d) => (d.by = null), (d) => (d.contact = "a".repeat(501)),
     (d) => (d.consent = { text: 1, version: "1" }), (d) => (d.dealing = "never"),
     (d) => (d.dealer.urls[0] = d.dealer.urls[1]), (d) => (d.dealer.urls[0] = "https://collector.example:8443"),
   ]) {
@@ -152,4 +153,11 @@ test("links", () => {
   for (const wrong of ["", name, `http://a.example/v1/campaigns/${name}`, `https://a.example/v1/campaigns/${name}0`, `https://a.example?x/v1/campaigns/${name}`]) {
     assert.throws(() => splitLink(wrong), { kind: "link" });
   }
+});
+
+test("who asks, and whom to ask, where the campaign says so", async () => {
+  const { by, contact } = await changed("mrr", (d) => Object.assign(d, { by: "An institute", contact: "a@b.example" }));
+  assert.deepEqual([by, contact], ["An institute", "a@b.example"]);
+  const silent = await changed("mrr", () => {});
+  assert.deepEqual([silent.by, silent.contact], [null, null]);
 });

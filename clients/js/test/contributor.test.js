@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Contributor, Ledger, MemoryStorage, hashOf } from "../src/index.js";
+import { insist, secondsOf } from "../src/steps.js";
 import { golden } from "./golden.js";
 
 const { campaigns, enrolled, invitation, number } = golden("contributors");
@@ -59,7 +60,8 @@ test("the card is asked for when there is an answer, not before", async () => {
   const { calls, person } = world("mrr");
   const one = person();
   await one.checkReady();
-  assert.ok(calls.every((c) => c.host === "collector.example:8443"));
+  // Dealers show what they serve, and are told nothing.
+  assert.ok(calls.every((c) => c.host === "collector.example:8443" || (c.route === "" && c.body === undefined)));
   await answer(one);
   assert.ok(calls.some((c) => c.route === "/cards"));
 });
@@ -76,8 +78,8 @@ test("a dealer that may be left out is; with none there is no card", async () =>
   assert.deepEqual([alone.carded, alone.report, "serials" in alone], [false, 1, false]);
 });
 
-test("no card where the dealer has none for this name, or has burned them", async () => {
-  for (const given of [problem(404, "unknown-pseudonym"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
+test("no card where the dealer has none left, or has burned them", async () => {
+  for (const given of [problem(404, "no-card-left"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
     const { person, sent } = world("jrr", ({ route }) => (route === "/cards" ? given : null));
     await answer(person());
     assert.equal(JSON.parse(sent()[0]).carded, false);
@@ -88,6 +90,7 @@ test("a dealer that refuses, or serves another campaign, ends it: nothing is sen
   const other = campaigns["mrr of three"].document;
   for (const [change, kind] of [
     [({ route }) => (route === "/cards" ? problem(409, "other-device") : null), "other-device"],
+    [({ route }) => (route === "/cards" ? problem(404, "unknown-pseudonym") : null), "unknown-pseudonym"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, other] : null), "different"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null), "different"],
     [({ route }) => (route === "/cards" ? [200, { cards: [7] }] : null), "card"],
@@ -290,4 +293,39 @@ test("the ledger adds up what answers cost, before they are sent, once each", as
   assert.deepEqual(third.sent(), []);
   assert.equal((await ledger.spent()).answers, 2);
   assert.deepEqual(await third.person({ storage }).spent(), { answers: 2, epsilon: spent });
+});
+
+test("what a dealer serves differently is told before the question; a silent one is not", async () => {
+  const other = ({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null);
+  await assert.rejects(world("jrr", other).person().checkReady(), { kind: "different" });
+  await world("jrr", ({ host }) => (host === "dealer.example" ? "silence" : null)).person().checkReady();
+});
+
+test("Retry-After is obeyed as long as patience lasts", async (context) => {
+  assert.deepEqual([secondsOf("3"), secondsOf(null), secondsOf("soon"), secondsOf("999999")], [3, 0, 0, 0]);
+  const waits = [];
+  context.mock.method(globalThis, "setTimeout", (act, pause) => {
+    waits.push(pause / 1000);
+    queueMicrotask(act);
+  });
+  const busy = (later) => async () => new Response("{}", { status: 503, headers: { "Retry-After": later } });
+  for (const [later, wanted] of [["2", [2, 2, 1]], ["60", [5]], ["0", [0.2, 0.4, 0.8, 1.6, 2]]]) {
+    waits.length = 0;
+    const net = { fetch: busy(later), patience: 5 };
+    await assert.rejects(insist(net, "https://a.example"), { name: "UnreachableError" });
+    assert.deepEqual(waits.map((wait) => Math.round(wait * 1000) / 1000), wanted);
+  }
+});
+
+test("without a network nobody waits", async (context) => {
+  const { navigator } = globalThis;
+  Object.defineProperty(globalThis, "navigator", { value: { onLine: false }, configurable: true });
+  context.after(() => Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true }));
+  let tries = 0;
+  const fetch = async () => {
+    tries += 1;
+    throw new TypeError("no network");
+  };
+  await assert.rejects(insist({ fetch, patience: 30 }, "https://a.example"), { name: "UnreachableError" });
+  assert.equal(tries, 1);
 });

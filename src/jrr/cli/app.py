@@ -93,6 +93,11 @@ COMMANDS = {
         "command",
         "Simulate whole surveys, exactly in distribution, and compare with theory.",
     ),
+    "rounds": LazyCommand(
+        "jrr.cli.rounds",
+        "command",
+        "What all rounds together cost, if the same people report in every one of them.",
+    ),
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
     ),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from jrr.cli.app import LazyCommand, LazyCommands
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
+    any_operator_of,
     is_survey_file,
     operator_of,
     operator_options,
@@ -35,7 +37,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError, DamagedError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
@@ -68,6 +70,8 @@ def campaign() -> None:
 @click.argument("questionnaire", type=FILE, required=False)
 @survey_options
 @click.option("--question", help="What is asked.")
+@click.option("--by", help="Who asks: an organisation or a person, as contributors are told.")
+@click.option("--contact", help="Whom to ask about it: a mail address, a number, an address.")
 @click.option("--people", type=int, help="With a questionnaire: how many are invited.")
 @click.option(
     "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
@@ -393,8 +397,7 @@ def close(
     }
     # A script is not asked: nobody would answer.
     asks = not yes and not as_json and sys.stdin.isatty()
-    question = _title(options["file"])
-    if asks and not click.confirm(f"Close “{question}” for good?", err=True):
+    if asks and not click.confirm(_closing_words(options), err=True):
         console().print("Nothing was closed.")
         context.exit(1)
     if is_survey_file(options["file"]):
@@ -412,6 +415,17 @@ def close(
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+
+
+def _closing_words(options: dict[str, Any]) -> str:
+    """The question whether it is meant, with how many have answered as far as that is known."""
+    told = ""
+    with suppress(UnreachableError):
+        held = any_operator_of(**options).show().get("collector", {})
+        if "reports" in held:
+            came = counted(held["reports"], "answer has come", "answers have come")
+            told = f" {came}; {held['invited']:,} invited." if held["invited"] else f" {came}."
+    return f"Close “{_title(options['file'])}” for good?{told} Nothing opens it again."
 
 
 def _title(file: Path) -> str:

@@ -1,10 +1,12 @@
 """`jrr invite`: one-time invitations, who may use them, and links that people can be sent."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jrr._base import checks
 from jrr.cli.operators import FILE, any_operator_of, is_survey_file, operator_options, say
 from jrr.cli.options import json_option
 from jrr.cli.progress import waiting
@@ -14,13 +16,20 @@ if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign
     from jrr.survey.surveys import Survey
 
+INVITATIONS = Path("invitations.csv")
 FORMATS = ("csv", "links", "qr", "letters")  # those of jrr.client.answer_links
 
 
 @click.command()
 @operator_options
 @click.option("--count", type=int, help="How many.")
-@click.option("-o", "--out", type=FILE, default=Path("invitations.csv"), show_default=True)
+@click.option(
+    "-o",
+    "--out",
+    type=FILE,
+    help="With --count: the file of invitations. With --from: what is made of them.  [default: "
+    "invitations.csv; with --from beside that file]",
+)
 @click.option("--from", "source", type=FILE, help="Tell servers of invitations made before.")
 @click.option("--page", help="Address of the answer page: makes a link for each person.")
 @click.option(
@@ -31,15 +40,26 @@ FORMATS = ("csv", "links", "qr", "letters")  # those of jrr.client.answer_links
     show_default=True,
     help="With --page, beside the file: a line each, a QR code each, or letters to print.",
 )
-@click.option("--language", help="Of letters, such as de.  [default: the survey's first]")
+@click.option(
+    "--language",
+    help="Of letters, and in which the page begins, such as de.  [default: letters in the "
+    "survey's first, the page in the browser's]",
+)
+@click.option(
+    "--page-knows",
+    is_flag=True,
+    help="Letters: the page opens this survey by itself (jrr serve page --survey), so that nobody "
+    "has to type its address.",
+)
 @json_option
 def invite(
     count: int | None,
-    out: Path,
+    out: Path | None,
     source: Path | None,
     page: str | None,
     kind: str,
     language: str | None,
+    page_knows: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -51,9 +71,10 @@ def invite(
     the file and both run this: --count N with one token, --from FILE with the other.
 
     With --page every invitation becomes a link that opens in a browser: the invitation stands after
-    the #, which is never sent to a server. Links go into the file (csv), or beside it: lines
-    (links), a folder of pictures (qr), an HTML page to print (letters). Of a campaign that anybody
-    may answer there is one link for all, and neither --count nor --from.
+    the #, which is never sent to a server. Links go into the file, whose first column, link, is
+    what people are sent (program_link is for programs), and beside it: lines (links), a folder of
+    pictures (qr), an HTML page to print (letters). Of a campaign that anybody may answer there is
+    one link for all, and neither --count nor --from.
     """
     from jrr.client.answer_links import PUBLIC_LIMITS, page_address
     from jrr.client.invitations import make_invitations, tell_invitations
@@ -62,13 +83,17 @@ def invite(
         raise ArgumentError(f"page must be given for format {kind!r}: where people answer")
     if page is not None:
         page_address(page)  # before there are secrets
+    if language is not None and not re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", language):
+        raise checks.refusal("language", language, "a code such as en or de")
     document = _document(options["file"])
     if not document.invitations and page is not None and count is None and source is None:
-        target = _links(document, out, kind, page, language, None)
+        target = _links(document, out or INVITATIONS, kind, page, None, language, page_knows)
         say(as_json, {"links": 1, "file": str(target), "limits": PUBLIC_LIMITS})
         return
     if (count is None) == (source is None):
         raise ArgumentError("exactly one of --count and --from must be given")
+    if source is not None and out is not None and out.exists():
+        raise checks.refusal("out", str(out), "a file that does not exist yet")
     operator = any_operator_of(**options)
     if source is not None:
         with waiting("telling the servers"):
@@ -76,12 +101,20 @@ def invite(
     else:
         assert count is not None  # one of them is given
         again = ["jrr", "invite", str(options["file"]), "--from"]
+        file = out or INVITATIONS
         with waiting("making invitations"):
-            invitations, file = make_invitations(operator, count, out, again), out
+            invitations = make_invitations(operator, count, file, again)
     said: dict[str, Any] = {"invitations": len(invitations), "file": str(file)}
     if page is not None:
+        wish = (language, page_knows)
         with waiting("writing links"):
-            target = _links(document, file, kind, page, language, invitations)
+            if source is None:  # whatever else is made, the file names what people are sent
+                _links(document, file, "csv", page, invitations, *wish)
+            exactly = source is not None and out is not None
+            beside = out if exactly and out is not None else file
+            target = file
+            if source is not None or kind != "csv":
+                target = _links(document, beside, kind, page, invitations, *wish, exactly)
         said |= {"links": str(target)} if target != file else {}
     say(as_json, said)
 
@@ -98,26 +131,21 @@ def _links(
     out: Path,
     kind: str,
     page: str,
-    language: str | None,
     invitations: list[str] | None,
+    language: str | None,
+    page_knows: bool,
+    exactly: bool = False,
 ) -> Path:
     from jrr.client.answer_links import write_answer_links
-    from jrr.reporting.catalogue import text
-    from jrr.survey.campaign import Campaign
+    from jrr.client.letters import letter_of
 
-    if isinstance(document, Campaign):  # a question is nothing to print on a letter
-        language = language or "en"
-        title = text(language, "letter.title")
-    else:
-        titles = document.questionnaire.title
-        language = language or document.questionnaire.languages[0]
-        title = titles.get(language) or next(iter(titles.values()))
     return write_answer_links(
         out,
         kind,  # type: ignore[arg-type]
         page=page,
         link=document.link,
         invitations=invitations,
-        title=title,
+        letter=letter_of(document, language, page_knows=page_knows),
         language=language,
+        exactly=exactly,
     )

@@ -25,6 +25,7 @@ _COUNTED = {  # by the names of the servers' replies
     "seats": ("seat taken", "seats taken"),
     "members": ("enrolled", "enrolled"),
     "reports": ("report", "reports"),
+    "discarded": ("report deleted", "reports deleted"),  # at the end, unknown or too few
     "decks": ("deck", "decks"),
 }
 

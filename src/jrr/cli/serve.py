@@ -252,6 +252,11 @@ def _first_survey(dealer: str, collector: str) -> list[str]:
     metavar="ADDRESS",
     help="A dealer or collector that the page may talk to (repeat it).  [default: any, by https]",
 )
+@click.option(
+    "--survey",
+    metavar="LINK",
+    help="Campaign or survey that is opened where an address does not say which, as typed ones.",
+)
 @click.option("--hash", "only_hash", is_flag=True, help="Print hashes of the files, serve nothing.")
 @json_option
 def page(
@@ -260,6 +265,7 @@ def page(
     tls_certificate: str,
     tls_key: str,
     allow: tuple[str, ...],
+    survey: str | None,
     only_hash: bool,
     as_json: bool,
 ) -> None:
@@ -294,7 +300,8 @@ def page(
         sys.stdout.flush()
 
     with suppress(KeyboardInterrupt):
-        run_app(page_app(allow), host, port, certificate=tls_certificate, key=tls_key, ready=ready)
+        app = page_app(allow, survey)
+        run_app(app, host, port, certificate=tls_certificate, key=tls_key, ready=ready)
 
 
 @serve.command()

@@ -95,6 +95,12 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
         screen.print(f"Dealers and collector together (view: dealer): {together}")
 
 
+def deleted_words(facts: dict[str, Any]) -> str:
+    """How many reports were deleted at the end, if any were."""
+    deleted = facts.get("collector", {}).get("discarded", 0)
+    return f"; deleted: {counted(deleted, 'report', 'reports')}" if deleted else ""
+
+
 def title_of(file: Path) -> str:
     """The title of a survey in its first language."""
     from jrr.survey.surveys import read_survey
@@ -137,7 +143,7 @@ def close_survey(
     screen = console()
     for part, facts in closed.items():
         states = ", ".join(f"{server} {reply['state']}" for server, reply in facts.items())
-        screen.print(f"{part}: {states}")
+        screen.print(f"{part}: {states}{deleted_words(facts)}")
 
 
 def show_survey(

@@ -49,7 +49,8 @@ class Closing:
         """End the campaign as far as the tokens that are held allow.
 
         Returns:
-            What each server says. Without the dealers' tokens the collector's part has `names` for
+            What each server says; the collector's part has how many reports were `discarded`, if
+            any. Without the dealers' tokens the collector's part has `names` for
             them, by number; without the collector's token a dealer's part has what it `announced`.
         """
         if ending.without_sum:
@@ -63,12 +64,15 @@ class Closing:
         if any(_is_anybody(names[number]) for number in names if number not in self.dealers):
             facts["collector"]["names"] = names
             return facts
-        told = ending.sums
+        told, discarded = ending.sums, 0
         if told is None:
-            told = self._announced(self.collector, ending, names)
+            told, discarded = self._announced(self.collector, ending, names)
         sums = {"announced": list(told), "undealt": None}
         self.collector.post(f"{self.path}/settle", sums)
         facts["collector"]["settled"] = True
+        if discarded:
+            facts["collector"]["reports"] -= discarded
+            facts["collector"]["discarded"] = discarded
         return facts | self._closed_dealers(names)
 
     def _close_collector(self, collector: Admin) -> dict[str, Any]:
@@ -82,8 +86,11 @@ class Closing:
             for number in range(len(self.campaign.dealers))
         }
 
-    def _announced(self, collector: Admin, ending: Ending, names: dict[int, Any]) -> list[Any]:
-        """What the dealers tell of the cards that the collector names."""
+    def _announced(
+        self, collector: Admin, ending: Ending, names: dict[int, Any]
+    ) -> tuple[list[Any], int]:
+        """What the dealers tell of the cards that the collector names, and reports deleted."""
+        discarded = 0
         if ending.discard_unknown:
             unknown = [
                 serial
@@ -92,10 +99,10 @@ class Closing:
                 for serial in self._unknown(dealer, names[number])
             ]
             if unknown:
-                collector.post(f"{self.path}/discard", {"serials": unknown})
+                discarded += self._discard(collector, unknown)
                 names = self._names(collector, ending)
         while ending.discard_small and (few := self._too_few(names)):
-            collector.post(f"{self.path}/discard", {"serials": few})
+            discarded += self._discard(collector, few)
             names = self._names(collector, ending)
         if len(self.dealers) > 1 and self._too_few(names):
             raise ProtocolError(
@@ -108,7 +115,11 @@ class Closing:
             for number, dealer in self.dealers.items():
                 if _is_anybody(names[number]):
                     self._check_known(number, len(self._unknown(dealer, names[number])))
-        return [self._told(number, names[number]) for number in sorted(names)]
+        return [self._told(number, names[number]) for number in sorted(names)], discarded
+
+    def _discard(self, collector: Admin, serials: list[str]) -> int:
+        """Delete the reports with these serial numbers; how many there were."""
+        return int(collector.post(f"{self.path}/discard", {"serials": serials})["discarded"])
 
     def _too_few(self, names: Mapping[int, Any]) -> list[str]:
         """The serial numbers in sets of which no dealer would tell a sum."""

@@ -42,7 +42,7 @@ def make_invitations(operator: AnyOperator, count: int, out: Path, again: list[s
     invitations = new_invitations(count)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["invitation", "link"])
+    rows.writerow(["invitation", "program_link"])  # what people are sent: jrr.client.answer_links
     rows.writerows([entry, operator.link] for entry in invitations)
     write_whole(out, text.getvalue(), private=True)
     try:

@@ -4,12 +4,15 @@ It asks nobody for anything: styles and codes stand in the page itself.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlsplit
 
 from jrr.client.qr import qr_svg
 from jrr.reporting.catalogue import known_languages, text, texts
 from jrr.survey.addresses import split_link
+from jrr.survey.campaign import Campaign
+from jrr.survey.surveys import Survey
 
 GROUP = 4  # letters of an invitation that are printed together
 STYLE = """
@@ -23,6 +26,7 @@ p, ol { margin: 0 0 4mm; }
 .qr { width: 52mm; height: 52mm; flex: none; }
 .code { font: 13pt/1.5 "DejaVu Sans Mono", Consolas, monospace; letter-spacing: .02em; }
 .address { font: 9.5pt/1.4 "DejaVu Sans Mono", Consolas, monospace; overflow-wrap: anywhere; }
+.lines { white-space: pre-line; }
 .small { font-size: 10pt; color: #333; }
 @media screen { main { border-bottom: 1px dashed #999; } }
 """
@@ -39,33 +43,57 @@ def grouped(invitation: str) -> str:
     return " ".join(invitation[at : at + GROUP] for at in starts)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """What every letter says."""
+
+    title: str  # over it
+    language: str = "en"  # English where the catalogue lacks it
+    by: str | None = None  # who asks; None: the collector's host
+    contact: str | None = None  # whom to ask
+    page_knows: bool = False  # whether the page opens this survey without being told which
+
+
+def letter_of(
+    document: Campaign | Survey, language: str | None, *, page_knows: bool = False
+) -> Letter:
+    """What letters of a campaign or survey say, in a language; None: its first."""
+    if isinstance(document, Campaign):  # a question is nothing to print on a letter
+        language = language or "en"
+        title, by, contact = text(language, "letter.title"), document.by, document.contact
+    else:
+        asked = document.questionnaire
+        language = language or asked.languages[0]
+        spoken = language if language in asked.languages else asked.languages[0]
+        title = asked.title[spoken]
+        by, contact = ((told or {}).get(spoken) for told in (asked.by, asked.contact))
+    return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)
+
+
 def letters_page(
     links: Sequence[str],
     invitations: Sequence[str | None],
     *,
-    address: str,
+    page: str,
     link: str,
-    title: str,
-    language: str,
+    letter: Letter,
 ) -> str:
     """The page.
 
     Args:
         links: To the answer page, one for each letter.
         invitations: Beside them; None: anybody may answer.
-        address: Of the answer page with the survey, and without an invitation.
+        page: Address of the answer page, for who cannot scan.
         link: Of the campaign or survey.
-        title: Over each letter.
-        language: Of the letters; English where the catalogue lacks it.
+        letter: What every letter says.
 
     Returns:
         HTML.
     """
-    code = language.split("-")[0]
+    code = letter.language.split("-")[0]
     known = code if code in known_languages() else "en"
-    who = urlsplit(split_link(link)[0]).netloc
     sheets = "\n".join(
-        _letter(shown, one, address=address, who=who, title=title, language=known)
+        _sheet(shown, one, page=page, link=link, letter=letter, language=known)
         for shown, one in zip(links, invitations, strict=True)
     )
     direction = texts(known)["direction"]
@@ -74,34 +102,41 @@ def letters_page(
         '<meta charset="utf-8">\n<meta name="robots" content="noindex">\n'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(letter.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f"{sheets}\n</body>\n</html>\n"
     )
 
 
-def _letter(
-    shown: str, invitation: str | None, *, address: str, who: str, title: str, language: str
+def _sheet(
+    shown: str, invitation: str | None, *, page: str, link: str, letter: Letter, language: str
 ) -> str:
     def say(key: str, **values: str) -> str:
         return escape(text(language, f"letter.{key}", **values))
 
+    def typed(words: str, kind: str = "address") -> str:
+        return f'<p class="{kind}" dir="ltr">{escape(words)}</p>'
+
+    who = letter.by or urlsplit(split_link(link)[0]).netloc
     parts = [
         "<main>",
-        f'<h1 dir="auto">{escape(title)}</h1>',
+        f'<h1 dir="auto">{escape(letter.title)}</h1>',
         f"<p>{say('asks', who=who)}</p>",
         f"<p>{say('changed')} {say('choice')}</p>",
         '<div class="scan">',
         qr_svg(shown),
         f"<div><p>{say('scan')}</p>",
+        f"<p>{say('open')}</p>",
+        typed(page, "code"),
     ]
+    if not letter.page_knows:
+        before, _, name = link.rpartition("/")
+        parts += [f"<p>{say('survey')}</p>", typed(f"{before}/ {grouped(name)}")]
     if invitation is not None:
-        parts += [
-            f"<p>{say('type')}</p>",
-            f'<p class="code" dir="ltr">{escape(grouped(invitation))}</p>',
-        ]
+        parts += [f"<p>{say('type')}</p>", typed(grouped(invitation), "code")]
+    parts += ["</div></div>"]
+    if letter.contact:
+        parts += [f'<p class="lines">{say("contact", contact=letter.contact)}</p>']
     parts += [
-        "</div></div>",
-        f'<p>{say("address")}<br><span class="address" dir="ltr">{escape(address)}</span></p>',
         f'<p class="small">{say("yours" if invitation is not None else "public")}</p>',
         "</main>",
     ]

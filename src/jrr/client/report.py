@@ -248,7 +248,10 @@ class _Fetch:
         if summary.waits is not None:
             return summary.waits.rstrip(".")
         if not summary.too_few:
-            return text(self.language, "report.results.nobody")
+            # Whoever closed it may have deleted what was too few for a sum.
+            is_over = summary.servers["collector"]["state"] == CLOSED
+            nobody = "deleted" if is_over and campaign.announces else "nobody"
+            return text(self.language, f"report.results.{nobody}")
         return text(
             self.language,
             "report.results.too_few",

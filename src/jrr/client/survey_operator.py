@@ -141,7 +141,10 @@ class SurveyOperator:
         if failed:
             silent = all(isinstance(error, UnreachableError) for error in failed.values())
             kind = UnreachableError if silent else ProtocolError
-            reasons = "; ".join(f"{name}: {error}" for name, error in failed.items())
+            parts: dict[str, list[str]] = {}  # what several parts fail by alike is said once
+            for name, failure in failed.items():
+                parts.setdefault(str(failure), []).append(name)
+            reasons = "; ".join(f"{', '.join(alike)}: {why}" for why, alike in parts.items())
             raise kind(
                 f"{reasons}; closed: {', '.join(closed) or 'none'}; when that is mended, the same "
                 "command goes on"

@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from jrr._base import checks
 from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
+from jrr.client.letters import letter_of
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
 from jrr.console.counts import counts_of
@@ -13,7 +14,6 @@ from jrr.console.desk import Desk, Visit, download, page
 from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
 from jrr.console.looking import looks_of
 from jrr.errors import ArgumentError
-from jrr.reporting.catalogue import text
 from jrr.survey.surveys import Survey
 
 MOST = 100_000  # invitations in one file
@@ -74,7 +74,7 @@ def routes(desk: Desk) -> list[Route]:
             page=address,
             link=held.document.link,
             invitations=invitations,
-            title=_title(held, language),
+            letter=letter_of(held.document, language),
             language=language,
         )
         name, content, _ = FORMATS[kind]
@@ -87,10 +87,3 @@ def routes(desk: Desk) -> list[Route]:
 def _languages(held: HeldDocument) -> tuple[str, ...]:
     is_survey = isinstance(held.document, Survey)
     return held.document.questionnaire.languages if is_survey else ("en",)  # type: ignore[union-attr]
-
-
-def _title(held: HeldDocument, language: str) -> str:
-    """Over a letter; a single question is nothing to print there."""
-    if isinstance(held.document, Survey):
-        return held.document.questionnaire.title.get(language, held.title)
-    return text(language, "letter.title")

@@ -12,10 +12,9 @@ from jrr.mechanisms.hashing import PRIMES
 
 @cache
 def hash_support() -> Any | None:
-    """A function (states, starts, widths, k) -> counts, or None without numba.
+    """A function (states, starts, widths, values) -> counts, or None without numba.
 
-    The loop of jrr.mechanisms.hashed for all values of one report after the other: hashes
-    never go to memory.
+    The loop of jrr.mechanisms.hashed, in which hashes never go to memory.
     """
     if importlib.util.find_spec("numba") is None:
         return None
@@ -27,11 +26,11 @@ def hash_support() -> Any | None:
         states: NDArray[np.uint32],
         starts: NDArray[np.uint32],
         widths: NDArray[np.uint32],
-        k: int,
+        values: NDArray[np.uint32],
     ) -> NDArray[np.int64]:
-        counts = np.zeros(k, np.int64)
-        for value in range(k):
-            lane = np.uint32(np.uint32(value) * p3)
+        counts = np.zeros(len(values), np.int64)
+        for at in range(len(values)):
+            lane = np.uint32(values[at] * p3)
             found = 0
             for i in range(len(states)):
                 h = np.uint32(states[i] + lane)
@@ -43,7 +42,7 @@ def hash_support() -> Any | None:
                 h = np.uint32(h * p3)
                 h = np.uint32(h ^ (h >> np.uint32(16)))
                 found += np.uint32(h - starts[i]) < widths[i]
-            counts[value] = found
+            counts[at] = found
         return counts
 
     try:

@@ -311,10 +311,15 @@ class OLH(Mechanism):
 
 def support(reports: Reports, k: int, g: int) -> NDArray[np.int64]:
     """How many reports support each value 0..k-1."""
+    return support_of(reports, np.arange(k, dtype=np.uint32), g)
+
+
+def support_of(reports: Reports, values: NDArray[np.uint32], g: int) -> NDArray[np.int64]:
+    """How many reports support each of these values."""
     count = compiled.hash_support() or _count
-    counts = np.zeros(k, np.int64)
+    counts = np.zeros(len(values), np.int64)
     for state, start, width in _prepared(reports, g):
-        counts += count(state, start, width, k)
+        counts += count(state, start, width, values)
     return counts
 
 
@@ -332,13 +337,16 @@ def _prepared(reports: Reports, g: int) -> Iterator[tuple[NDArray[np.uint32], ..
 
 
 def _count(
-    state: NDArray[np.uint32], start: NDArray[np.uint32], width: NDArray[np.uint32], k: int
+    state: NDArray[np.uint32],
+    start: NDArray[np.uint32],
+    width: NDArray[np.uint32],
+    values: NDArray[np.uint32],
 ) -> NDArray[np.int64]:
-    counts = np.empty(k, np.int64)
-    for value in range(k):
-        offset = hashing.finish(state, np.uint32(value))
+    counts = np.empty(len(values), np.int64)
+    for at, value in enumerate(values):
+        offset = hashing.finish(state, value)
         offset -= start  # wraps around: hashes below the start become huge
-        counts[value] = np.count_nonzero(offset < width)
+        counts[at] = np.count_nonzero(offset < width)
     return counts
 
 

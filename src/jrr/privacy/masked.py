@@ -27,8 +27,25 @@ def masked_value(k: int, lie: Fraction, step: Fraction) -> float:
     Returns:
         ε, rounded up.
     """
+    return seen_through(k, lie, step if k == 2 else 2 * step)
+
+
+def seen_through(k: int, lie: Fraction, exponent: Fraction) -> float:
+    """The loss of a coin for k values, of which only something noisy is seen.
+
+    Where what is seen is at most e^exponent times as likely with one answer of the coin as with
+    another: ε = ln[(p E + (k-1) q) / (p + q E + (k-2) q)], E = e^exponent.
+
+    Args:
+        k: values.
+        lie: the chance of a lie; each other value has the same.
+        exponent: the loss of what is seen, as of the coin's answer.
+
+    Returns:
+        ε, rounded up.
+    """
     p, q = 1 - lie, lie / (k - 1)
-    weight = _exp_up(step if k == 2 else 2 * step)
+    weight = _exp_up(exponent)
     high = _plus(_times(p, weight), (k - 1) * q)
     low = _plus(_times(q, weight), p + (k - 2) * q)
     return _log_up(high, low)

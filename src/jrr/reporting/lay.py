@@ -1,12 +1,12 @@
 """What people are told before they answer: three sentences, one number, and details below."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jrr._base.wording import show_guarantee
 from jrr.reporting.catalogue import text
-from jrr.reporting.explain import PRIOR, shown_belief, shown_percent
+from jrr.reporting.explain import PRIOR, belief
+from jrr.reporting.numerals import Numerals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,10 +17,12 @@ class SurveyFacts:
     delta: float
     view: str  # against whom: "report", "everything" or "dealer"
     dealer_epsilon: float | None  # against dealers and collector together; None: nobody deals
-    items: Mapping[str, tuple[float, float]]  # perturbed item -> its ε, and the δ of that
+    items: Sequence[tuple[str, float, float]]  # text of a perturbed item, its ε, the δ of that
     open_items: Sequence[str]  # their texts
     wave: int = 1
     waves: int = 1
+    by: str | None = None  # who asks
+    contact: str | None = None  # whom to ask
 
 
 def rounded_sum(epsilon: float, times: int) -> float:
@@ -41,10 +43,30 @@ def introduction(facts: SurveyFacts, language: str) -> str:
     number = text(
         language,
         "consent.number_card" if hidden else "consent.number",
-        before=shown_percent(PRIOR),
-        after=shown_belief(rounded_sum(certain, facts.waves), PRIOR),
+        before=_percent(PRIOR, language),
+        after=_belief(rounded_sum(certain, facts.waves), language),
     )
     return f"{' '.join(sentences)}\n\n{number}"
+
+
+def asker_lines(facts: SurveyFacts, language: str) -> list[str]:
+    """Who asks and whom to ask, as far as that was said."""
+    named = {"by": facts.by, "contact": facts.contact}
+    return [
+        text(language, f"consent.{key}", **{key: ", ".join(filter(None, value.splitlines()))})
+        for key, value in named.items()
+        if value is not None
+    ]
+
+
+def _belief(epsilon: float, language: str) -> str:
+    """The strongest belief, in percent with one decimal, never too small."""
+    return _percent(math.ceil(1000 * belief(epsilon, PRIOR)) / 1000, language)
+
+
+def _percent(share: float, language: str) -> str:
+    """As documents take it: with blanks that are plain ones."""
+    return Numerals(language).level(share).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def with_details(begin: str, details: str, language: str) -> str:
@@ -59,30 +81,34 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
         facts: What the survey costs.
         language: A code, such as "en"; one that the catalogue lacks is told in English.
     """
-    before = shown_percent(PRIOR)
+    numerals = Numerals(language)
+
+    def quoted(words: str) -> str:
+        return say("quoted", words=words)
 
     def say(key: str, **values: str) -> str:
         return text(language, f"consent.{key}", **values)
 
-    details = [say(f"cost.{facts.view}", cost=show_guarantee(facts.epsilon, facts.delta))]
+    details = [say(f"cost.{facts.view}", cost=numerals.loss(facts.epsilon, facts.delta))]
     if facts.dealer_epsilon is not None:
         details.append(
             f"{say('cards')} "
             + say(
                 "dealer",
-                cost=show_guarantee(facts.dealer_epsilon, 0.0),
-                before=before,
-                after=shown_belief(facts.dealer_epsilon, PRIOR),
+                cost=numerals.loss(facts.dealer_epsilon),
+                before=_percent(PRIOR, language),
+                after=_belief(facts.dealer_epsilon, language),
             )
         )
     if len(facts.items) > 1:
-        costs = ", ".join(f"{name} {show_guarantee(*loss)}" for name, loss in facts.items.items())
+        costs = "; ".join(f"{quoted(words)} {numerals.loss(*loss)}" for words, *loss in facts.items)
         details.append(say("each", costs=costs))
     if facts.open_items:
-        details.append(say("open", items="; ".join(facts.open_items)))
+        details.append(say("open", items=", ".join(map(quoted, facts.open_items))))
     if facts.waves > 1:
-        every = show_guarantee(rounded_sum(facts.epsilon, facts.waves), facts.delta * facts.waves)
+        every = numerals.loss(rounded_sum(facts.epsilon, facts.waves), facts.delta * facts.waves)
         told = say("linked", wave=str(facts.wave), waves=str(facts.waves), cost=every)
         details.append(told)
     details.append(say("adds"))
+    details += asker_lines(facts, language)
     return with_details(introduction(facts, language), "\n".join(details), language)

@@ -64,7 +64,6 @@ def begin_sample(
         page=page.url,
         link=survey.link,
         invitations=invitations,
-        title="",
     )
     links = tuple(answer_link(start, survey.link, one) for one in invitations)
     return SampleSurvey(survey=survey, file=file, invitations=written, links=links)

@@ -33,7 +33,7 @@ from jrr.survey.dealer_kinds import (
 )
 from jrr.survey.documents import canonical_json, read_document
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
-from jrr.survey.texts import check_labels, check_text
+from jrr.survey.texts import MOST_OF_ASKER, check_labels, check_text
 
 VERSION = 2  # 2 added the view "everything" to the guarantees, and how often results are shown
 ENROL, ARRIVAL = "enrol", "arrival"
@@ -59,7 +59,12 @@ _FIELDS = {
     "rounds",
 }
 _NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
-_OPTIONAL = ("number", "min_batch")  # from version 2 on, only where they say something
+_OPTIONAL = (
+    "number",
+    "min_batch",
+    "by",
+    "contact",
+)  # from version 2 on, only where they say something
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +95,8 @@ class Campaign:
     results_every: int = 1  # new reports between two results that are shown
     min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     number: tuple[float, float] | None = None  # the answer is a number between these ends
+    by: str | None = None  # who asks: an organisation or a person
+    contact: str | None = None  # whom to ask: a mail address, a number, a postal address
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
@@ -139,6 +146,12 @@ class Campaign:
         check_text("consent", self.consent, 100_000, empty=True)
         check_text("consent_version", self.consent_version, 100)
         check_text("nonce", self.nonce, 100)
+        for name in ("by", "contact"):
+            given = getattr(self, name)
+            if given is not None and self.version == 1:
+                raise checks.refusal(name, given, "left out in version 1")
+            if given is not None:
+                check_text(name, given, MOST_OF_ASKER)
         check_labels("labels", self.labels, self.mechanism.k)
         for name, values in self.covariates.items():
             check_text("covariates", name, 100)
@@ -422,6 +435,8 @@ class Campaign:
             document["min_batch"] = self.min_batch
         if self.number is not None:
             document["number"] = list(self.number)
+        named = {"by": self.by, "contact": self.contact}
+        document |= {name: value for name, value in named.items() if value is not None}
         return canonical_json(document)
 
     @cached_property
@@ -497,6 +512,8 @@ class Campaign:
             results_every=document.get("results_every", 1),
             min_batch=document.get("min_batch", 1),
             number=document.get("number"),
+            by=document.get("by"),
+            contact=document.get("contact"),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,

@@ -22,6 +22,7 @@ from jrr.reporting.catalogue import FALLBACK, known_languages
 from jrr.reporting.explain import contributor_text
 from jrr.reporting.lay import (
     SurveyFacts,
+    asker_lines,
     consent_text,
     introduction,
     rounded_sum,
@@ -98,6 +99,8 @@ class CampaignRequest:
     consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
     consent_version: str = "1"
     language: str = "en"  # of the consent text that is made where none is given
+    by: str | None = None  # who asks: an organisation or a person
+    contact: str | None = None  # whom to ask: a mail address, a number, a postal address
 
     def __post_init__(self) -> None:
         checks.one_of("language", self.language, known_languages())
@@ -219,6 +222,8 @@ class CampaignRequest:
             invitations=self.invitations,
             min_cell=self.min_cell,
             rounds=self.rounds,
+            by=self.by,
+            contact=self.contact,
         )
         if self.consent is None:
             consent = self._consent(campaign, chosen)
@@ -240,14 +245,17 @@ class CampaignRequest:
             dealer_epsilon=rounded_sum(campaign.guarantee("dealer"), rounds)
             if campaign.deals
             else None,
-            items={},
+            items=(),
             open_items=tuple(campaign.covariates),
+            by=self.by,
+            contact=self.contact,
         )
         if self.language != FALLBACK:
             return consent_text(facts, self.language)
         details = contributor_text(
             chosen, self.delta, committee=bool(self.parties), groups=self.groups
         )
+        details = "\n".join([details, *asker_lines(facts, self.language)])
         return with_details(introduction(facts, self.language), details, self.language)
 
     def _plan_options(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from jrr.survey.committee.dealing import Abort
 from jrr.survey.deck import card_from_json
 from jrr.survey.fetching import is_same_at
 from jrr.survey.identity import device_name, pseudonym
+from jrr.survey.problems import UNKNOWN_NAME, read_problem
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
 from jrr.survey.steps import Call, Steps, insist, read_reply, refused
@@ -104,7 +105,10 @@ def _ask_for_cards(
     """What a dealer replies; None where no card is to be had of it."""
     call = Call(f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/cards", body)
     reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
-    if reply.gave_up or reply.status in (404, 410, 425):
+    # Who did not enrol in time has no card and may answer; where nobody enrols, somebody whom the
+    # dealer does not know must not send anything to the collector either.
+    is_stranger = read_problem(reply.body)[0] == UNKNOWN_NAME and not campaign.enrols
+    if reply.gave_up or (reply.status in (404, 410, 425) and not is_stranger):
         # Nothing came, this name has no seat, the cards are burned or not dealt yet.
         return None
     if reply.status != 200:

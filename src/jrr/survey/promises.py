@@ -13,8 +13,10 @@ from jrr.mechanisms.informed_law import losses_of_everything
 
 DELTA = 1e-6  # of the view "everything", unless a campaign or a contributor says otherwise
 EVERYTHING = "everything"
-# As `show_guarantee` writes it.
-_FIGURE = re.compile(r"ε (?:= )?(unbounded|\d+(?:\.\d+)?)(?: at δ = (\d[\d.e-]*\d|\d))?")
+# As `show_guarantee` writes it, and the catalogue of texts in other languages.
+_FIGURE = re.compile(
+    r"ε (?:= )?(unbounded|unbegrenzt|\d+(?:[.,]\d+)?)(?: (?:at|bei) δ = (\d[\d.,e-]*\d|\d))?"
+)
 _ROUNDING = 1.01  # what is shown may be so many times what holds
 
 
@@ -31,6 +33,10 @@ def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> floa
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
 
 
+def _number(shown: str) -> float:
+    return float(shown.replace(",", "."))
+
+
 def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
     """Whether a text that names an ε names this one among others; true of one that names none.
 
@@ -44,7 +50,7 @@ def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
         (True, False)
     """
     named = [
-        (math.inf if shown == "unbounded" else float(shown), float(at or 0.0))
+        (math.inf if shown.startswith("unb") else _number(shown), _number(at or "0"))
         for shown, at in _FIGURE.findall(text)
     ]
     if math.isinf(epsilon):

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.survey.texts import MOST_OF_ASKER, check_text
 
 Kind = Literal["yes-no", "choice", "several", "scale", "number"]
 KINDS: tuple[Kind, ...] = ("yes-no", "choice", "several", "scale", "number")
@@ -21,7 +22,7 @@ Split = Literal["even", "weight", "margin"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin")
 Texts = Mapping[str, str]  # by language
 
-_TOP = ("title", "languages", "epsilon", "split", "waves", "items")
+_TOP = ("title", "by", "contact", "languages", "epsilon", "split", "waves", "items")
 _FIELDS = (
     "name",
     "kind",
@@ -150,6 +151,8 @@ class Questionnaire:
     epsilon: float = 1.0  # of one wave
     split: Split = "even"
     waves: int = 1  # how often the same people are asked
+    by: Texts | None = None  # who asks: an organisation or a person
+    contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
 
     @property
     def sensitive(self) -> tuple[Item, ...]:
@@ -163,7 +166,8 @@ class Questionnaire:
 
     def to_dict(self) -> dict[str, Any]:
         """A document that `from_dict` reads."""
-        return {
+        named = {"by": self.by, "contact": self.contact}
+        return {name: dict(texts) for name, texts in named.items() if texts is not None} | {
             "title": dict(self.title),
             "languages": list(self.languages),
             "epsilon": self.epsilon,
@@ -194,7 +198,13 @@ class Questionnaire:
             items.append(item)
         if not any(item.sensitive for item in items):
             raise ArgumentError("items must have at least one with sensitive = true, got none")
+        asker = {
+            name: _texts(name, fields[name], languages, MOST_OF_ASKER)
+            for name in ("by", "contact")
+            if name in fields
+        }
         return cls(
+            **asker,
             title=_texts("title", fields["title"], languages),
             languages=languages,
             items=tuple(items),
@@ -345,7 +355,7 @@ def _range(where: str, kind: Kind, fields: Mapping[str, Any]) -> tuple[float, fl
     return ends[0], ends[1]
 
 
-def _texts(argument: str, given: object, languages: tuple[str, ...]) -> Texts:
+def _texts(argument: str, given: object, languages: tuple[str, ...], most: int = 2_000) -> Texts:
     """A text by language; one text alone is the same in all of them."""
     if isinstance(given, str):
         given = dict.fromkeys(languages, given)
@@ -355,8 +365,9 @@ def _texts(argument: str, given: object, languages: tuple[str, ...]) -> Texts:
             f"got {given!r:.80}"
         )
     for text in given.values():
-        if not isinstance(text, str) or not text.strip() or len(text) > 2_000:
-            raise ArgumentError(f"{argument} must be 1 to 2,000 characters, got {text!r:.80}")
+        if not isinstance(text, str) or not text.strip() or len(text) > most:
+            raise ArgumentError(f"{argument} must be 1 to {most:,} characters, got {text!r:.80}")
+        check_text(argument, text, most)
     return {language: given[language].strip() for language in languages}
 
 

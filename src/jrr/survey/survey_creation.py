@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -158,12 +157,9 @@ class SurveyRequest:
         return DealerServers(addresses, self.may_leave_out)
 
     def _consent(self, survey: Survey) -> dict[str, str]:
-        facts = facts_of(survey)
         found = {}
         for language in self.questionnaire.languages:
-            written = consent_text(
-                replace(facts, open_items=_open_texts(survey, language)), language
-            )
+            written = consent_text(facts_of(survey, language), language)
             if self.consent is not None:  # who writes their own cannot leave out what it costs
                 if language not in self.consent:
                     raise checks.refusal(
@@ -174,30 +170,31 @@ class SurveyRequest:
         return found
 
 
-def facts_of(survey: Survey) -> SurveyFacts:
-    """What people are told of a survey's cost."""
+def facts_of(survey: Survey, language: str) -> SurveyFacts:
+    """What people are told of a survey's cost, with the texts of one of its languages."""
+    asked = survey.questionnaire
     names: dict[str, list[str]] = {}  # of the parts of every item
     for part in survey.parts:
         names.setdefault(part.item.name, []).append(part.name)
+    texts = {item.name: item.text[language] for item in asked.items}
     at_delta = survey.cost_view == EVERYTHING
-    items = {
-        item: (
+    items = [
+        (
+            texts[item],
             survey.loss(survey.cost_view, parts),
             survey.delta_of(parts) if at_delta else 0.0,
         )
         for item, parts in names.items()
-    }
+    ]
     return SurveyFacts(
         epsilon=survey.cost,
         delta=survey.cost_delta,
         view=survey.cost_view,
         dealer_epsilon=survey.guarantee("dealer") if survey.deals else None,
         items=items,
-        open_items=_open_texts(survey, survey.questionnaire.languages[0]),
+        open_items=tuple(item.text[language] for item in asked.open),
         wave=survey.wave,
-        waves=survey.questionnaire.waves,
+        waves=asked.waves,
+        by=None if asked.by is None else asked.by[language],
+        contact=None if asked.contact is None else asked.contact[language],
     )
-
-
-def _open_texts(survey: Survey, language: str) -> tuple[Any, ...]:
-    return tuple(item.text[language] for item in survey.questionnaire.open)

@@ -362,6 +362,8 @@ def _check_part(
         raise checks.refusal(f"labels of {name}", campaign.labels, "the answers of its item")
     if dict(campaign.covariates) != covariates_of(questionnaire):
         raise checks.refusal(f"covariates of {name}", dict(campaign.covariates), "the open items")
+    if campaign.by is not None or campaign.contact is not None:
+        raise ArgumentError(f"by and contact of {name} must be left out: the survey says them")
     if campaign.rounds != 1 or campaign.dealing != ARRIVAL:
         raise ArgumentError(f"part {name} must have one round, and deal on arrival")
     for shared in _SHARED:

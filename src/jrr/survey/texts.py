@@ -1,6 +1,10 @@
 """Texts that people will read: short enough, printable, no two labels alike."""
 
+import unicodedata
+
 from jrr._base import checks
+
+MOST_OF_ASKER = 500  # characters of who asks, and of whom to ask
 
 
 def check_text(argument: str, value: object, most: int, empty: bool = False) -> None:
@@ -8,8 +12,12 @@ def check_text(argument: str, value: object, most: int, empty: bool = False) -> 
     if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
         raise checks.refusal(argument, value, f"a text of at most {most} characters")
     # Neither halves of characters nor commands to somebody's terminal.
-    if not value.replace("\n", "").isprintable():
-        raise checks.refusal(argument, value, "a text of printable characters")
+    strange = next((one for one in value.replace("\n", "") if not one.isprintable()), None)
+    if strange is not None:
+        where = value.index(strange) + 1
+        name = unicodedata.name(strange, f"U+{ord(strange):04X}")
+        allowed = f"a text of printable characters ({name} at character {where} is none)"
+        raise checks.refusal(argument, value, allowed)
 
 
 def check_labels(argument: str, labels: object, count: int | None = None) -> None:

@@ -58,7 +58,11 @@ class Door:
     looked: float = 0.0  # when that was
 
     def __post_init__(self) -> None:
-        more = [("access-control-allow-origin", "*")] if self.any_origin else []
+        told = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-expose-headers", "retry-after"),
+        ]
+        more = told if self.any_origin else []
         self._refusals = [
             _reply(busy(), [("retry-after", str(seconds)), *more])
             for seconds in range(RETRY_AFTER[0], RETRY_AFTER[1] + 1)

@@ -72,12 +72,14 @@ class CrossOrigin:
         await self._app(scope, receive, with_origin)
 
     def _told(self, origin: bytes) -> list[tuple[bytes, bytes]]:
+        # A page may see when it is told to come back, which browsers hide otherwise.
+        later = (b"access-control-expose-headers", b"retry-after")
         if ANY in self._origins:
-            return [(b"access-control-allow-origin", b"*")]
+            return [(b"access-control-allow-origin", b"*"), later]
         vary = (b"vary", b"origin")
         if origin.decode("latin-1") not in self._origins:
             return [vary]
-        return [(b"access-control-allow-origin", origin), vary]
+        return [(b"access-control-allow-origin", origin), later, vary]
 
 
 def _before(told: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from jrr.servers.page.files import PageFile, page_files
-from jrr.survey.addresses import check_address
+from jrr.servers.page.files import START_FILE, PageFile, page_files
+from jrr.survey.addresses import check_address, split_link
 
 START = "/page/"
 # Campaigns name their servers, which the page does not know beforehand.
@@ -51,17 +51,22 @@ def policy(servers: Sequence[str] = ()) -> str:
     )
 
 
-def page_app(servers: Sequence[str] = ()) -> ASGIApp:
+def page_app(servers: Sequence[str] = (), survey: str | None = None) -> ASGIApp:
     """The application.
 
     Args:
         servers: As in `policy`.
+        survey: Link of the campaign or survey that the page opens where its address names none.
 
     Returns:
         An ASGI application without state.
     """
     held = {f"/{file.path}": (file, gzip.compress(file.body, mtime=0)) for file in page_files()}
     held[START] = held[f"{START}index.html"]
+    if survey is not None:
+        split_link(survey)
+        file = PageFile(f"page/{START_FILE}", f"{survey.strip()}\n".encode())
+        held[f"/{file.path}"] = (file, gzip.compress(file.body, mtime=0))
     common: Headers = [
         (name.encode(), value.encode())
         for name, value in {

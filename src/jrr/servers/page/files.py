@@ -11,7 +11,9 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
 }
+START_FILE = "start.txt"  # names a survey, beside the page; no part of it
 FOLDERS = ("page", "src")  # of clients/js: the page itself, and the client that it stands on
 _IN_PACKAGE = Path(__file__).with_name("client")  # where a built package has them
 _IN_SOURCES = Path(__file__).parents[4] / "clients" / "js"
@@ -45,7 +47,10 @@ def page_files() -> tuple[PageFile, ...]:
     if folder is None:
         raise DamagedError(f"the answer page must lie in {_IN_PACKAGE}: install jrr again")
     paths = sorted(
-        path for name in FOLDERS for path in (folder / name).iterdir() if path.suffix in TYPES
+        path
+        for name in FOLDERS
+        for path in (folder / name).iterdir()
+        if path.suffix in TYPES and path.name != START_FILE
     )
     return tuple(PageFile(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths)
 

@@ -1,0 +1,160 @@
+"""Recall of the most frequent pages of Kosarak, ours beside pure-ldp's, in one run.
+
+    python -m benchmarks.heavy_hitters kosarak_first100k.dat.gz
+
+Every click is a person with one string of 16 bits. Ours: local hashing (reports sent at once, no
+cards) and masked cards (one group after the other; what the cards and coins leave of each group is
+drawn from its exact law). Writes build/heavy_hitters.json and build/heavy_hitters.png.
+"""
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jrr
+from benchmarks import peers
+from benchmarks.child import ROOT
+from jrr.estimation.estimates import Estimate, Stratum
+from jrr.telemetry.words import Symbols, places
+
+BITS, TOP, KEEP = 16, 20, 40
+WORDS = jrr.Words("01", BITS, fixed=True)
+EPSILONS = (1.0, 2.0, 4.0)
+RUNS = 10  # of ours
+THEIRS = {"PEM, FLH, two levels": 2, "PEM, FLH, three levels": 1}  # pure-ldp's methods -> runs
+PUBLISHED = (
+    "Wang, Li and Jha (PEM; IEEE TDSC 2019, arXiv 1708.06674) search the first 990,000 users' "
+    "pages and words of 48 bits by prefixes with OLH; TreeHist needs more levels and splits ε"
+)
+
+
+def hashed(strings: list[str], epsilon: float, rng: np.random.Generator) -> tuple[str, ...]:
+    search = jrr.HeavyHitters(WORDS, epsilon, KEEP, (11, BITS))
+    return search.find(search.respond(strings, rng), TOP).strings
+
+
+def masked(rows: Symbols, epsilon: float, rng: np.random.Generator) -> tuple[str, ...]:
+    search = jrr.PrefixSearch.start(WORDS, KEEP, candidates=1_024)
+    groups = np.array_split(rng.permutation(len(rows)), len(search.levels))
+    while search.found is None:
+        group = groups[search.level]
+        m = jrr.MRR.for_epsilon(len(group), epsilon, announced=True, k=search.k)
+        held = np.bincount(places(search.prefixes, rows[group]), minlength=search.k)
+        counts = jrr.simulate(m, held, 1, rng)[0]
+        stratum = Stratum(moments=m.moments, n=len(group), counts=counts, decks=1)
+        search = search.extended(Estimate([stratum]))
+    return search.found.strings[:TOP]
+
+
+def theirs(items: Path, method: str, epsilon: float, runs: int, python: Path) -> list[Any]:
+    script = Path(__file__).with_name("heavy_hitters_peer.py")
+    command = [python, "-W", "ignore", script, items, method, epsilon, runs, 1]
+    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def measure(data: Path) -> dict[str, Any]:
+    with gzip.open(data, "rt") as lines:
+        items = np.array([int(word) for line in lines for word in line.split()], np.uint32)
+    ids, counts = np.unique(items, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:TOP]
+    wanted = {format(item, f"0{BITS}b") for item in ids[order].tolist()}
+    text = {item: format(item, f"0{BITS}b") for item in ids.tolist()}
+    strings = [text[item] for item in items.tolist()]
+    rows = WORDS.symbols(strings)
+
+    def recall(found: Any) -> float:
+        return len(wanted & set(found[:TOP])) / TOP
+
+    rng = np.random.default_rng(1)
+    results: list[dict[str, Any]] = []
+
+    def add(method: str, epsilon: float, found: list[Any], seconds: float) -> None:
+        recalls = [recall(one) for one in found]
+        row = {"method": method, "epsilon": epsilon, "recall": float(np.mean(recalls))}
+        results.append(row | {"recalls": recalls, "seconds_a_run": seconds})
+        print(results[-1], file=sys.stderr, flush=True)
+
+    for epsilon in EPSILONS:
+        for name, method, given in (
+            ("jrr, OLH, two levels", hashed, strings),
+            ("jrr, MRR announced, three levels", masked, rows),
+        ):
+            began = time.process_time()
+            found = [method(given, epsilon, rng) for _ in range(RUNS)]  # type: ignore[operator]
+            add(name, epsilon, found, (time.process_time() - began) / RUNS)
+    notes = []
+    try:
+        python = peers.python()
+    except peers.NoPeersError as error:
+        notes.append(f"SKIPPED pure-ldp: {error}")
+        print(notes[0], file=sys.stderr)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "items.npy"
+            np.save(path, items)
+            for epsilon in EPSILONS:
+                for method, runs in THEIRS.items():
+                    answers = theirs(path, method, epsilon, runs, python)
+                    seconds = float(np.mean([answer["seconds"] for answer in answers]))
+                    found = [answer["found"] for answer in answers]
+                    add(f"pure-ldp, {method}", epsilon, found, seconds)
+    return {
+        "data": data.name,
+        "people": len(items),
+        "strings": len(ids),
+        "top": TOP,
+        "share_of_the_last": float(counts[order[-1]] / len(items)),
+        "published": PUBLISHED,
+        "notes": notes,
+        "results": results,
+    }
+
+
+def draw(document: dict[str, Any], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for name in dict.fromkeys(row["method"] for row in document["results"]):
+        rows = [row for row in document["results"] if row["method"] == name]
+        line = "-" if name.startswith("jrr") else "--"
+        points = [row["epsilon"] for row in rows], [row["recall"] for row in rows]
+        axes.plot(*points, line, marker="o", label=name)
+    axes.set(
+        xscale="log", xticks=EPSILONS, xlabel="ε of the one report of a person", ylim=(0, 1.03)
+    )
+    axes.set_xticklabels([f"{epsilon:g}" for epsilon in EPSILONS])
+    axes.minorticks_off()
+    axes.set_ylabel(f"share of the true top {document['top']} that is found")
+    axes.set_title(
+        f"Kosarak: {document['people']:,} clicks, {document['strings']:,} pages", fontsize=11
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8, loc="lower right")
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.heavy_hitters")
+    parser.add_argument("data", type=Path, help="Kosarak: a person's page ids on every line, .gz")
+    document = measure(parser.parse_args().data)
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    (build / "heavy_hitters.json").write_text(json.dumps(document, indent=2) + "\n")
+    draw(document, build / "heavy_hitters.png")
+    print(json.dumps(document))
+
+
+if __name__ == "__main__":
+    main()

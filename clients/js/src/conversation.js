@@ -1,0 +1,59 @@
+// What contributors to a single campaign and to a survey do alike: settings that are checked, a
+// document that must be the one which the link names, a report that is sent until it is received.
+
+import { hashOf } from "./campaign.js";
+import { ArgumentError, ProtocolError } from "./errors.js";
+import { invitationSecret } from "./identity.js";
+import { Ledger, totalWith } from "./ledger.js";
+import { secureWords } from "./mechanisms.js";
+import { Outbox } from "./outbox.js";
+import { gaveUp, insist, refused, unreachable } from "./steps.js";
+
+/** What somebody gave to a contributor's constructor, checked. */
+export function settingsOf(options) {
+  const { limit, totalLimit = Infinity, storage, invitation, patience = 30, fetch } = options;
+  const { words = secureWords } = options;
+  if (!(limit > 0)) throw new ArgumentError("limit", "limit must be an ε above 0");
+  if (!(totalLimit > 0)) throw new ArgumentError("totalLimit", "totalLimit must be an ε above 0");
+  if (!storage) throw new ArgumentError("storage", "storage must be given");
+  return {
+    limit,
+    totalLimit,
+    words,
+    invitation: invitation === undefined ? null : invitationSecret(invitation),
+    outbox: new Outbox(storage),
+    ledger: new Ledger(storage),
+    net: { fetch: fetch ?? globalThis.fetch.bind(globalThis), patience },
+  };
+}
+
+/** The document that a link names, from its collector, read by `read`. */
+export async function fetchNamed(net, { collector, name }, path, read) {
+  const reply = await insist(net, collector + path);
+  if (reply.status !== 200) throw refused("the collector", reply);
+  if ((await hashOf(reply.body)) !== name) {
+    throw new ProtocolError("different", "the collector serves another document than the link names");
+  }
+  const document = await read(reply.body);
+  if (document.collector !== collector) {
+    throw new ProtocolError("different", "the document names another collector");
+  }
+  return document;
+}
+
+/** Refuse so many more answers of this cost, if they would be too many with those before. */
+export function checkTotal({ totalLimit }, entries, epsilon, more) {
+  const total = totalWith(entries, epsilon, more);
+  if (total > totalLimit) {
+    throw new ProtocolError("cost", `answers would cost ε = ${total} together: too much`);
+  }
+}
+
+/** Send what is kept until the collector has it; whether that had it before. */
+export async function sendKept({ net, outbox }, address, hash, name, body) {
+  const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
+  if (gaveUp(reply)) throw unreachable(reply);
+  if (reply.status !== 200 && reply.status !== 201) throw refused("the collector", reply);
+  await outbox.markSent(hash, name, body);
+  return { body, before: reply.status === 200 };
+}

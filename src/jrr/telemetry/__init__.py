@@ -1,0 +1,8 @@
+"""Reports of devices: again and again, of strings that nobody listed, of numbers in detail.
+
+longitudinal   the same people report in every round; what a device remembers
+series         the estimates of all rounds, and changes between them
+words          strings over a known alphabet, and their prefixes
+prefix_search  frequent strings, found level by level, with any mechanism
+heavy_hitters  the same from reports that are sent at once, without cards
+"""

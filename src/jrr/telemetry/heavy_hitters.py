@@ -1,0 +1,180 @@
+"""HeavyHitters: frequent strings from reports that can all be sent at once, without cards.
+
+Each device takes one level at random, hashes the prefix of its string with a hash function of its
+own and perturbs the hash (OLH). The collector then goes through the levels (jrr.telemetry.
+prefix_search). Whatever it asks the reports, each device reported once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr._base import checks, randomness
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Estimate, Stratum
+from jrr.mechanisms.base import Reports, Rng
+from jrr.mechanisms.hashed import OLH, support_of
+from jrr.mechanisms.report_formats import SEEDED_REPORT
+from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
+from jrr.telemetry.words import Words, fingerprints
+
+LEVEL_REPORT = np.dtype([("level", "u1"), *SEEDED_REPORT.descr])
+_FIELDS = {"words", "epsilon", "keep", "levels"}
+
+
+@dataclass(frozen=True)
+class HeavyHitters:
+    """A search for frequent strings.
+
+    Attributes:
+        words: what the strings look like.
+        epsilon: the privacy loss of the one report of a device, in every view: there are no cards.
+        keep: how many prefixes are extended from each level to the next; at least the number of
+            strings that are wanted.
+        levels: the lengths of the prefixes that are told; by default the fewest levels that have
+            at most 4,096 candidates each. Fewer levels are more accurate and take longer.
+
+    Raises:
+        ArgumentError: for levels that do not rise to the length of the strings.
+
+    Example:
+        >>> import jrr
+        >>> search = HeavyHitters(jrr.Words("0123456789", 5), epsilon=4.0)
+        >>> search.levels
+        (3, 4, 5)
+        >>> rng = jrr.SeededRandom(1)
+        >>> reports = search.respond(["11"] * 3000 + ["6"] * 2000 + ["3"] * 1000, rng)
+        >>> search.find(reports, top=3).strings
+        ('11', '6', '3')
+    """
+
+    words: Words
+    epsilon: float
+    keep: int = 40
+    levels: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        checks.integer("keep", self.keep, 1)
+        chosen: Sequence[int] = self.levels
+        if chosen == ():
+            chosen = default_levels(self.words, self.keep, 4_096)
+        object.__setattr__(self, "levels", check_levels(self.words, chosen))
+        if len(self.levels) > 255:
+            raise checks.refusal("levels", self.levels, "at most 255")
+        _ = self.mechanism  # refuses a bad epsilon
+
+    @cached_property
+    def mechanism(self) -> OLH:
+        """What perturbs the fingerprint of a prefix."""
+        return OLH(1 << 32, epsilon=checks.epsilon("epsilon", self.epsilon))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        return {
+            "words": self.words.to_dict(),
+            "epsilon": self.epsilon,
+            "keep": self.keep,
+            "levels": list(self.levels),
+        }
+
+    @classmethod
+    def from_dict(cls, document: object) -> "HeavyHitters":
+        """What `to_dict` wrote."""
+        if not isinstance(document, Mapping) or set(document) != _FIELDS:
+            raise checks.refusal("document", document, f"an object with exactly {sorted(_FIELDS)}")
+        levels = document["levels"]
+        if not isinstance(levels, list):
+            raise checks.refusal("levels", levels, "a list")
+        words = Words.from_dict(document["words"])
+        return cls(words, document["epsilon"], document["keep"], tuple(levels))
+
+    # -- devices ----------------------------------------------------------------------------
+
+    def respond(self, strings: Iterable[str], rng: Rng = None) -> Reports:
+        """Reports as a structured array of level, seed and perturbed hash."""
+        rows = self.words.symbols(strings)
+        source = randomness.source(rng)
+        out = np.empty(len(rows), LEVEL_REPORT)
+        # The level does not depend on the string, so its exact law is no matter of privacy.
+        out["level"] = source.words(len(rows)) % np.uint64(len(self.levels))
+        prints = np.empty(len(rows), np.uint32)
+        for level, length in enumerate(self.levels):
+            here = out["level"] == level
+            prints[here] = fingerprints(rows[here, :length])
+        reports = self.mechanism.respond(prints, None, source)
+        for name in SEEDED_REPORT.names or ():
+            out[name] = reports[name]
+        return out
+
+    def respond_one(self, string: str, rng: Rng = None) -> tuple[int, int, int]:
+        """One device's report: level, seed, perturbed hash."""
+        level, seed, value = self.respond([string], rng)[0].tolist()
+        return level, seed, value
+
+    def report_to_json(self, report: tuple[int, int, int]) -> list[Any]:
+        """One report, as `respond_one` makes it, as a JSON value."""
+        level, *hashed = report
+        return [level, self.mechanism.report_to_json(tuple(hashed))]
+
+    def report_from_json(self, document: object) -> tuple[int, int, int]:
+        """The report that `report_to_json` wrote; anything else is refused."""
+        if not isinstance(document, list) or len(document) != 2:
+            raise checks.refusal("document", document, "a list of a level and a hashed report")
+        level = checks.integer("level", document[0], 0, len(self.levels) - 1)
+        seed, value = self.mechanism.report_from_json(document[1])
+        return level, seed, value
+
+    # -- collector --------------------------------------------------------------------------
+
+    def find(self, reports: ArrayLike, top: int = 20) -> FrequentStrings:
+        """The most frequent strings.
+
+        Args:
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
+            top: how many strings, at most `keep`.
+
+        Returns:
+            The strings with shares of all who reported, standard errors and intervals.
+
+        Raises:
+            ArgumentError: for other reports, or a level that nobody reported at.
+        """
+        top = checks.integer("top", top, 1, self.keep)
+        checked = self._check_reports(reports)
+        search = PrefixSearch.start(self.words, self.keep, self.levels)
+        while search.found is None:
+            here = checked[checked["level"] == search.level]
+            if not len(here):
+                allowed = f"of every level 0..{len(self.levels) - 1}: there are none"
+                raise checks.refusal("reports", search.level, allowed)
+            estimate = self._estimate(here, fingerprints(search.prefixes), len(checked))
+            search = search.extended(estimate)
+        return search.found.top(top)
+
+    def _estimate(self, reports: Reports, values: NDArray[np.uint32], people: int) -> Estimate:
+        """Shares of some values among all people, of whom one group reported."""
+        hashed = np.empty(len(reports), SEEDED_REPORT)
+        for name in SEEDED_REPORT.names or ():
+            hashed[name] = reports[name]
+        counts = support_of(hashed, values, self.mechanism.g).astype(np.float64)
+        moments, n = self.mechanism.moments, len(reports)
+        stratum = Stratum(moments=moments, n=n, counts=moments.estimate(counts, n), decks=1)
+        return Estimate([stratum]).for_population("sample", people)
+
+    def _check_reports(self, reports: ArrayLike) -> Reports:
+        if isinstance(reports, list | tuple):
+            reports = np.array([tuple(report) for report in reports], LEVEL_REPORT)
+        array = np.asarray(reports)
+        if array.dtype != LEVEL_REPORT or array.ndim != 1 or not len(array):
+            raise ArgumentError(
+                "reports must be a structured array with the fields level (u1), seed (u8) and "
+                f"value (u4), got dtype {array.dtype}, shape {array.shape}"
+            )
+        checks.symbols("reports['level']", np.ascontiguousarray(array["level"]), len(self.levels))
+        g = self.mechanism.g
+        checks.symbols("reports['value']", np.ascontiguousarray(array["value"]), g)
+        return array

@@ -1,0 +1,332 @@
+"""Longitudinal: the same people report in every round, such as every day for a year.
+
+With fresh coins alone the losses of all rounds add up. A device may instead remember: once for each
+value it draws a permanent response by randomized response, and in every round it perturbs that
+afresh. However often it reports, the value is then protected by the permanent response. What is
+remembered does not protect the times at which the value changes: `epsilon` has a figure for each
+of the secrets (docs/theory.md, section 17).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jrr._base import checks, randomness
+from jrr._base.exact import SCALE
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import WeightedTally
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, checked_mechanism
+from jrr.mechanisms.registry import from_dict
+from jrr.mechanisms.rr import RR
+from jrr.privacy import memoised
+from jrr.privacy.composition import MOST_ROUNDS, composed_epsilon
+from jrr.telemetry.series import Series
+
+Secret = Literal["value", "values", "history", "round"]
+SECRETS: tuple[Secret, ...] = ("value", "values", "history", "round")
+VIEWS = ("report", "cards", "everything", "dealer")
+_FAR = 1000  # rounds up to which they are split exactly among several values
+_MOST_VALUES = 256  # a device draws a response for every value at the beginning
+
+
+@dataclass(frozen=True)
+class Longitudinal:
+    """Rounds of reports by the same people.
+
+    Attributes:
+        fresh: the mechanism of a round: coins, and cards if it deals any, are fresh every time.
+        permanent: randomized response over the same values, drawn once for each value and
+            remembered by the device; None: nothing is remembered.
+
+    Raises:
+        ArgumentError: where the two have different values, or more than 256.
+
+    Example:
+        >>> import jrr
+        >>> daily = Longitudinal(jrr.RR(epsilon=1.0), jrr.RR(epsilon=2.0))
+        >>> memory = daily.remember_one()  # once, on the device, which keeps it
+        >>> report = daily.respond_one(1, memory)  # every day
+        >>> round(daily.epsilon("everything", rounds=365), 3)
+        2.0
+        >>> round(Longitudinal(jrr.RR(epsilon=1.0)).epsilon("everything", rounds=365))
+        365
+    """
+
+    fresh: Mechanism
+    permanent: RR | None = None
+
+    def __post_init__(self) -> None:
+        checked_mechanism(self.fresh)
+        if self.permanent is None:
+            return
+        if not isinstance(self.permanent, RR):
+            raise checks.refusal("permanent", self.permanent, "randomized response (RR), or None")
+        if self.permanent.k != self.fresh.k:
+            allowed = f"over the {self.fresh.k} values of fresh"
+            raise checks.refusal("permanent", self.permanent, allowed)
+        if self.fresh.k > _MOST_VALUES:
+            raise checks.refusal("fresh", self.fresh, f"of at most {_MOST_VALUES} values")
+
+    @property
+    def k(self) -> int:
+        """Possible values."""
+        return self.fresh.k
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values that `from_dict` reads back."""
+        permanent = None if self.permanent is None else self.permanent.to_dict()
+        return {"fresh": self.fresh.to_dict(), "permanent": permanent}
+
+    @classmethod
+    def from_dict(cls, document: object) -> "Longitudinal":
+        """What `to_dict` wrote."""
+        if not isinstance(document, Mapping) or set(document) != {"fresh", "permanent"}:
+            allowed = "an object with exactly ['fresh', 'permanent']"
+            raise checks.refusal("document", document, allowed)
+        permanent = document["permanent"]
+        made = None if permanent is None else from_dict(permanent)
+        return cls(from_dict(document["fresh"]), made)  # type: ignore[arg-type] # checked there
+
+    # -- devices ----------------------------------------------------------------------------
+
+    def remember(self, n: int, rng: Rng = None) -> Ints:
+        """The permanent responses of n devices: row i holds one for every value.
+
+        All are drawn at the beginning, so that what a device stores does not say which values it
+        has held. Each row is that device's secret.
+        """
+        n = checks.integer("n", n, 0)
+        source = randomness.source(rng)
+        if self.permanent is None:
+            return np.broadcast_to(np.arange(self.k), (n, self.k))
+        rr = self.permanent
+        return np.column_stack([rr.respond(np.full(n, v), None, source) for v in range(self.k)])
+
+    def remember_one(self, rng: Rng = None) -> tuple[int, ...]:
+        """The permanent responses of one device, to be kept on it: one for every value."""
+        source = randomness.source(rng)
+        if self.permanent is None:
+            return tuple(range(self.k))
+        return tuple(self.permanent.respond_one(v, None, source) for v in range(self.k))
+
+    def deal(self, rng: Rng = None) -> Cards | None:
+        """Cards for one round; None where the mechanism deals none. Never use them again."""
+        return self.fresh.deal(rng)
+
+    def respond(
+        self,
+        values: ArrayLike,
+        memory: ArrayLike,
+        cards: ArrayLike | None = None,
+        rng: Rng = None,
+    ) -> Reports:
+        """The reports of one round.
+
+        Args:
+            values: the true values of this round.
+            memory: what `remember` made, one row per device.
+            cards: this round's cards, one per device.
+            rng: where randomness comes from; None: the system's cryptographic randomness.
+        """
+        checked = checks.symbols("values", values, self.k)
+        kept = np.asarray(memory)
+        if kept.shape != (len(checked), self.k):
+            raise ArgumentError(
+                f"memory must have a row of {self.k} responses for each of the {len(checked)} "
+                f"values, got shape {kept.shape}"
+            )
+        return self.fresh.respond(kept[np.arange(len(checked)), checked], cards, rng)
+
+    def respond_one(
+        self, value: int, memory: Sequence[int], card: Any = None, rng: Rng = None
+    ) -> Any:
+        """One device's report of one round."""
+        value = checks.integer("value", value, 0, self.k - 1)
+        if len(memory) != self.k:
+            raise checks.refusal("memory", memory, f"{self.k} responses, one for every value")
+        return self.fresh.respond_one(memory[value], card, rng)
+
+    # -- collector --------------------------------------------------------------------------
+
+    @cached_property
+    def moments(self) -> Moments:
+        """First and second moments of the reports of one round."""
+        return self._through(self.fresh.moments)
+
+    def estimate(
+        self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None, **more: Any
+    ) -> Estimate:
+        """The shares of one round; arguments as for `Mechanism.estimate` of `fresh`."""
+        told = self.fresh.estimate(reports, decks, **more)
+        if self.permanent is None:
+            return told
+        return Estimate([self._behind(stratum) for stratum in told.strata], told.sampling)
+
+    def series(self, rounds: Iterable[ArrayLike | Tally | WeightedTally], **more: Any) -> Series:
+        """The shares of all rounds, each given as its reports or their tally."""
+        return Series([self.estimate(reports, **more) for reports in rounds])
+
+    def change(self, first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+        """How shares changed between two rounds whose reports are in the same order of devices.
+
+        Noise that a device remembers is the same in both rounds and cancels for everybody whose
+        value is the same, so that this is more accurate than `Series.change`.
+
+        Args:
+            first: the reports of one round.
+            second: those of a later one, by the same devices in the same order.
+
+        Returns:
+            The second's shares minus the first's, and their standard errors: those of the paired
+            differences, which are never too small on average.
+
+        Raises:
+            ArgumentError: where reports are not single values, or not as many in both rounds.
+
+        Example:
+            >>> import jrr
+            >>> daily = Longitudinal(jrr.RR(p=0.75), jrr.RR(p=0.9))
+            >>> change, stderr = daily.change([0, 0, 1, 1] * 100, [0, 1, 1, 1] * 100)
+            >>> change.round(3).tolist(), stderr.round(3).tolist()
+            ([-0.625, 0.625], [0.054, 0.054])
+        """
+        if self.fresh.deals or not self.fresh.moments.exclusive:
+            raise checks.refusal("fresh", self.fresh, "RR: its reports are single values")
+        supports = [self._supported(reports) for reports in (first, second)]
+        if len(supports[0]) != len(supports[1]) or len(supports[0]) < 2:
+            raise ArgumentError(
+                "second must have as many reports as first, and at least 2, got "
+                f"{len(supports[1])} and {len(supports[0])}"
+            )
+        moved = (supports[1] - supports[0]) / self.moments.gain
+        error = moved.std(axis=0, ddof=1) / math.sqrt(len(moved))
+        return moved.mean(axis=0), error
+
+    def _supported(self, reports: ArrayLike) -> Floats:
+        """Which values each report supports, one row per report."""
+        told: Floats = self.fresh.read(reports)[:, None] == np.arange(self.k)
+        return told.astype(np.float64)
+
+    def _permanent_chances(self) -> tuple[float, float]:
+        if self.permanent is None:
+            return 1.0, 0.0
+        of = self.permanent.moments
+        return float(of.p[0]), float(of.q[0])
+
+    def _through(self, moments: Moments) -> Moments:
+        """The moments of reports of values whose permanent responses have the given ones."""
+        truth, other = self._permanent_chances()
+
+        def mixed(held: Floats, otherwise: Floats, chance: float) -> Floats:
+            result: Floats = chance * held + (1 - chance) * otherwise
+            return result
+
+        cardless = None if moments.cardless is None else self._through(moments.cardless)
+        return replace(
+            moments,
+            p=mixed(moments.p, moments.q, truth),
+            q=mixed(moments.p, moments.q, other),
+            gain=moments.gain * (truth - other),
+            lean_holder=mixed(moments.lean_holder, moments.lean_other, truth),
+            lean_other=mixed(moments.lean_holder, moments.lean_other, other),
+            cardless=cardless,
+        )
+
+    def _behind(self, stratum: Stratum) -> Stratum:
+        """The counts of values behind those of permanent responses."""
+        truth, other = self._permanent_chances()
+        squares = stratum.squares
+        if squares is not None:
+            squares = (squares - stratum.weight_squares * other) / (truth - other)
+        return replace(
+            stratum,
+            moments=self._through(stratum.moments),
+            counts=(stratum.counts - stratum.weight * other) / (truth - other),
+            squares=squares,
+        )
+
+    # -- privacy ----------------------------------------------------------------------------
+
+    def epsilon(
+        self,
+        view: str = "everything",
+        *,
+        rounds: int,
+        secret: Secret | str = "value",
+        distinct: int = 2,
+        colluders: int = 0,
+        delta: float = 0.0,
+    ) -> float:
+        """What somebody learns who sees all rounds.
+
+        Args:
+            view: what the adversary has in every round besides the target's report, as for
+                `Mechanism.epsilon`: "report", "cards", "everything" (the collector) or "dealer"
+                (collector and dealer together). A dealer alone sees no reports and learns nothing.
+            rounds: how many.
+            secret: "value": a value that is the same in all rounds. "values": at most `distinct`
+                values, held one after the other, where the adversary knows when they change.
+                "history": everything, also whether and when the value changed. "round": the value
+                of one round, all others being known.
+            distinct: for "values": how many different ones.
+            colluders: how many others tell the adversary what they have.
+            delta: for "history": ε holds as (ε, delta)-differential privacy.
+
+        Returns:
+            ε, exact or an upper bound (docs/theory.md, section 17); math.inf where unbounded.
+
+        Raises:
+            ArgumentError: for other words, or numbers out of range.
+        """
+        checks.one_of("view", view, VIEWS)
+        wanted = checks.one_of("secret", secret, SECRETS)
+        rounds = checks.integer("rounds", rounds, 1, MOST_ROUNDS)
+        distinct = checks.integer("distinct", distinct, 1)
+        delta = checks.real("delta", delta, "in 0..1", 0.0, 1.0, open_high=True)
+        if delta and wanted != "history":
+            raise checks.refusal("delta", delta, "0 unless secret is 'history'")
+        fresh = self.fresh.epsilon(view, colluders)
+        if self.permanent is None:
+            return fresh if wanted == "round" else composed_epsilon(fresh, rounds, delta)
+        if wanted == "round":
+            return fresh
+        if wanted == "history":
+            exact = memoised.any_history(self.k, self._lie, fresh, rounds)
+            return min(exact, composed_epsilon(fresh, rounds, delta)) if delta else exact
+        if wanted == "value" or distinct == 1:
+            return self._same_value(fresh, rounds)
+        held = min(distinct, rounds, self.k)
+        most = composed_epsilon(self.permanent.epsilon(), held)
+        if rounds > _FAR:
+            return most
+        losses = [self._same_value(fresh, t) for t in range(1, rounds + 1)]
+        return min(most, memoised.same_changes(losses, held))
+
+    def guarantees(self, rounds: int, colluders: int = 0) -> dict[str, dict[str, float]]:
+        """Secret -> view -> ε, all without a δ."""
+        return {
+            secret: {
+                view: self.epsilon(view, rounds=rounds, secret=secret, colluders=colluders)
+                for view in VIEWS
+            }
+            for secret in SECRETS
+        }
+
+    @property
+    def _lie(self) -> Fraction:
+        assert self.permanent is not None
+        return Fraction(self.permanent.lie_words, SCALE)
+
+    def _same_value(self, fresh: float, rounds: int) -> float:
+        assert self.permanent is not None
+        words = self.permanent.lie_words
+        return memoised.same_value(self.k, words, self._lie, fresh, rounds)

@@ -1,0 +1,160 @@
+"""Ways through the answer page: back and forth, other languages, typed addresses, and its ends."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jrr.research.processes import running
+from tests.e2e import Pair
+from tests.e2e.test_page_surveys import DOCUMENT, OFFICE, answer_item, answering
+from tests.e2e.test_page_surveys import begun as begun_survey
+from tests.e2e.visits import LABELS, address_of, begun, visiting
+
+REGIONS = {"Region": ("north", "south")}
+EVIL = 'Institute <img src=x onerror="document.title=1">'
+
+
+def test_back_of_the_browser_leads_to_the_item_before_and_loses_no_answer(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    survey, _, invitations = begun_survey(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    with answering(browser, page_url, survey, invitations[0]) as visit:
+        visit.click("Try it first")
+        visit.wait_for("Try it")
+        visit.page.go_back()
+        visit.wait_for("Health at work")
+        visit.click("I agree")
+        for name in ("sector", "age", "drinks"):
+            answer_item(visit, name, OFFICE[name], "en")
+            visit.click("Next")
+        visit.page.get_by_label("hidden-fury").check()
+        visit.page.go_back()  # from an item that is answered and not confirmed
+        visit.wait_for("Drink?")
+        assert visit.page.get_by_label("Yes", exact=True).is_checked()
+        told = visit.page.evaluate("[history.state, location.hash]")
+        assert isinstance(told[0], int)  # the number of a step, and nothing else
+        assert "yes" not in json.dumps(told).lower().replace(invitations[0], "")
+        visit.page.go_forward()
+        visit.page.get_by_label("hidden-fury").wait_for()
+        assert visit.page.get_by_label("hidden-fury").is_checked()
+        for _ in range(4):
+            visit.page.go_back()
+        visit.wait_for("Health at work")
+        visit.page.go_forward()
+        visit.wait_for("Where do you")
+        assert visit.page.get_by_label("office").is_checked()
+        visit.page.reload()  # loses all of it
+        visit.wait_for("Health at work")
+        assert visit.page.evaluate("history.state") is None
+        visit.click("I agree")
+        visit.wait_for("Where do you")
+        assert not visit.page.locator("input:checked").count()
+
+
+def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, (invitation,) = begun(
+        sqlite_pair, 1, covariates=REGIONS, by=EVIL, contact="Street 1\n12345 Town"
+    )
+    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+        visit.wait_for("A question")
+        assert f"{EVIL} asks you one question." in visit.text()
+        assert "12345 Town" in visit.text()
+        assert visit.page.locator("main :is(img, a)").count() == 0
+        visit.click("I agree")
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        visit.page.get_by_label("Region").select_option("south")
+        visit.page.locator("#language").select_option("de")
+        assert visit.page.get_by_label(LABELS[1]).is_checked()
+        visit.page.go_back()
+        visit.wait_for("Eine Frage")
+        visit.page.go_forward()
+        visit.wait_for("Have you ever")
+        assert visit.page.get_by_label(LABELS[1]).is_checked()
+        assert visit.page.get_by_label("Region").input_value() == "1"
+        assert LABELS[1] not in visit.kept()
+        visit.click("Senden")
+        visit.wait_for("Vielen Dank")
+        visit.page.go_back()  # leads to no form any more
+        visit.wait_for("Vielen Dank")
+        assert visit.page.locator("main input").count() == 0
+
+
+def test_what_is_over_says_so_and_shows_no_introduction(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    survey, operator, invitations = begun_survey(
+        sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0, "contact": "ask@institute.example"}
+    )
+    operator.close()
+    with answering(browser, page_url, survey, invitations[0]) as visit:
+        visit.wait_for("This survey is over")
+        assert "ask@institute.example" in visit.text()
+        assert visit.page.locator("main button").count() == 0
+    campaign, single, (invitation,) = begun(sqlite_pair, 1)
+    single.close()
+    with visiting(browser, address_of(page_url, campaign, invitation), locale="de-DE") as visit:
+        visit.wait_for("Diese Umfrage ist beendet")
+
+
+def test_a_dealer_with_another_campaign_is_told_before_the_question(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+        visit.page.route(
+            f"{sqlite_pair.dealer.url}/v1/campaigns/{campaign.hash}",
+            lambda route: route.fulfill(body="{}", headers={"access-control-allow-origin": "*"}),
+        )
+        visit.click("I agree")
+        visit.wait_for("This did not work")
+        assert "nothing was sent" in visit.text()
+
+
+def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    with visiting(browser, page_url) as visit:
+        visit.wait_for("Which survey?")
+        field = visit.page.get_by_label("Address of the survey")
+        for wrong in ("", "nothing", campaign.link[:-1], "https://page.example/page/#invitation=a"):
+            field.fill(wrong)
+            visit.page.keyboard.press("Enter")
+            assert visit.page.locator("[aria-invalid=true]").count() == 1
+        before, _, name = campaign.link.rpartition("/")
+        field.fill(f"{before}/ {name[:30]} {name[30:].upper()}")
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("A question")
+        visit.click("I agree")
+        visit.wait_for("Your invitation")
+        visit.page.get_by_label("Invitation").fill(invitation)
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("Have you ever")
+    with visiting(browser, page_url) as visit:  # copies the whole link
+        visit.page.get_by_label("Address of the survey").fill(
+            address_of("https://elsewhere.example/", campaign, invitation)
+        )
+        visit.page.keyboard.press("Enter")
+        visit.click("I agree")
+        visit.wait_for("Have you ever")
+
+
+@pytest.fixture
+def knowing_page(tmp_path: Any, sqlite_pair: Pair) -> Iterator[tuple[str, str]]:
+    """A page that opens a survey without being told which, and an invitation to that."""
+    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    with running("page", tmp_path, None, "--survey", campaign.link) as server:
+        yield server.url, invitation
+
+
+def test_a_page_that_knows_its_survey(browser: Any, knowing_page: tuple[str, str]) -> None:
+    address, invitation = knowing_page
+    with visiting(browser, address) as visit:
+        visit.click("I agree")
+        visit.page.get_by_label("Invitation").fill(invitation)
+        visit.page.keyboard.press("Enter")
+        visit.wait_for("Have you ever")
+        assert visit.console == []
