@@ -105,7 +105,7 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     assert found is not None
     draft = found[1]
     assert "Not ready yet" in page.words
-    side = visitor.post(f"{draft}/quick", **FIELDS)
+    side = visitor.post(f"{draft}/quick", **FIELDS, version="0")
     assert "iframe" in side.body
     frame = re.search(r'src="/console/preview/([^/]+)/page/#survey=([^"]+)"', side.body)
     assert frame is not None
@@ -144,6 +144,19 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     assert {name: one["invited"] for name, one in shown.items()} == {"dealer": 5, "collector": 5}
 
 
+def test_a_late_keystroke_undoes_no_step(visitor: Visitor) -> None:
+    page = visitor.post("/drafts/new")
+    found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert found is not None
+    step = visitor.post(found[1], **FIELDS, version="0", act="add:scale")
+    assert 'id="item3"' in step.body
+    visitor.post(f"{found[1]}/quick", **FIELDS, version="0")  # sent before, arrives after
+    assert 'id="item3"' in visitor.get(found[1]).body
+    other = visitor.post(found[1], **FIELDS, version="0", act="save")  # another window
+    assert "another window" in other.words
+    assert 'id="item3"' in other.body
+
+
 def test_a_preview_cannot_send_and_cannot_be_guessed(servers: Servers, visitor: Visitor) -> None:
     page = visitor.post("/drafts/import", text=json.dumps(WORK))
     frame = re.search(r'src="(/console/preview/[^/]+)/page/#survey=http://[^/]+([^"]+)"', page.body)
@@ -167,7 +180,7 @@ def test_texts_in_the_editor_stay_texts(visitor: Visitor) -> None:
     found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert found is not None
     fields = {name.replace(".de", ".en"): value for name, value in evil.items()}
-    saved = visitor.post(found[1], **fields, act=EVIL)
+    saved = visitor.post(found[1], **fields, act=EVIL, version="0")
     assert "<script>alert" not in saved.body
     assert "&lt;/textarea&gt;" in saved.body
     for path in ("/", f"/plan?draft={found[1][-32:]}", "/plan?people=<script>alert(1)</script>"):
