@@ -29,6 +29,8 @@ FIELDS = {
     "languages": "en de",
     "title.en": "Work",
     "title.de": "Arbeit",
+    "by.en": "University",
+    "by.de": "Universität",
     "epsilon": "2",
     "waves": "1",
     "split": "even",
@@ -38,7 +40,7 @@ FIELDS = {
     "item0.labels.en": "office\r\nfield\r\n",
     "item0.labels.de": "Büro\nFeld",
     "item1.kind": "yes-no",
-    "item1.text.en": "Have you taken a bribe?",
+    "item1.text.en": "Have you taken a bribe?\r\nEver?",
     "item1.text.de": "Bestochen?",
     "item1.sensitive": "yes",
     "item1.only_item": "where",
@@ -57,7 +59,9 @@ def test_a_form_is_the_document_of_a_file() -> None:
     assert what_is_wrong(document) == ""
     asked = Questionnaire.from_dict(document)
     assert asked.languages == ("en", "de")
+    assert (asked.by, asked.contact) == ({"en": "University", "de": "Universität"}, None)
     assert [item.name for item in asked.items] == ["where", "have_taken", "have_taken_2"]
+    assert asked.items[1].text["en"] == "Have you taken a bribe?\nEver?"
     assert asked.items[0].labels == ({"en": "office", "de": "Büro"}, {"en": "field", "de": "Feld"})
     assert asked.items[1].only_if == {"where": ("office",)}
     assert (asked.items[2].low, asked.items[2].high) == (0.0, 30.0)
@@ -94,7 +98,8 @@ def test_buttons_add_move_and_remove_items_and_languages() -> None:
 def test_toml_of_any_text_is_read_back() -> None:
     document = WORK | {"title": EVIL, "languages": ["en", "de"]}
     items = [WORK["items"][0] | {"text": EVIL, "labels": [EVIL, "b"]}, *WORK["items"][1:]]
-    items[1] = items[1] | {"only_if": {"sector": [EVIL]}, "text": {"en": EVIL, "de": "x"}}
+    two = {"en": f"{EVIL}\nsecond line", "de": "x"}
+    items[1] = items[1] | {"only_if": {"sector": [EVIL]}, "text": two}
     asked = Questionnaire.from_dict(document | {"items": items})
     assert Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked))) == asked
 
@@ -138,7 +143,7 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
         },
     )
     lines = made.body.splitlines()
-    assert lines[0] == "invitation,link,answer_link"
+    assert lines[0] == "link,invitation,program_link"
     assert len(lines) == 6
     shown = servers.operator(survey).show()
     assert {name: one["invited"] for name, one in shown.items()} == {"dealer": 5, "collector": 5}
@@ -192,7 +197,7 @@ def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
     for mechanism in MECHANISMS:
         made = plan(2_000, 0.5, dealer_epsilon=1.5, mechanism=mechanism, lost=0.03, announced=True)
         margin = quantile(0.95) * made.stderr()
-        assert page.words.count(f"±{100 * margin:.2g} points") >= 2, mechanism
+        assert page.words.count(f"±{100 * margin:.2g} points") >= 1, mechanism
     more = visitor.get("/plan/more?people=400&response=50&epsilon=1&items=1&margin=5")
     wish = PlanWish(
         questionnaire=json.dumps(yes_no_items(1), sort_keys=True), people=400, response=0.5

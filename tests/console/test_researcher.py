@@ -91,10 +91,10 @@ def test_a_survey_from_the_plan_to_the_files(
         page.locator("[data-live=answered]", has_text="0").wait_for()
         half = people // 2
         for at, row in enumerate(table[:half]):
-            answer_by_program(row["link"], at, row["invitation"])
+            answer_by_program(row["program_link"], at, row["invitation"])
         researcher.wait_for_figure("answered", str(half))  # by itself
         for at, row in enumerate(table[half:], half):
-            answer_by_page(browser, row["answer_link"], at)
+            answer_by_page(browser, row["link"], at)
         researcher.wait_for_figure("answered", str(people))
         researcher.wait_for_figure("rate", "100.0%")
         researcher.wait_for_figure("out", "0")

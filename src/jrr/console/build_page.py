@@ -11,6 +11,7 @@ from jrr.console.desk import PREVIEW, Desk, Visit, download, goto, page, render
 from jrr.console.drafts import Draft, add_draft, change_draft, drop_draft, find_draft
 from jrr.console.editing import (
     KIND_WORDS,
+    NAMED,
     changed,
     editable,
     new_document,
@@ -36,7 +37,7 @@ def routes(desk: Desk) -> list[Route]:
         if not wrong:
             questionnaire = Questionnaire.from_dict(draft.document)
             try:
-                address = desk.more[PREVIEW](draft.name, questionnaire, visit.origin)
+                address = desk.more[PREVIEW](questionnaire, visit.origin)
             except JrrError as error:
                 wrong = str(error)
         return {"draft": draft, "wrong": wrong, "preview": address}
@@ -47,6 +48,7 @@ def routes(desk: Desk) -> list[Route]:
             "edit.html",
             section="",
             document=draft.document,
+            named={name: draft.document.get(name) or {} for name in NAMED},
             items=[_shown(item) for item in draft.document["items"]],
             kinds=KIND_WORDS,
             splits=SPLITS,
@@ -119,7 +121,7 @@ def _import_form(visit: Visit) -> Response:
 
 
 def _import(visit: Visit) -> Response:
-    text = visit.form.raw("text").replace("\r\n", "\n")
+    text = visit.form.raw("text")
     try:
         document = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
