@@ -29,7 +29,7 @@ BITS, TOP, KEEP = 16, 20, 40
 WORDS = jrr.Words("01", BITS, fixed=True)
 EPSILONS = (1.0, 2.0, 4.0)
 RUNS = 10  # of ours
-THEIRS = {"PEM, FLH, two levels": 2, "PEM, FLH, three levels": 1}  # pure-ldp's methods -> runs
+THEIRS = {"PEM, FLH, two levels": 1, "PEM, FLH, three levels": 1}  # pure-ldp's methods -> runs
 PUBLISHED = (
     "Wang, Li and Jha (PEM; IEEE TDSC 2019, arXiv 1708.06674) search the first 990,000 users' "
     "pages and words of 48 bits by prefixes with OLH; TreeHist needs more levels and splits ε"

@@ -14,7 +14,9 @@ from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
 
 BITS = 16
 KEEP = 40
-HASHES = 500  # of fast local hashing; more gain nothing that can be seen
+# Of fast local hashing, which builds a table with 2^16 entries for each: here half a gigabyte.
+# Their collisions add noise; hash functions of one's own would take hours a run in this library.
+HASHES = 1000
 METHODS = {  # name -> bits of the prefixes; its count sketches fail with a present numpy
     "PEM, FLH, two levels": (11, 16),
     "PEM, FLH, three levels": (8, 12, 16),

@@ -37,6 +37,8 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr ledger` | what a contributor's answers have cost together |
 | `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
 | `jrr rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
+| `jrr heavy-hitters` | finds frequent strings that nobody listed: `perturb` on devices, `find` at the collector |
+| `jrr quantiles` | quantiles of a number: `perturb` on devices, `estimate` at the collector |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
 | `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose) |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \

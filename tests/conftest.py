@@ -120,6 +120,7 @@ HEAVY = (
     "tests/documents/test_examples.py",
     "tests/documents/test_security_page.py",
     "tests/documents/test_site.py",
+    "tests/documents/test_large_domains_page.py",
     "tests/documents/test_tutorial.py",
     "tests/documents/test_which_mechanism.py",
     "tests/e2e",
@@ -167,6 +168,7 @@ HEAVY = (
     "tests/tables/test_refusals.py::test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash",
     "tests/tables/test_refusals.py::test_two_runs_at_once_do_not_use_the_same_cards",
     "tests/test_hardening.py",
+    "tests/telemetry",
 )
 
 

@@ -26,6 +26,7 @@ PUBLIC = [
     "Plan",
     "PrefixSearch",
     "RR",
+    "RangeTree",
     "SS",
     "SUE",
     "SecureRandom",

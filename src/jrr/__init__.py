@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jrr.telemetry.heavy_hitters import HeavyHitters
     from jrr.telemetry.longitudinal import Longitudinal
     from jrr.telemetry.prefix_search import PrefixSearch
+    from jrr.telemetry.ranges import RangeTree
     from jrr.telemetry.words import Words
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "Numbers",
     "Plan",
     "PrefixSearch",
+    "RangeTree",
     "SecureRandom",
     "SeededRandom",
     "SurveyContributor",
@@ -105,6 +107,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "Plan": "jrr.planning.plans",
     "PrefixSearch": "jrr.telemetry.prefix_search",
     "RR": "jrr.mechanisms.rr",
+    "RangeTree": "jrr.telemetry.ranges",
     "SS": "jrr.mechanisms.subsets",
     "SUE": "jrr.mechanisms.unary",
     "SecureRandom": "jrr._base.randomness",

@@ -67,7 +67,12 @@ def too_rare(coverage: Any) -> float:
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "fresh",
-    [RR(epsilon=1.0), pytest.param(MRR.for_epsilon(300, 1.0, announced=True), id="MRR announced")],
+    [
+        RR(epsilon=1.0),
+        pytest.param(
+            MRR.for_epsilon(300, 1.0, announced=True), id="MRR announced", marks=pytest.mark.slow
+        ),
+    ],
 )
 def test_a_series_is_covered_at_its_level(fresh: Mechanism) -> None:
     """Every 40th day of 60 years; the whole days of fewer years are a slow test below."""
@@ -156,18 +161,21 @@ def test_paired_changes_are_right_and_shorter() -> None:
     before = np.repeat([0, 1], [350, 150])
     after = before.copy()
     after[:25] = 1  # 5 points more
-    moved, errors, unpaired = [], [], 0.0
+    moved, errors, held = [], [], []
     for _ in range(1_000):
         memory = daily.remember(500, rng)
         first, second = (daily.respond(v, memory, rng=rng) for v in (before, after))
-        change, error = daily.change(first, second)
-        moved.append(change[1])
-        errors.append(error[1])
+        change = daily.change(first, second)
+        moved.append(change.frequencies[1])
+        errors.append(change.stderr[1])
+        low, high = change.interval()
+        held.append(low[1] <= 0.05 <= high[1])
     unpaired = float(daily.series([first, second]).change(0, 1).stderr[1])
     stated = math.sqrt(np.mean(np.square(errors)))
     accepts_only(lambda mean: mean_test(moved, mean, np.std(moved)), 0.05, 0.05 + OFF * stated)
     assert np.std(moved) < 1.03 * stated  # never too small on average
     assert stated < 0.6 * unpaired
+    assert 0.93 < np.mean(held) < 0.99
 
 
 def test_a_device_alone_and_json() -> None:

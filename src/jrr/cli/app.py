@@ -98,6 +98,16 @@ COMMANDS = {
         "command",
         "What all rounds together cost, if the same people report in every one of them.",
     ),
+    "heavy-hitters": LazyCommand(
+        "jrr.cli.large_domains",
+        "heavy_hitters",
+        "Find frequent strings, such as URLs or crashes, without a list of all strings.",
+    ),
+    "quantiles": LazyCommand(
+        "jrr.cli.large_domains",
+        "quantiles",
+        "Estimate quantiles and the distribution of a number, such as seconds or bytes.",
+    ),
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
     ),

@@ -37,11 +37,11 @@ def _options(command: click.Command, port: int) -> click.Command:
         click.Option(["--database"], help="sqlite:///file.db or postgresql://…"),
         click.Option(["--host"], help="Address to listen on.  [default: 127.0.0.1]"),
         click.Option(["--port"], type=int, help=f"Port; 0 takes a free one.  [default: {port}]"),
-        click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
         click.Option(
             ["--metrics-port"], type=int, help="Figures for Prometheus, on this machine only."
         ),
         click.Option(["--log-format"], type=click.Choice(("text", "json"))),
+        click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
         click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
@@ -56,9 +56,9 @@ def _run(
     database: str | None,
     host: str | None,
     port: int | None,
-    pages: bool,
     metrics_port: int | None,
     log_format: str | None,
+    pages: bool,
     migrate: bool,
     as_json: bool,
 ) -> None:
@@ -75,9 +75,9 @@ def _run(
             database=database,
             host=host,
             port=port,
-            console="on" if pages else None,
             metrics_port=metrics_port,
             log_format=log_format,
+            console="on" if pages else None,
         )
 
     loaded = load()

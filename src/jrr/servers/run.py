@@ -1,5 +1,6 @@
 """Running a server: a socket, TLS if asked for, a clean stop on SIGTERM."""
 
+import asyncio
 import logging
 import signal
 import socket
@@ -15,6 +16,7 @@ from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.logs import configure
+from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
@@ -125,7 +127,8 @@ def run_app(
     # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
     # whoever is not accepted cannot even be refused; so there are several for the one address.
     doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]
-    uvicorn.Server(config).run(sockets=doors)
+    with asyncio.Runner(loop_factory=ServerLoop) as runner:
+        runner.run(uvicorn.Server(config).serve(sockets=doors))
 
 
 def _listen_for_hangup(

@@ -29,7 +29,7 @@ from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.privacy import memoised
 from jrr.privacy.composition import MOST_ROUNDS, composed_epsilon
-from jrr.telemetry.series import Series
+from jrr.telemetry.series import PairedChange, Series
 
 Secret = Literal["value", "values", "history", "round"]
 SECRETS: tuple[Secret, ...] = ("value", "values", "history", "round")
@@ -175,7 +175,7 @@ class Longitudinal:
         """The shares of all rounds, each given as its reports or their tally."""
         return Series([self.estimate(reports, **more) for reports in rounds])
 
-    def change(self, first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    def change(self, first: ArrayLike, second: ArrayLike) -> PairedChange:
         """How shares changed between two rounds whose reports are in the same order of devices.
 
         Noise that a device remembers is the same in both rounds and cancels for everybody whose
@@ -186,8 +186,8 @@ class Longitudinal:
             second: those of a later one, by the same devices in the same order.
 
         Returns:
-            The second's shares minus the first's, and their standard errors: those of the paired
-            differences, which are never too small on average.
+            The second's shares minus the first's: `frequencies`, `stderr` (never too small on
+            average) and `interval(level)`.
 
         Raises:
             ArgumentError: where reports are not single values, or not as many in both rounds.
@@ -195,8 +195,8 @@ class Longitudinal:
         Example:
             >>> import jrr
             >>> daily = Longitudinal(jrr.RR(p=0.75), jrr.RR(p=0.9))
-            >>> change, stderr = daily.change([0, 0, 1, 1] * 100, [0, 1, 1, 1] * 100)
-            >>> change.round(3).tolist(), stderr.round(3).tolist()
+            >>> change = daily.change([0, 0, 1, 1] * 100, [0, 1, 1, 1] * 100)
+            >>> change.frequencies.round(3).tolist(), change.stderr.round(3).tolist()
             ([-0.625, 0.625], [0.054, 0.054])
         """
         if self.fresh.deals or not self.fresh.moments.exclusive:
@@ -209,7 +209,7 @@ class Longitudinal:
             )
         moved = (supports[1] - supports[0]) / self.moments.gain
         error = moved.std(axis=0, ddof=1) / math.sqrt(len(moved))
-        return moved.mean(axis=0), error
+        return PairedChange(moved.mean(axis=0), error)
 
     def _supported(self, reports: ArrayLike) -> Floats:
         """Which values each report supports, one row per report."""

@@ -1,13 +1,14 @@
 """The estimates of many rounds: a series of shares, and changes between rounds."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from jrr._base import checks
 from jrr.estimation.differences import Difference, difference
-from jrr.estimation.estimates import Estimate, level_of_each
+from jrr.estimation.estimates import Estimate, level_of_each, quantile
 from jrr.estimation.moments import Floats
 
 
@@ -88,3 +89,21 @@ class Series:
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain numbers: the result document of every round."""
         return {"rounds": [estimate.to_dict(level) for estimate in self.estimates]}
+
+
+@dataclass(frozen=True, eq=False)
+class PairedChange:
+    """How shares changed between two rounds of the same devices. Made by `Longitudinal.change`.
+
+    Attributes:
+        frequencies: the second round's shares minus the first's, one per value.
+        stderr: standard errors, from the spread of the differences of single devices.
+    """
+
+    frequencies: Floats
+    stderr: Floats
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Intervals of the changes, as of normal errors: for some hundred devices and more."""
+        far = quantile(level) * self.stderr
+        return self.frequencies - far, self.frequencies + far

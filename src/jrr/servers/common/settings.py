@@ -39,11 +39,11 @@ class Settings:
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
     origins: str = "*"  # of answer pages that may ask; "": none, else some with blanks between
-    console: str = ""  # "on": pages for the operator below /console (extra `console`)
-    answer_page: str = ""  # collector: where people answer, for the console's invitations
     metrics_port: int = 0  # figures for Prometheus; 0: none
     metrics_host: str = "127.0.0.1"
     log_format: str = "text"  # or json
+    console: str = ""  # "on": pages for the operator below /console (extra `console`)
+    answer_page: str = ""  # collector: where people answer, for the console's invitations
     accept: str = ""  # dangers that the operator knows of (safety.py)
     link_certificate: str = ""  # party: shown to the other parties
     link_key: str = ""
@@ -53,10 +53,10 @@ class Settings:
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
         read_tokens(self.admin_token_sha256)
-        checks.one_of("console", self.console, ("", "on"))
         checks.one_of("log_format", self.log_format, LOG_FORMATS)
         if set(self.accept.split()) - set(DANGERS):
             raise checks.refusal("accept", self.accept, f"some of {', '.join(DANGERS)}")
+        checks.one_of("console", self.console, ("", "on"))
         if not self.database.startswith(("sqlite:///", "postgresql://")):
             # Not repeated: it may hold a password.
             raise ArgumentError("database must begin with sqlite:/// or postgresql://")

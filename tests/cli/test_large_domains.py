@@ -1,0 +1,71 @@
+"""`jrr heavy-hitters` and `jrr quantiles`, from files to results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr.cli.app import run
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    strings = ["home"] * 900 + ["login"] * 600 + ["search"] * 300
+    Path("strings.txt").write_text("\n".join(strings) + "\n")
+    Path("numbers.txt").write_text("\n".join(str(i / 100) for i in range(2_000)))
+    return tmp_path
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert run([*words, "--json"]) == 0, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def test_frequent_strings(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    perturb = ["heavy-hitters", "perturb", "strings.txt", "--length", "6", "-e", "4", "--seed", "1"]
+    assert call(capsys, *perturb, "-o", "a.jsonl")["reports"] == 1_800
+    call(capsys, *perturb, "-o", "b.jsonl")
+    found = call(capsys, "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "3")
+    assert found["n"] == 3_600
+    assert set(found["strings"]) == {"home", "login", "search"}
+    assert run(["heavy-hitters", "find", "a.jsonl"]) == 0
+    assert "so also for those that lead the list" in " ".join(capsys.readouterr().out.split())
+    assert run([*perturb, "-o", "c.jsonl"]) == 0
+    assert "loses at most ε = 4" in " ".join(capsys.readouterr().out.split())
+
+
+def test_quantiles(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    perturb = ["quantiles", "perturb", "numbers.txt", "--range", "0:20", "--bins", "64"]
+    perturb += ["-e", "3", "--seed", "1"]
+    assert call(capsys, *perturb, "-o", "r.jsonl")["bins"] == 64
+    found = call(capsys, "quantiles", "estimate", "r.jsonl", "--at", "0.5", "--level", "0.999")
+    low, high = found["quantiles"][0]["interval"]
+    assert low <= 10 <= high
+    assert run(["quantiles", "estimate", "r.jsonl"]) == 0
+    assert "Intervals end at ends of bins" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("heavy-hitters perturb strings.txt --length 3 -o x", "strings"),
+        ("heavy-hitters perturb strings.txt --length 6 -o strings.txt", "out"),
+        ("heavy-hitters perturb empty.txt --length 6 -o x", "line for each person"),
+        ("heavy-hitters find strings.txt", "lines of JSON"),
+        ("heavy-hitters find other.jsonl", "jrr heavy-hitters perturb"),
+        ("quantiles perturb strings.txt --range 0:1 -o x", "numbers"),
+        ("quantiles perturb numbers.txt --range 0:1 -o x", "--clip"),
+        ("quantiles estimate other.jsonl --at half", "at"),
+        ("quantiles estimate other.jsonl third.jsonl", "one question"),
+        ("quantiles estimate nowhere.jsonl", "nowhere"),
+    ],
+)
+def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, named: str) -> None:
+    Path("empty.txt").write_text("")
+    Path("other.jsonl").write_text('{"jrr": "quantiles", "question": 1}\n')
+    Path("third.jsonl").write_text('{"jrr": "quantiles", "question": 2}\n')
+    assert run(words.split()) == 2
+    assert named in capsys.readouterr().err
+    assert not Path("x").exists()
