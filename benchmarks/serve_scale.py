@@ -227,7 +227,7 @@ def memory(reports: int = 200_000, parts: int = 8) -> list[dict[str, Any]]:
             held.append(round(memory_of(server.process.pid), 1))
         results.append(
             {
-                "what": "memory after each eighth of 200,000 reports, in MB, sqlite",
+                "what": f"memory after each of {parts} parts of {reports:,} reports, in MB, sqlite",
                 "ratio": held[-1] / held[0],
                 "at_most": 1.2,
                 "memory_mb": held,
