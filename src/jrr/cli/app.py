@@ -114,7 +114,7 @@ COMMANDS = {
     "audit-cards": LazyCommand(
         "jrr.cli.audit_cards",
         "command",
-        "Take cards as contributors do, and check that the deck is what it should be.",
+        "Take cards as any contributor would, and hold their faces against the deck.",
     ),
     "audit-deck": LazyCommand(
         "jrr.cli.audit_deck",
