@@ -7,8 +7,8 @@ uvicorn reads headers of any length for as long as a client likes. Here
 - headers have some kilobytes at most;
 - of more connections than there is room for, the one that has been waiting longest goes;
 - where more uploads come than can be stored, they are refused before they are looked at, one for
-  each that is answered. Refusing costs a tenth of storing, so that nine tenths of the time are
-  left for that; whoever comes beyond it waits unread, and is served or refused in turn.
+  each that is answered (and some more), so that refusing cannot take most of the time; whoever
+  comes beyond it waits unread, and is served or refused in turn.
 """
 
 import asyncio
