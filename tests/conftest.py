@@ -126,6 +126,7 @@ HEAVY = (
     "tests/e2e",
     "tests/estimation/test_several_decks.py",
     "tests/estimation/test_weights.py::test_unbiased_and_of_the_stated_variance_for_every_population",
+    "tests/faults",
     "tests/mechanisms/test_enumeration.py",
     "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_a_population",
     "tests/mechanisms/test_numbers.py::test_intervals_hold_the_mean_of_respondents",
