@@ -10,7 +10,7 @@ test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
 docs-site: export NO_MKDOCS_2_WARNING = 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test browser test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
+.PHONY: demo test browser spark test-fast test-slow coverage lint bench serve reproduce docs docs-site lock clean help
 
 demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a report with pictures
 	$(BIN)/jrr demo $(ARGS)
@@ -29,7 +29,14 @@ browser: ## install Chromium and Node, if possible: without them tests of the an
 test-fast: .venv/.ready ## run the tests for the inner loop, in under a minute (no servers, no heavy statistics)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not heavy" $(ARGS)
 
-test-slow: .venv/.ready ## run the slow tests
+spark: .venv/.ready ## install Spark and Java, if possible: without them tests of Spark are skipped
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-spark.lock
+	@command -v java > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		{ apt-get install -qq -y openjdk-17-jre-headless > /dev/null 2>&1 || { apt-get update -qq && \
+		apt-get install -qq -y openjdk-17-jre-headless > /dev/null; }; }; } || \
+		echo "no Java here (apt-get install openjdk-17-jre-headless): tests of Spark are skipped"
+
+test-slow: .venv/.ready spark ## run the slow tests
 	$(BIN)/python -m pytest -n 2 -m slow $(ARGS)
 
 coverage: .venv/.ready ## run what `make test` runs, show lines without a test, write pages to build/coverage
@@ -71,8 +78,10 @@ docs-site: .venv/.ready ## build the documentation site in build/site
 lock: $(UV) ## choose the newest versions that fit pyproject.toml, write requirements.lock
 	rm -f uv.lock
 	$(UV) lock --quiet --python $(BIN)/python
-	$(UV) export --quiet --frozen --all-extras --all-groups --no-emit-project --no-header \
+	$(UV) export --quiet --frozen --all-extras --no-extra spark --all-groups --no-emit-project --no-header \
 		--output-file requirements.lock
+	$(UV) export --quiet --frozen --extra spark --no-default-groups --no-emit-project --no-header \
+		--output-file requirements-spark.lock
 	rm -f uv.lock
 
 clean: ## remove the virtual environment and everything generated

@@ -13,10 +13,21 @@ from typing import Any
 
 import numpy
 
-from benchmarks import committee, core, curves, domains, files, imports, picture, serve, table
+from benchmarks import (
+    committee,
+    core,
+    curves,
+    domains,
+    engines,
+    files,
+    imports,
+    picture,
+    serve,
+    table,
+)
 from benchmarks.child import ROOT
 
-PARTS = ("core", "everything", "domains", "files", "committee", "serve")
+PARTS = ("core", "everything", "domains", "files", "committee", "serve", "engines")
 
 
 def main() -> int:
@@ -42,6 +53,8 @@ def main() -> int:
         document["results"] += curves.growth()
     if part in (None, "files"):
         document["results"] += files.counting()
+    if part in (None, "engines"):
+        document["results"] += engines.counting()
     if part in (None, "serve"):
         document["results"] += serve.storing()
     if part in (None, "committee"):

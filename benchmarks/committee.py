@@ -28,7 +28,8 @@ from jrr.survey.committee import cards
 from jrr.survey.committee.cards import Place, deck_of, seal_shares
 from jrr.survey.committee.dealing import deal
 from jrr.survey.committee.field import Vector
-from jrr.survey.committee.link import Identity, Link, Meeting, Peer, meet
+from jrr.survey.committee.link import Link
+from jrr.survey.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.survey.committee.merkle import Tree
 
 PARTIES, THRESHOLD = 3, 1

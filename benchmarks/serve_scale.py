@@ -16,8 +16,8 @@ import secrets
 import sqlite3
 import statistics
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def overload(pairs: int = PAIRS) -> list[dict[str, Any]]:
 
 
 def _overloaded(server: Running, kind: str, pairs: int, seconds: float = 8.0) -> dict[str, Any]:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for _ in range(pairs):
         crowd = gather(server, 60_000)
         bodies = crowd.bodies
@@ -93,7 +93,7 @@ def _overloaded(server: Running, kind: str, pairs: int, seconds: float = 8.0) ->
 def processes(pairs: int = PAIRS, reports: int = 3_000) -> list[dict[str, Any]]:
     """Reports that two collectors on one PostgreSQL store a second, of what one does."""
     names = [f"{count}_{number}" for number in range(pairs) for count in (1, 2)]
-    rows = []
+    rows: list[dict[str, Any]] = []
     with _databases(*names) as (folder, addresses):
         for number in range(pairs):
             found = {}
@@ -207,14 +207,11 @@ def _fill(database: str, crowd: Crowd, reports: int) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
         return
-    connection = sqlite3.connect(database, timeout=60)
-    try:
-        with connection:
-            connection.executemany(f"INSERT INTO reports ({columns}) VALUES (?,?,?,?,?,?)", rows)
-            connection.execute(counted)
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        connection.close()
+    with closing(sqlite3.connect(database, timeout=60)) as file:
+        with file:
+            file.executemany(f"INSERT INTO reports ({columns}) VALUES (?,?,?,?,?,?)", rows)
+            file.execute(counted)
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def memory(reports: int = 200_000, parts: int = 8) -> list[dict[str, Any]]:
@@ -240,7 +237,12 @@ def memory(reports: int = 200_000, parts: int = 8) -> list[dict[str, Any]]:
     return results
 
 
-MEASURES = {"overload": overload, "processes": processes, "rows": rows, "memory": memory}
+MEASURES: dict[str, Callable[[], Any]] = {
+    "overload": overload,
+    "processes": processes,
+    "rows": rows,
+    "memory": memory,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="benchmarks.serve_scale")

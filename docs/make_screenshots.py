@@ -38,7 +38,9 @@ def begin(dealer: Running, collector: Running) -> tuple[Campaign, str]:
         mechanism=MRR.for_epsilon(1_000, 1.0, announced=True),
         dealer=DealerServer(DEALER),
         collector=COLLECTOR,
-        consent="A study by the University of Example among 1,000 people who decide on permits.",
+        consent="A study among 1,000 people who decide on permits.",
+        by="The University of Example",
+        contact="study@university.example",
     )
     operator = Operator(campaign, dealer.admin, collector.admin)
     operator.install()

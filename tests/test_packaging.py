@@ -15,7 +15,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 def declared() -> set[str]:
     extras = [name for group in PROJECT["optional-dependencies"].values() for name in group]
     found = (re.match(r"[\w-]+", name) for name in [*PROJECT["dependencies"], *extras])
-    return {match.group().replace("-", "_") for match in found if match}
+    names = {match.group().replace("-", "_") for match in found if match}
+    return names | {name.removesuffix("_framework") for name in names}  # ibis
 
 
 def imported(path: Path) -> set[str]:

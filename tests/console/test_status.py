@@ -3,26 +3,24 @@
 from pathlib import Path
 
 from jrr.research.processes import running
-from tests.console import Servers, Visitor, answer_work
+from tests.console import WORK, Servers, Visitor, answer_work
 
 
 def test_a_dealer_shows_its_own_counts(servers: Servers) -> None:
     dealer = Visitor(servers.dealer.url)
     assert dealer.sign_in(servers.collector.token).status == 403
     assert dealer.sign_in(servers.dealer.token).status == 200
-    title = "Status page"
-    from tests.console import WORK
-
+    title = "Pay in the public sector"
     survey = servers.survey(WORK | {"title": title})
     invitations = servers.begin(survey, 7)
     answer_work(survey, invitations[:5])
     body = dealer.get("/").words
-    part = f"{title}: Have you ever taken a bribe?"
-    shown = body.partition(part)[2]
-    assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 1 decks committed to")
+    shown = body.partition(title)[2]
+    assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 2 decks committed to")
+    assert "told at the end" in shown[:120]
     servers.operator(survey).close()
-    shown = dealer.get("/").words.partition(part)[2]
-    assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 1 decks")
+    shown = dealer.get("/").words.partition(title)[2]
+    assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 2 decks")
     assert "0 lost, by this dealer's count" in shown[:140]
 
 

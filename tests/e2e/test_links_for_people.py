@@ -77,6 +77,7 @@ def test_one_link_for_a_public_campaign_and_its_limits(sqlite_pair: Pair, tmp_pa
         (("--count", "3", "--format", "qr"), "page must be given"),
         (("--count", "3", "--page", "http://page.example"), "page must be"),
         (("--page", PAGE), "exactly one of --count and --from"),
+        (("--from", "a.csv", "-o", "b.csv"), "out must be left out with --from"),
     ],
 )
 def test_what_is_refused_leaves_no_file(

@@ -24,11 +24,14 @@ def test_a_dealer_with_another_campaign_ends_it(
     open_to_all = {"access-control-allow-origin": "*"}
     place = f"/v1/campaigns/{campaign.hash}"
     with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+        visit.click("I agree")  # the dealer's is looked at now, and again when it is asked
+        visit.wait_for("Have you ever")
         visit.page.route(
             sqlite_pair.dealer.url + place,
             lambda route: route.fulfill(body=changed, headers=open_to_all),
         )
-        visit.answer(LABELS[1])
+        visit.choose(LABELS[1])
+        visit.click("Send")
         visit.wait_for("This did not work")
         assert "nothing was sent" in visit.text()
         assert not visit.posted("/cards")

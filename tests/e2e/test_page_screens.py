@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from jrr import JRR, OUE, Laplace
+from jrr.client.operator import new_invitations
+from jrr.survey.creation import CampaignRequest
 from tests.e2e import Pair
 from tests.e2e.visits import DESKTOP, LABELS, PHONE, Visit, address_of, begun, visiting
 
@@ -29,19 +31,25 @@ def axe_script() -> str:
     return (Path(package.__file__).with_name("axe.min.js")).read_text("utf-8")
 
 
-def inspect(visit: Visit, name: str, axe_script: str) -> None:
-    """Pictures; no violation of accessibility; nothing wider than the screen, either way round."""
+def check_accessible(visit: Visit, axe_script: str, where: object) -> None:
+    """Nothing that axe-core finds fault with."""
     page = visit.page
     if not page.evaluate("'axe' in window"):
         # Evaluated by the debugger, which the page's policy does not bind.
         page.evaluate(f"() => {{ {axe_script} }}")
+    found = page.evaluate("async () => (await axe.run({ resultTypes: [] })).violations")
+    told = [(entry["id"], [node["html"] for node in entry["nodes"]]) for entry in found]
+    assert told == [], where
+
+
+def inspect(visit: Visit, name: str, axe_script: str) -> None:
+    """Pictures; no violation of accessibility; nothing wider than the screen, either way round."""
+    page = visit.page
     for look, (size, scheme) in LOOKS.items():
         page.set_viewport_size(size["viewport"])
         page.emulate_media(color_scheme=scheme)
         visit.photograph(f"{name}-{look}")
-        found = page.evaluate("async () => (await axe.run({ resultTypes: [] })).violations")
-        told = [(entry["id"], [node["html"] for node in entry["nodes"]]) for entry in found]
-        assert told == [], (name, look)
+        check_accessible(visit, axe_script, (name, look))
         for direction in ("rtl", "ltr"):
             page.evaluate(f"document.documentElement.dir = '{direction}'")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), direction
@@ -150,3 +158,57 @@ def test_every_other_screen(
         visit.click("Try it first")
         visit.page.locator(".crowd li").first.wait_for()
         seen("16-try-many")
+
+
+AGREE = {"en": "I agree", "de": "Ich bin einverstanden"}
+SEND = {"en": "Send", "de": "Senden"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_main_screens_in_every_look(
+    browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str, language: str, scheme: str
+) -> None:
+    request = CampaignRequest(
+        question="Have you ever taken a bribe?",
+        n=50,
+        epsilon=1.0,
+        labels=LABELS,
+        collector=sqlite_pair.collector.url,
+        dealer=sqlite_pair.dealer.url,
+        language=language,
+        by="The institute of made-up studies",
+        contact="ask@institute.example, 030 1234567",
+    )
+    campaign = request.campaign()
+    operator = sqlite_pair.operator(campaign)
+    operator.install()
+    (invitation,) = new_invitations(1)
+    operator.invite([invitation])
+    operator.open()
+
+    def seen(name: str) -> None:
+        visit.photograph(f"look-{name}-{language}-{scheme}")
+        check_accessible(visit, axe_script, name)
+        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    address = address_of(page_url, campaign, invitation, f"&language={language}")
+    with visiting(browser, page_url, color_scheme=scheme, locale=language) as visit:
+        visit.page.locator("#start").wait_for()
+        seen("0-start")
+        visit.page.goto(address)
+        visit.page.locator(".computed").wait_for()
+        seen("1-introduction")
+        visit.page.locator("main summary").click()
+        seen("2-details")
+        visit.click(AGREE[language])
+        visit.wait_for("Have you ever")
+        visit.choose(LABELS[1])
+        seen("3-question")
+        visit.click(SEND[language])
+        visit.page.locator("#sent").wait_for()
+        seen("4-thanks")
+    with visiting(browser, address, color_scheme=scheme, locale=language) as visit:
+        visit.answer(LABELS[0], german=language == "de")
+        visit.page.locator("h1", has_text=re.compile("Already|Schon")).wait_for()
+        seen("5-used")

@@ -464,7 +464,7 @@ def test_wrong_answers_are_told_and_the_language_can_be_changed(
         assert_memory_only(visit)
         visit.page.goto("about:blank")
         visit.page.go_back()
-        visit.wait_for("Gesundheit bei der Arbeit")
+        visit.wait_for("Health at work")
         assert not visit.page.locator("input:checked").count()
 
 

@@ -8,7 +8,14 @@ import pytest
 
 from jrr.research.processes import running
 from tests.e2e import Pair
-from tests.e2e.test_page_surveys import DOCUMENT, OFFICE, answer_item, answering
+from tests.e2e.test_page_surveys import (
+    DOCUMENT,
+    OFFICE,
+    answer_all,
+    answer_item,
+    answering,
+    send,
+)
 from tests.e2e.test_page_surveys import begun as begun_survey
 from tests.e2e.visits import LABELS, address_of, begun, visiting
 
@@ -158,3 +165,27 @@ def test_a_page_that_knows_its_survey(browser: Any, knowing_page: tuple[str, str
         visit.page.keyboard.press("Enter")
         visit.wait_for("Have you ever")
         assert visit.console == []
+
+
+def test_with_coins_of_their_own_every_report_is_legal_and_counted(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    """What chance makes of answers is tested under Node (tests/clients); here, that it fits."""
+    survey, operator, invitations = begun_survey(sqlite_pair, 5, DOCUMENT | {"epsilon": 4.0})
+    for at in range(3):
+        with answering(browser, page_url, survey, invitations[at]) as visit:
+            answer_all(visit, OFFICE)
+            body = send(visit)
+            assert set(body["reports"]) == {
+                part.name for part in survey.asked({"sector": "office", "age": 41.5})
+            }
+            for name, told in body["reports"].items():
+                mechanism = survey.campaigns[name].mechanism
+                report = mechanism.report_from_json(told["report"])
+                assert mechanism.report_to_json(report) == told["report"]
+                assert told["carded"] is mechanism.deals
+    assert operator.show()["collector"]["reports"] == 3
+    asked = len(survey.asked({"sector": "office", "age": 41.5}))
+    hashes = ", ".join(f"'{one.hash}'" for one in survey.campaigns.values())
+    query = f"SELECT COUNT(*) FROM reports WHERE campaign IN ({hashes})"
+    assert sqlite_pair.rows("collector", query) == [(3 * asked,)]

@@ -16,14 +16,24 @@ import numpy as np
 import jrr
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import Envelope, Record, card_key, deck_of, seal_shares
+from jrr.survey.committee.cards import (
+    Envelope,
+    Record,
+    card_key,
+    deck_of,
+    excess_leaves,
+    seal_shares,
+)
+from jrr.survey.committee.complaints import ShareEvidence
 from jrr.survey.committee.field import PRIME
 from jrr.survey.committee.merkle import Tree
+from jrr.survey.committee.rounds import roster_hash
 from jrr.survey.dealer_kinds import Committee, Party
 
 PATH = Path(__file__).with_name("committee_cards.json")
 DEVICE = bytes(range(32))
 PARTIES = 3
+CULPRIT = 1
 MECHANISMS: dict[str, tuple[Mechanism, int]] = {  # and to how many it is dealt
     "jrr": (jrr.JRR(n=5, p=0.6, s=0.25), 7),
     "drr": (jrr.DRR(n=5, truth=0.3, own=0.2, k=3), 6),
@@ -52,8 +62,11 @@ def campaign_of(mechanism: Mechanism) -> Campaign:
     )
 
 
-def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
-    """Everybody's card, and what the parties reply to the one who sits on each slot."""
+def entry(mechanism: Mechanism, people: int, seed: int, *, spoil: bool = False) -> dict[str, Any]:
+    """Everybody's card, and what the parties reply to the one who sits on each slot.
+
+    spoil: Party 1 seals another share to the first slot than it was checked with.
+    """
     campaign = campaign_of(mechanism)
     dealt = campaign.for_people(people)
     random = np.random.default_rng(seed)
@@ -61,7 +74,7 @@ def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
     alpha = int(random.integers(1, PRIME))
     devices = [bytes([slot]) * 32 for slot in range(people)]
     keys = [card_key(device, campaign.hash).public_key().public_bytes_raw() for device in devices]
-    sealed, trees = [], []
+    sealed, trees, excess = [], [], []
     left = deck.astype(object), (deck.astype(object) * alpha) % PRIME
     for party in range(PARTIES):
         parts = [random.integers(0, PRIME, people).astype(object) for _ in left]
@@ -69,10 +82,19 @@ def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
             parts = list(left)
         left = tuple((whole - part) % PRIME for whole, part in zip(left, parts, strict=True))
         cards, tags = (part.astype(np.uint64) for part in parts)
+        excess.append((parts[1] - alpha * parts[0]) % PRIME)
+        if spoil and party == CULPRIT:  # what it sealed to the first slot is not what was checked
+            cards = cards.copy()
+            cards[0] = (int(cards[0]) + 1) % PRIME
         sealed.append(seal_shares(keys, cards, tags, campaign.hash, 0, party))
         trees.append(Tree(sealed[-1]))
+    leaves = excess_leaves(np.array(excess).astype(np.uint64))
+    checked = Tree(leaves)
     roots = tuple(tree.root.hex() for tree in trees)
-    record = vars(Record(campaign.hash, 0, people, alpha, roots, "00" * 32)) | {"roots": [*roots]}
+    roster = roster_hash(campaign.hash, keys)
+    record = Record(
+        campaign.hash, 0, people, alpha, roots, "00" * 32, roster, checked.root.hex()
+    ).to_document()
     faces = dealt.sorted_deck.faces  # type: ignore[union-attr]
     return {
         "document": campaign.to_bytes().decode(),
@@ -84,7 +106,11 @@ def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
                 "card": int(faces[deck[slot] - 1]),
                 "envelopes": [
                     Envelope(
-                        slot, sealed[party][slot], tuple(trees[party].path(slot))
+                        slot,
+                        sealed[party][slot],
+                        tuple(trees[party].path(slot)),
+                        leaves[slot],
+                        tuple(checked.path(slot)),
                     ).to_document()
                     for party in range(PARTIES)
                 ],
@@ -97,10 +123,21 @@ def entry(mechanism: Mechanism, people: int, seed: int) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """Everything, as committee_cards.json holds it, but for other seals."""
-    return {
+    good = {
         name: entry(mechanism, people, seed)
         for seed, (name, (mechanism, people)) in enumerate(MECHANISMS.items())
     }
+    return good | {"spoiled": spoiled()}
+
+
+def spoiled() -> dict[str, Any]:
+    """A deal in which party 1 cheats the first slot, and the complaint of whoever holds it."""
+    made = entry(*MECHANISMS["jrr"], seed=9, spoil=True)
+    campaign = Campaign.from_bytes(made["document"].encode())
+    first = made["slots"][0]
+    accused = Envelope.from_document(first["envelopes"][CULPRIT])
+    key = card_key(bytes.fromhex(first["device"]), campaign.hash)
+    return made | {"evidence": ShareEvidence.against(CULPRIT, 0, accused, key).to_document()}
 
 
 if __name__ == "__main__":

@@ -1,16 +1,21 @@
 """Connections that are silent, slow, huge or too many, at a server with real sockets."""
 
+import asyncio
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 
-from jrr.servers.common.connections import HEADERS, Door, protocol_of
+from jrr.servers.common.certificates import make_certificate
+from jrr.servers.common.connections import HEADERS, MORE_REFUSALS, Door, protocol_of
+from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.visitors import IS_THERE
 
 POST = b"POST /v1/campaigns/x/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -192,20 +197,75 @@ def test_where_there_is_no_room_uploads_are_refused_unread_and_the_rest_passes()
     assert door.refused == 3
 
 
+def test_beyond_one_refusal_for_each_answer_uploads_wait_unread() -> None:
+    app, full = App(), [True]
+    door = Door(is_full=lambda: full[0], may_refuse=-1_000_000)
+    with (
+        serving(app, door) as address,
+        socket.create_connection(address) as first,
+        socket.create_connection(address) as second,
+        socket.create_connection(address) as leaver,
+        socket.create_connection(address) as reader,
+    ):
+        for plug in (first, second, leaver):
+            plug.sendall(POST)
+        assert _comes_true(lambda: len(door.held) == 3)
+        leaver.close()
+        assert _comes_true(lambda: len(door.held) == 2)
+        reader.sendall(GET)  # others are served meanwhile
+        assert said(reader).startswith(b"HTTP/1.1 200")
+        assert (door.refused, len(app.scopes)) == (0, 1)
+        door.may_refuse = 1 - MORE_REFUSALS  # one at the next look, the first that came
+        assert said(first).startswith(b"HTTP/1.1 503")
+        door.may_refuse = -1_000_000
+        full[0] = False
+        assert said(second).startswith(b"HTTP/1.1 200")
+        assert (door.refused, len(app.scopes), len(door.held)) == (1, 2, 0)
+
+
+def _comes_true(what: Callable[[], bool]) -> bool:
+    for _ in range(100):
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_handshake_of_tls_must_end_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ServerLoop, "handshake", 0.5)
+    certificate, key = make_certificate(tmp_path / "tls")
+
+    async def silent_client() -> bool:
+        """Whether somebody who opens a connection and says nothing is hung up on."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
+        writer.write(b"\x16\x03\x01")  # a handshake that goes no further
+        try:
+            found = await asyncio.wait_for(reader.read(), 8.0)
+        except ConnectionError:
+            found = b""
+        except TimeoutError:
+            return False
+        finally:
+            writer.close()
+            server.close()
+        return found == b""
+
+    with asyncio.Runner(loop_factory=ServerLoop) as runner:
+        assert runner.run(silent_client())
+
+
 def test_the_application_can_ask_whether_somebody_still_waits() -> None:
     app = App()
-
-    def until(what: Callable[[], bool]) -> bool:
-        for _ in range(100):
-            if what():
-                return True
-            time.sleep(0.05)
-        return False
-
     with serving(app, Door()) as address:
         with socket.create_connection(address) as plug:
             plug.sendall(POST[:-1])
-            assert until(lambda: len(app.scopes) == 1)
+            assert _comes_true(lambda: len(app.scopes) == 1)
             is_there = app.scopes[0][IS_THERE]
             assert is_there()
-        assert until(lambda: not is_there())
+        assert _comes_true(lambda: not is_there())

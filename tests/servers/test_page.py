@@ -102,6 +102,15 @@ def test_servers_may_be_named() -> None:
             policy([wrong])
 
 
+def test_the_headers_for_other_web_servers_are_ours() -> None:
+    told = (INTEGRITY.parents[1] / "docs" / "answer-page.md").read_text("utf-8")
+    allowed = ["https://dealer.example", "https://collector.example"]
+    assert told.count(f'"{policy(allowed)}"') == 2  # nginx and Caddy
+    _, headers, _ = get("/page/")
+    for name in ("x-frame-options", "referrer-policy", "cross-origin-opener-policy"):
+        assert len(re.findall(f"(?i){name} {headers[name]}", told)) == 2
+
+
 def test_one_byte_more_is_another_hash() -> None:
     files = page_files()
     done = subprocess.run(

@@ -100,7 +100,7 @@ def test_environments_that_are_refused(environment: dict[str, str], words: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour = 1", "link_port, origins, port, tls_certificate, tls_key, got colour"),
+        ("colour = 1", "origins, port, tls_certificate, tls_key, got colour"),
         ("[server]\nport = 1", "got server"),
         ("port = '1'", "port must be a number"),
         ("port = true", "port must be"),

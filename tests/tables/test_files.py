@@ -25,10 +25,9 @@ from jrr import tables
 from jrr.mechanisms.base import Mechanism
 from jrr.tables import formats, seal
 from jrr.tables.columns import cards_from_arrow, report_fields, reports_to_arrow
-from jrr.tables.estimating import MISSING
 from jrr.tables.formats import Table
 from jrr.tables.header import Header
-from jrr.tables.names import CARDED, SEALED
+from jrr.tables.names import CARDED, MISSING, SEALED
 from jrr.tables.reports import open_reports, rows_of
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, chi_square, skewed
 

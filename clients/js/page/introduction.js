@@ -66,13 +66,18 @@ export const whomToAsk = (text, contact) =>
 
 const PRIOR = 0.1; // as consent texts have it
 
+/** The condition under which a number holds: what masks hide is told by who knows the card. */
+const unless = (text, view) => ({ unless: view === "everything" ? text("unless_card") : "" });
+
 /** What somebody can come to believe at most, computed here, whatever a consent text says. */
-export function computed(epsilon, text, language) {
+export function computed({ epsilon, view }, times, text, language) {
   const percent = (share) =>
     (Math.ceil(share * 1000 - 1e-6) / 1000).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
-  const odds = PRIOR * Math.exp(epsilon);
-  const after = epsilon < 700 ? odds / (odds + 1 - PRIOR) : 1;
-  const parts = around(text, "computed", "after", figure(percent(after)), { before: percent(PRIOR) });
+  const odds = PRIOR * Math.exp(epsilon * times);
+  const after = odds < Infinity ? odds / (odds + 1 - PRIOR) : 1;
+  const parts = around(text, "computed", "after", figure(percent(after)), {
+    before: percent(PRIOR), ...unless(text, view),
+  });
   return element("p", { class: "computed" }, ...parts);
 }
 
@@ -80,11 +85,12 @@ function reasons(campaign, text, language) {
   const { dealers } = campaign;
   const names = hosts(campaign, language);
   const second = dealers.length > 1 ? "safe_2_cards" : dealers.length ? "safe_2_card" : "safe_2_alone";
-  const factor = rounded(Math.exp(cost(campaign).epsilon), 1, language);
+  const { epsilon, view } = cost(campaign);
+  const factor = rounded(Math.exp(epsilon), 1, language);
   return [
     [text(dealers.length ? "safe_1_card" : "safe_1_alone")],
     [text(second, names)],
-    around(text, "safe_3", "factor", figure(factor)),
+    around(text, "safe_3", "factor", figure(factor), unless(text, view)),
   ];
 }
 
@@ -122,13 +128,13 @@ export function introductionParts(campaign, text, language, spent) {
   const safe = reasons(campaign, text, language).map((parts) => element("li", {}, ...parts));
   return [
     whoAsks(text, "who", hosts(campaign, language), campaign.by),
-    whomToAsk(text, campaign.contact),
     ...(own ? words : []),
+    whomToAsk(text, campaign.contact),
     heading(2, text("safe_title")),
     picture(text, campaign.dealers.length > 0),
     ...(own
       ? [element("ol", {}, ...safe)]
-      : [...words, computed(cost(campaign).epsilon * campaign.rounds, text, language)]),
+      : [...words, computed(cost(campaign), campaign.rounds, text, language)]),
     details(campaign, consent.details, text, language, spent),
   ];
 }

@@ -57,7 +57,7 @@ export function surveyIntroduction(survey, text, language, spent) {
     heading(2, text("safe_title")),
     picture(text, survey.dealers.length > 0),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
-    computed(surveyCost(survey).epsilon * waves, text, language),
+    computed(surveyCost(survey), waves, text, language),
     element(
       "details",
       {},

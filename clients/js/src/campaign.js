@@ -126,13 +126,7 @@ export function readDocument(bytes, what) {
   return readCanonical(text);
 }
 
-/**
- * The campaign in these bytes.
- *
- * @throws {DamagedError} It is none, or not in canonical form.
- * @throws {UnsupportedError} It needs something that this client does not speak yet.
- * @throws {ProtocolError} It promises less than what holds.
- */
+/** The campaign in these bytes; what it refuses: index.d.ts. */
 export async function readCampaign(bytes) {
   return campaignOf(readDocument(bytes, "campaign"), { bytes, hash: await hashOf(bytes) });
 }

@@ -1,5 +1,5 @@
 // Cards that a committee dealt: every party holds a sealed share, and together they make the card. A
-// share that is not what its party had committed to, or shares that do not fit, end it.
+// share that is not what its party had committed to, or shares that do not fit, are complained of.
 
 import { canonicalJson, fromHex, sha256, toHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
@@ -7,8 +7,19 @@ import { joined, openSealed } from "./hpke.js";
 
 const PRIME = 2n ** 31n - 1n;
 const NAMES = ["alpha", "campaign", "hash", "n", "roots", "round"];
+const NEWER = ["alpha", "campaign", "checks", "hash", "n", "roots", "roster", "round"];
 
-const refusal = (reason) => new ProtocolError("integrity", `the committee's card: ${reason}`);
+/**
+ * The card is not acceptable.
+ *
+ * `accused`: the party whose fault it is, null where that cannot be told; `provable`: whether its
+ * share, opened, shows so to everybody.
+ */
+function refusal(reason, accused = null, provable = false) {
+  const error = new ProtocolError("integrity", `the committee's card: ${reason}`);
+  return Object.assign(error, { accused, provable });
+}
+
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 
 /** Whether a message is number `index` of `count` under a root (RFC 6962's tree). */
@@ -27,24 +38,56 @@ export async function belongs(message, index, count, path, root) {
 }
 
 /** The record of a round and one's envelope, as a party gives them. */
-function readShare(reply, round) {
+function readShare(reply, round, party) {
   const { record, envelope } = reply?.rounds?.[round] ?? {};
-  const names = Object.keys(record ?? {}).sort();
+  const names = String(Object.keys(record ?? {}).sort());
   const isRecord =
-    String(names) === String(NAMES) && isCount(record.n) && isCount(record.alpha) &&
+    (names === String(NAMES) || names === String(NEWER)) && isCount(record.n) && isCount(record.alpha) &&
     BigInt(record.alpha) < PRIME && Array.isArray(record.roots) &&
     record.roots.every((root) => fromHex(root) !== null);
   const path = Array.isArray(envelope?.path) ? envelope.path.map((entry) => fromHex(entry)) : [null];
   if (!isRecord || !isCount(envelope.slot) || path.includes(null)) {
-    throw refusal("a party must give one record and one envelope per round");
+    throw refusal(`party ${party} must give one record and one envelope per round`, party);
   }
   let sealed;
   try {
     sealed = Uint8Array.from(atob(envelope.sealed), (letter) => letter.charCodeAt(0));
   } catch {
-    throw refusal("a party must give a sealed share");
+    throw refusal(`party ${party} must give a sealed share`, party);
   }
-  return { record, slot: envelope.slot, sealed, path };
+  const excess = fromHex(envelope.excess ?? "", record.roots.length * 4);
+  const excessPath = (envelope.excess_path ?? []).map?.((entry) => fromHex(entry)) ?? [null];
+  return { record, slot: envelope.slot, sealed, path, excess, excessPath };
+}
+
+/** What the shares of a slot were checked with, from whoever shows it with proof; else null. */
+async function shownExcess({ n, checks }, shares) {
+  for (const { slot, excess, excessPath } of shares) {
+    if (excess === null || excessPath.includes(null)) continue;
+    if (checks !== undefined && (await belongs(excess, slot, n, excessPath, checks))) return excess;
+  }
+  return null;
+}
+
+/** The first party whose shares are not what was checked; -1 where that cannot be told. */
+async function culprit(record, shares, opened) {
+  const excess = await shownExcess(record, shares);
+  if (excess === null) return -1;
+  const due = new DataView(excess.buffer, excess.byteOffset);
+  return opened.findIndex(([card, tag], party) => {
+    const own = (tag - ((BigInt(record.alpha) * card) % PRIME) + 2n * PRIME) % PRIME;
+    return own !== BigInt(due.getUint32(4 * party, true));
+  });
+}
+
+/**
+ * A share of one's own slot with the key that opens it, for all parties to judge.
+ *
+ * @param {object} reply What the accused party gave.
+ */
+export function evidenceOf(reply, round, party, key) {
+  const { sealed, path } = reply.rounds[round].envelope;
+  return { round, party, sealed, path, key: toHex(key.seed) };
 }
 
 /** What a share is bound to: campaign, round, party and slot. */
@@ -72,28 +115,36 @@ function cardOf(mechanism, element) {
  * @throws {ProtocolError} `integrity`: the parties did not keep to the rules; complain.
  */
 export async function openCard(campaign, mechanism, key, replies, round) {
-  const shares = replies.map((reply) => readShare(reply, round));
+  const shares = replies.map((reply, party) => readShare(reply, round, party));
+  const stories = shares.map((share) => canonicalJson(share.record));
+  const usual = stories.find((one) => 2 * stories.filter((other) => other === one).length > stories.length);
+  if (usual === undefined) throw refusal("the parties tell different stories");
+  const liar = stories.findIndex((one) => one !== usual);
+  if (liar >= 0) throw refusal(`party ${liar} tells another story of the round than most`, liar);
   const { record, slot } = shares[0];
-  if (shares.some((share) => canonicalJson(share.record) !== canonicalJson(record))) {
-    throw refusal("the parties tell different stories");
-  }
   const { campaign: name, n, roots, alpha } = record;
   const fits = name === campaign.hash && record.round === round && n === mechanism.n;
   if (!fits || roots.length !== replies.length) throw refusal("the record is of another round");
   if (shares.some((share) => share.slot !== slot)) throw refusal("the parties do not agree on the slot");
   let [card, tag] = [0n, 0n];
+  const opened = [];
   for (const [party, { sealed, path }] of shares.entries()) {
     if (!(await belongs(sealed, slot, n, path, roots[party]))) {
-      throw refusal(`party ${party} serves another share than it had committed to`);
+      throw refusal(`party ${party} serves another share than it had committed to`, party);
     }
     const share = await openSealed(key, labelOf(name, round, party, slot), sealed);
     if (share === null || share.length !== 8) {
-      throw refusal(`the share of party ${party} is not sealed to this contributor`);
+      throw refusal(`the share of party ${party} is not sealed to this contributor`, party, true);
     }
     const numbers = new DataView(share.buffer, share.byteOffset);
-    card = (card + BigInt(numbers.getUint32(0, true))) % PRIME;
-    tag = (tag + BigInt(numbers.getUint32(4, true))) % PRIME;
+    opened.push([BigInt(numbers.getUint32(0, true)) % PRIME, BigInt(numbers.getUint32(4, true)) % PRIME]);
+    card = (card + opened[party][0]) % PRIME;
+    tag = (tag + opened[party][1]) % PRIME;
   }
-  if (tag !== (BigInt(alpha) * card) % PRIME) throw refusal("the card does not match its tag");
+  if (tag !== (BigInt(alpha) * card) % PRIME) {
+    const party = await culprit(record, shares, opened);
+    if (party < 0) throw refusal("the card does not match its tag");
+    throw refusal(`party ${party} sealed another share than was checked`, party, true);
+  }
   return cardOf(mechanism, card);
 }

@@ -1,7 +1,7 @@
 // How a contributor comes by cards: from one dealer, from several, from a committee, or not at all.
 
 import { campaignPath, forPeople } from "./campaign.js";
-import { openCard } from "./committee.js";
+import { evidenceOf, openCard } from "./committee.js";
 import { canonicalJson, fromHex, toHex } from "./documents.js";
 import { ProtocolError } from "./errors.js";
 import { cardKey } from "./hpke.js";
@@ -140,11 +140,10 @@ async function committeeCard(campaign, net, secrets, round) {
   for (const party of campaign.dealers) {
     if (!(await sameAtDealer(campaign, party, net))) return null;
   }
-  const bodies = [];
   const replies = [];
   for (const party of campaign.dealers) {
-    bodies.push(await cardRequest(campaign, party.role, secrets));
-    const reply = await askForCards(campaign, party, net, bodies.at(-1));
+    const body = await cardRequest(campaign, party.role, secrets);
+    const reply = await askForCards(campaign, party, net, body);
     if (reply === null) return null;
     replies.push(reply);
   }
@@ -153,11 +152,14 @@ async function committeeCard(campaign, net, secrets, round) {
   try {
     return { card: await openCard(campaign, mechanism, key, replies, round), mechanism };
   } catch (error) {
-    // Tell every party that a card is wrong: the round ends, and no card is shown any more.
-    for (const [at, { url }] of campaign.dealers.entries()) {
+    // Tell every party that this card is wrong, and what shows it; others keep their cards.
+    const { accused = null, provable = false } = error;
+    const evidence = provable ? evidenceOf(replies[accused], round, accused, key) : null;
+    for (const { url, role } of campaign.dealers) {
       const address = `${url}${campaignPath(campaign.hash)}/complaints`;
       const soon = { ...net, patience: Math.min(net.patience, 2) };
-      await insist(soon, address, { body: bodies[at], silenceIsFine: true });
+      const body = await cardRequest(campaign, role, secrets, { accused, evidence });
+      await insist(soon, address, { body, silenceIsFine: true });
     }
     throw error;
   }

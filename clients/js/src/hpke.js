@@ -49,7 +49,8 @@ async function exchange(privateKey, point) {
 /**
  * The key that a contributor's cards are sealed to; it follows from a secret of the device.
  *
- * @returns `secret` (a CryptoKey) and `open` (the 32 bytes that parties are told).
+ * @returns `secret` (a CryptoKey), `open` (the 32 bytes that parties are told) and `seed` (the 32
+ *   bytes of the secret, which are shown only with a complaint).
  * @throws {UnsupportedError} This browser is too old for it.
  */
 export async function cardKey(secret, campaign) {
@@ -57,7 +58,7 @@ export async function cardKey(secret, campaign) {
   try {
     const pkcs8 = joined(PKCS8, seed);
     const key = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", false, ["deriveBits"]);
-    return { secret: key, open: await exchange(key, BASE_POINT) };
+    return { secret: key, open: await exchange(key, BASE_POINT), seed };
   } catch {
     throw new UnsupportedError("browser", "this browser has no X25519");
   }

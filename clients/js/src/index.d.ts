@@ -240,7 +240,12 @@ export class UnsupportedError extends JrrError {}
 export function cost(campaign: Campaign): { epsilon: number; view: View };
 export function forPeople(campaign: Campaign, n: number, who?: string): Mechanism;
 export function hashOf(bytes: Uint8Array): Promise<string>;
+/**
+ * Throws DamagedError for what is none or not in canonical form, UnsupportedError for what this
+ * client does not speak yet, ProtocolError for what promises less than what holds.
+ */
 export function readCampaign(bytes: Uint8Array): Promise<Campaign>;
+/** As `readCampaign`, of a survey: every part, and all of them together. */
 export function readSurvey(bytes: Uint8Array): Promise<Survey>;
 export function isSurveyLink(link: string): boolean;
 export function isAsked(questionnaire: Questionnaire, item: Item, open: Answers): boolean;
@@ -273,6 +278,10 @@ export function chances(mechanism: Mechanism, v: number, carded?: boolean): { p:
 export function checkCard(mechanism: Mechanism, card: unknown): Card;
 export function checkMechanism(document: unknown): Mechanism;
 export function deals(mechanism: Mechanism): boolean;
+/**
+ * `value`: the true answer, 0..k-1; of a number in steps 0..steps. `card`: as the dealer gave it, of
+ * several dealers a list of theirs, null where there is none.
+ */
 export function reportFromWords(
   mechanism: Mechanism,
   value: number,

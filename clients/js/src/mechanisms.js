@@ -86,13 +86,8 @@ export function resized(mechanism, n) {
 }
 
 /**
- * The report that words make of a value.
- *
- * @param mechanism As the campaign's document has it.
- * @param {number} value The true answer, 0..k-1; of a number in steps 0..steps.
- * @param card As the dealer gave it; of several dealers a list of theirs; null where there is none.
- * @param {() => bigint} next The next random word of 64 bits.
- * @returns A whole number, a list of them, or hexadecimal digits: as JSON has it.
+ * The report that words make of a value, as JSON has it; `next`: the next random word of 64 bits.
+ * More: index.d.ts.
  */
 export function reportFrom(mechanism, value, card, next) {
   const last = Object.hasOwn(mechanism, "steps") ? mechanism.steps : mechanism.k - 1;

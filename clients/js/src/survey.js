@@ -134,13 +134,7 @@ function checkConsent(texts, languages, parts, guarantees) {
   }
 }
 
-/**
- * The survey in these bytes.
- *
- * @throws {DamagedError} It is none, or not in canonical form.
- * @throws {UnsupportedError} It needs something that this client does not speak yet.
- * @throws {ProtocolError} It promises less than what holds, in a part or in all.
- */
+/** The survey in these bytes; what it refuses: index.d.ts. */
 export async function readSurvey(bytes) {
   const document = readDocument(bytes, "survey");
   check(isObject(document) && Number.isSafeInteger(document.jrr_survey), "jrr_survey");

@@ -8,7 +8,7 @@ import { fromHex, toHex } from "../src/documents.js";
 import { cardKey } from "../src/hpke.js";
 import { golden } from "./golden.js";
 
-const dealt = golden("committee_cards");
+const { spoiled, ...dealt } = golden("committee_cards");
 const { invitation } = golden("contributors");
 const bytes = (text) => new TextEncoder().encode(text);
 const hex = (text) => fromHex(text.replaceAll(/\s/gu, ""), text.replaceAll(/\s/gu, "").length / 2);
@@ -85,8 +85,7 @@ test("trees of any size", async () => {
 });
 
 /** Three parties and a collector in one function; whoever enrols sits on the first slot. */
-async function world(change = () => null) {
-  const entry = dealt.jrr;
+async function world(change = () => null, entry = dealt.jrr) {
   const hash = await hashOf(bytes(entry.document));
   const calls = [];
   const fetch = async (address, { body }) => {
@@ -133,7 +132,27 @@ test("a wrong card is complained of, and nothing is sent", async () => {
   );
   await assert.rejects(person.answer(1), { kind: "integrity" });
   assert.equal(to("/complaints").length, 3);
+  const said = to("/complaints").map(({ body }) => JSON.parse(body));
+  assert.ok(said.every(({ accused, evidence }) => accused === 1 && evidence === null));
   assert.equal(to("/reports").length, 0);
+});
+
+test("a share that was not what was checked convicts its party by the same evidence as in Python", async () => {
+  const { person, to } = await world(undefined, spoiled);
+  await assert.rejects(person.answer(1), { kind: "integrity", accused: 1, message: /party 1 sealed another share/u });
+  const complaints = to("/complaints").map(({ body }) => JSON.parse(body));
+  assert.equal(new Set(complaints.map((one) => one.pseudonym)).size, 3);
+  for (const { accused, evidence } of complaints) {
+    assert.equal(accused, 1);
+    assert.deepEqual(evidence, spoiled.evidence);
+  }
+  assert.equal(to("/reports").length, 0);
+  for (const slot of spoiled.slots.slice(1)) {
+    const campaign = await readCampaign(bytes(spoiled.document));
+    const key = await cardKey(fromHex(slot.device), campaign.hash);
+    const mechanism = forPeople(campaign, spoiled.n);
+    assert.equal(await openCard(campaign, mechanism, key, repliesTo(spoiled, slot), 0), slot.card);
+  }
 });
 
 test("a party that is gone costs the card only", async () => {

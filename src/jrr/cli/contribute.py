@@ -233,9 +233,14 @@ def _answer(campaign: "Campaign", answer_from: IO[str] | None, as_json: bool) ->
 def _say_receipt(receipt: "Receipt", earlier: bool, screen: "Console", as_json: bool) -> None:
     if as_json:
         facts = {"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded}
-        print_json(facts | {"earlier": earlier})
+        more = {"left_out": list(receipt.left_out)} if receipt.left_out else {}
+        print_json(facts | {"earlier": earlier} | more)
         return
     card = f"answered {'with' if receipt.carded else 'without'} a card"
+    if receipt.left_out:
+        screen.print("You had enrolled, but you were dealt no card. The parties say:")
+        for line in receipt.left_out:
+            screen.print(f"  {line}", markup=False)
     if not earlier:
         screen.print(f"Received ({card}). Thank you.")
     elif receipt.before:

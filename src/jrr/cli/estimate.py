@@ -10,6 +10,7 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr._base.wording import show_epsilon
+from jrr.cli.counting import Counting, engine_options
 from jrr.cli.numbers import show_means
 from jrr.cli.options import (
     console,
@@ -19,6 +20,7 @@ from jrr.cli.options import (
     simultaneous_option,
 )
 from jrr.cli.progress import bar
+from jrr.errors import ArgumentError
 from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate, Population
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
 from jrr.estimation.postprocess import STEPS
@@ -34,7 +36,7 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 
 
 @click.command()
-@click.argument("reports", type=FILE, nargs=-1, required=True)
+@click.argument("reports", nargs=-1, required=True)
 @click.option("--by", help="A public column: one estimate per group, and their differences.")
 @click.option("--weight", help="A column of survey weights.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
@@ -56,10 +58,12 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 @click.option("-o", "--out", type=FILE, help="Also: write the results as a .csv file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file of results.")
 @click.option("--plot", type=FILE, help="Draw the estimates.")
+@click.option("--apart", is_flag=True, help="One estimate for each file, of one question or many.")
+@engine_options
 @json_option
 def estimate(
     *,
-    reports: tuple[Path, ...],
+    reports: tuple[str, ...],
     by: str | None,
     weight: str | None,
     level: float,
@@ -74,6 +78,11 @@ def estimate(
     out: Path | None,
     force: bool,
     plot: Path | None,
+    apart: bool,
+    engine: str | None,
+    table: str | None,
+    header: Path | None,
+    campaigns: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Estimate how many hold each answer, or the mean of a number, from files of reports.
@@ -83,10 +92,16 @@ def estimate(
     whom to ask. Each interval holds with the chance --level, with --simultaneous all of them at
     once.
 
+    Counting is left to --engine where there are very many reports, or where they lie in a
+    database: duckdb (files, folders of Parquet files, a table of a DuckDB file), spark (Parquet
+    and CSV) or postgres (all closed campaigns of a collector's database, or one table of any).
+
     \b
     jrr estimate reports.parquet
     jrr estimate reports.parquet --population sample --population-size 20000
     jrr estimate north.parquet south.csv --by region --plot shares.png
+    jrr estimate year.parquet --engine duckdb --by region --json
+    jrr estimate postgresql://reader@host/collector --engine postgres --json
     """  # noqa: D301 - click reads the \b
     level = checks.level(level)
     top = checks.integer("top", top, 1)
@@ -95,18 +110,33 @@ def estimate(
 
     if out is not None:
         check_results_file(out, force)  # before anything is counted
+    counting = Counting(
+        sources=reports,
+        engine=engine,
+        table=table,
+        header=header,
+        campaigns=campaigns,
+        estimate=tables.estimate,
+        options={
+            "by": by,
+            "weight": weight,
+            "min_cell": min_cell,
+            "key": key,
+            "decks": decks,
+            "population": population,
+            "population_size": population_size,
+        },
+    )
+    if apart or counting.is_collector:
+        if plot is not None or postprocess is not None:
+            given = "plot" if plot is not None else "postprocess"
+            raise ArgumentError(f"{given} must be left out where there are several estimates")
+        with bar("counting", as_json) as progress:
+            found = counting.apart(progress)
+        _show_several(found, level, simultaneous=simultaneous, top=top, out=out, as_json=as_json)
+        return
     with bar("counting", as_json) as progress:
-        result = tables.estimate(
-            *reports,
-            by=by,
-            weight=weight,
-            min_cell=min_cell,
-            key=key,
-            decks=decks,
-            population=population,
-            population_size=population_size,
-            progress=progress,
-        )
+        result = counting.together(progress)
     means = result.means()
     if plot is not None and means:
         from jrr.reporting.plots import draw_means
@@ -140,6 +170,36 @@ def estimate(
         screen.print(f"Results: {out}")
     if plot is not None:
         screen.print(f"Picture: {plot}")
+
+
+def _show_several(
+    found: dict[str, "Result"],
+    level: float,
+    *,
+    simultaneous: bool,
+    top: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    documents = {
+        name: result.to_dict(level, delta=DELTA, simultaneous=simultaneous)
+        for name, result in found.items()
+    }
+    if out is not None:
+        from jrr.tables.result_files import write_several
+
+        write_several(found, out, level)
+    if as_json:
+        print_json({"estimates": documents})
+        return
+    screen = console()
+    for name, result in found.items():
+        screen.rule(name)
+        _Report(
+            screen=screen, result=result, level=level, top=top, simultaneous=simultaneous
+        ).print(documents[name])
+    if out is not None:
+        screen.print(f"Results: {out}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,6 +92,8 @@ def invite(
         return
     if (count is None) == (source is None):
         raise ArgumentError("exactly one of --count and --from must be given")
+    if source is not None and out is not None and page is None:
+        raise checks.refusal("out", str(out), "left out with --from, unless --page makes links")
     if source is not None and out is not None and out.exists():
         raise checks.refusal("out", str(out), "a file that does not exist yet")
     operator = any_operator_of(**options)

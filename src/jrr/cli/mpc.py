@@ -74,7 +74,7 @@ def group(
     """
     from jrr.servers.common.certificates import check_pair
     from jrr.survey.committee.group import deal_among
-    from jrr.survey.committee.link import Identity
+    from jrr.survey.committee.meeting import Identity
     from jrr.survey.group_file import read_group
     from jrr.survey.group_place import GroupPlace
 

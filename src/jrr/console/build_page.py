@@ -8,9 +8,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr.console.desk import PREVIEW, Desk, Visit, download, goto, page, render
-from jrr.console.drafts import Draft, drop_draft, find_draft, keep_draft
+from jrr.console.drafts import Draft, add_draft, change_draft, drop_draft, find_draft
 from jrr.console.editing import (
     KIND_WORDS,
+    NAMED,
     changed,
     editable,
     new_document,
@@ -36,7 +37,7 @@ def routes(desk: Desk) -> list[Route]:
         if not wrong:
             questionnaire = Questionnaire.from_dict(draft.document)
             try:
-                address = desk.more[PREVIEW](draft.name, questionnaire, visit.origin)
+                address = desk.more[PREVIEW](questionnaire, visit.origin)
             except JrrError as error:
                 wrong = str(error)
         return {"draft": draft, "wrong": wrong, "preview": address}
@@ -47,6 +48,7 @@ def routes(desk: Desk) -> list[Route]:
             "edit.html",
             section="",
             document=draft.document,
+            named={name: draft.document.get(name) or {} for name in NAMED},
             items=[_shown(item) for item in draft.document["items"]],
             kinds=KIND_WORDS,
             splits=SPLITS,
@@ -59,7 +61,12 @@ def routes(desk: Desk) -> list[Route]:
         if act == "language":
             act = f"language:{visit.form.get('language')}"
         draft.document, about = changed(read_document(visit.form), act)
-        keep_draft(desk.engine, draft)
+        if not change_draft(desk.engine, _as_seen(visit, draft), is_step=True):
+            visit.session.note(
+                "Not saved: the draft was changed in another window meanwhile. This is it now.",
+                "warn",
+            )
+            return goto(draft.path)
         if act == "next":
             return goto(f"{draft.path}/create")
         return goto(draft.path + ("" if about is None else f"#item{about}"))
@@ -68,7 +75,7 @@ def routes(desk: Desk) -> list[Route]:
         """Keep what was written, and answer with what stands beside it."""
         draft = _draft(visit)
         draft.document = read_document(visit.form)
-        keep_draft(desk.engine, draft)
+        change_draft(desk.engine, _as_seen(visit, draft), is_step=False)
         return render("edit_side.html", **side(visit, draft))
 
     return [
@@ -96,9 +103,16 @@ def _draft(visit: Visit) -> Draft:
     return found
 
 
+def _as_seen(visit: Visit, draft: Draft) -> Draft:
+    """With the version that the form was made for."""
+    version = visit.form.get("version")
+    draft.version = int(version) if version.isdecimal() and len(version) < 10 else -1
+    return draft
+
+
 def _new(visit: Visit) -> Response:
     draft = Draft(new_document())
-    keep_draft(visit.desk.engine, draft)
+    add_draft(visit.desk.engine, draft)
     return goto(draft.path)
 
 
@@ -107,7 +121,7 @@ def _import_form(visit: Visit) -> Response:
 
 
 def _import(visit: Visit) -> Response:
-    text = visit.form.raw("text").replace("\r\n", "\n")
+    text = visit.form.raw("text")
     try:
         document = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
@@ -115,7 +129,7 @@ def _import(visit: Visit) -> Response:
     if "questionnaire" in document:  # the document of a survey holds one
         document = document["questionnaire"]
     draft = Draft(editable(Questionnaire.from_dict(document)))
-    keep_draft(visit.desk.engine, draft)
+    add_draft(visit.desk.engine, draft)
     return goto(draft.path)
 
 

@@ -45,6 +45,7 @@ def _shown(
         "lost": "3",
         "min_cell": str(MIN_CELL),
         "results_every": "1",
+        "min_batch": "1",
         "after": "",
         "public": "",
     }
@@ -97,6 +98,7 @@ def _request(visit: Visit, draft: Draft) -> SurveyRequest:
         "lost": _number(visit, "lost", "3") / 100,
         "min_cell": _whole(visit, "min_cell", str(MIN_CELL)),
         "results_every": _whole(visit, "results_every", "1"),
+        "min_batch": _whole(visit, "min_batch", "1"),
         "invitations": form.get("public") != "yes",
     }
     after = form.get("after")

@@ -27,7 +27,7 @@ from jrr.servers.common.tokens import TokenGuard
 
 log = logging.getLogger("jrr.servers")
 START = "/console"
-PREVIEW = "preview"  # in Desk.more: draft, questionnaire and origin -> address of the preview
+PREVIEW = "preview"  # in Desk.more: questionnaire and origin -> address of a preview
 MOST_FIELDS = 20_000  # of a form
 POLICY = "; ".join(
     (
@@ -62,11 +62,11 @@ class NotHereError(JrrError):
 
 
 class Form:
-    """The fields of a form, or of an address, as they came."""
+    """The fields of a form, or of an address, as they came; lines end as everywhere else."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
-        self._fields = fields
-        self._last = dict(fields)
+        self._fields = [(name, value.replace("\r\n", "\n")) for name, value in fields]
+        self._last = dict(self._fields)
 
     def get(self, name: str, default: str = "") -> str:
         """A field without blanks around it."""

@@ -5,7 +5,19 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, Text, delete, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    delete,
+    select,
+    update,
+)
 
 from jrr.console.desk import NotHereError
 
@@ -14,6 +26,7 @@ TABLE = Table(
     "console_drafts",
     METADATA,
     Column("draft", String(32), primary_key=True),
+    Column("version", Integer, nullable=False),  # grows with every step
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
 
@@ -24,6 +37,7 @@ class Draft:
 
     document: dict[str, Any]
     name: str = field(default_factory=lambda: secrets.token_hex(16))
+    version: int = 0
 
     @property
     def title(self) -> str:
@@ -47,7 +61,7 @@ def make_table(engine: Engine) -> None:
 def all_drafts(connection: Connection) -> list[Draft]:
     """Every draft, by title."""
     rows = connection.execute(select(TABLE))
-    drafts = [Draft(json.loads(row.document), row.draft) for row in rows]
+    drafts = [Draft(json.loads(row.document), row.draft, row.version) for row in rows]
     return sorted(drafts, key=lambda draft: draft.title.casefold())
 
 
@@ -56,15 +70,32 @@ def find_draft(connection: Connection, name: str) -> Draft:
     row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
     if row is None:
         raise NotHereError("there is no such draft")
-    return Draft(json.loads(row.document), row.draft)
+    return Draft(json.loads(row.document), row.draft, row.version)
 
 
-def keep_draft(engine: Engine, draft: Draft) -> None:
-    """Write a draft, new or changed."""
-    body = json.dumps(draft.document, ensure_ascii=False)
+def add_draft(engine: Engine, draft: Draft) -> None:
+    """Write a new draft."""
     with engine.begin() as connection:
-        connection.execute(delete(TABLE).where(TABLE.c.draft == draft.name))
-        connection.execute(TABLE.insert().values(draft=draft.name, document=body))
+        connection.execute(TABLE.insert().values(**_row(draft)))
+
+
+def change_draft(engine: Engine, draft: Draft, *, is_step: bool) -> bool:
+    """Write what was changed, unless somebody was faster; whether it was written.
+
+    Args:
+        engine: Of the database.
+        draft: With the version that was seen before it was changed.
+        is_step: Whether this is one: what was seen before it may not be written after it.
+    """
+    row = _row(draft) | {"version": draft.version + is_step}
+    same = (TABLE.c.draft == draft.name) & (TABLE.c.version == draft.version)
+    with engine.begin() as connection:
+        return connection.execute(update(TABLE).where(same).values(**row)).rowcount == 1
+
+
+def _row(draft: Draft) -> dict[str, Any]:
+    body = json.dumps(draft.document, ensure_ascii=False)
+    return {"draft": draft.name, "version": draft.version, "document": body}
 
 
 def drop_draft(engine: Engine, name: str) -> None:

@@ -19,6 +19,7 @@ KIND_WORDS = {
     "scale": "Scale",
     "number": "Number",
 }
+NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
 MOST_ITEMS = 200
 _ITEM = re.compile(r"item(\d{1,3})\.kind")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -50,7 +51,7 @@ def read_document(form: Form) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     for number in numbers[:MOST_ITEMS]:
         items.append(_item(form, f"item{number}.", languages, items))
-    return {
+    document: dict[str, Any] = {
         "title": {code: form.get(f"title.{code}") for code in languages},
         "languages": languages,
         "epsilon": _number(form.get("epsilon", "1")),
@@ -58,6 +59,11 @@ def read_document(form: Form) -> dict[str, Any]:
         "waves": _number(form.get("waves", "1")),
         "items": items,
     }
+    for name in NAMED:
+        texts = {code: form.get(f"{name}.{code}") for code in languages}
+        if any(texts.values()):
+            document[name] = texts
+    return document
 
 
 def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | None]:
@@ -175,7 +181,7 @@ def _without_language(document: dict[str, Any], code: str) -> dict[str, Any]:
 
 
 def _all_texts(document: dict[str, Any]) -> list[dict[str, str]]:
-    found = [document["title"]]
+    found = [document["title"], *(document[name] for name in NAMED if name in document)]
     for item in document["items"]:
         found += [item["text"], *item.get("labels", ())]
     return found

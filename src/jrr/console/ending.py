@@ -52,6 +52,7 @@ def routes(desk: Desk) -> list[Route]:
         ending = Ending(by=visit.form.get("by") or None) if _announces(held) else None
         _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
         looks.forget(held)
+        looks.look(held, visit.session)  # closing takes its time; the next page has everything
         if _is_settled(desk, held):
             visit.session.note("Closed for good. These are the final results.")
             return goto(held.path)

@@ -54,6 +54,7 @@ class Live:
         ends, said = loop.time() + LONGEST, ""
         try:
             yield b"retry: 3000\n\n"
+            await self._count(topic)  # what was counted last may be older than the page
             while loop.time() < ends:
                 if self._desk.sessions.find(name, is_visit=False) is not session:
                     yield b"event: over\ndata: {}\n\n"
@@ -74,15 +75,16 @@ class Live:
         try:
             while topic.sessions:
                 with contextlib.suppress(JrrError, Problem):
-                    counts = await run_in_threadpool(
-                        read, self._desk, counts_of, topic.held.document
-                    )
-                    self._say(topic, counts)
+                    await self._count(topic)
                     await self._look(topic)
                 await asyncio.sleep(EVERY)
         finally:
             topic.task = None
             self._topics.pop(topic.held.name, None)
+
+    async def _count(self, topic: _Topic) -> None:
+        counts = await run_in_threadpool(read, self._desk, counts_of, topic.held.document)
+        self._say(topic, counts)
 
     def _say(self, topic: _Topic, counts: Counts) -> None:
         look = self._looks.latest(topic.held)

@@ -121,6 +121,8 @@ def margins(wish: PlanWish) -> MarginTable:
         )
         for at, item in enumerate(items)
     ]
+    if len(rows) > 1 and all(cells == rows[0][1] for _, cells in rows):
+        rows = [(f"Each of {len(rows)} items", rows[0][1])]
     best = min(made, key=lambda name: max(_relative(one) for one in made[name].items))
     return MarginTable(
         expected=expected_reports(wish.people, wish.response),

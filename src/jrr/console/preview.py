@@ -48,9 +48,10 @@ REFUSED = Problem(409, "preview", "this is a preview: nothing is dealt, and noth
 
 @dataclass
 class Preview:
-    """What one draft looks like."""
+    """What one state of a draft looks like."""
 
     name: str  # cannot be guessed
+    origin: str
     questionnaire: Questionnaire
     survey: Survey
 
@@ -61,32 +62,32 @@ class Preview:
 
 
 class Previews:
-    """The latest ones, by draft."""
+    """The latest ones.
+
+    Each state of a draft has an address of its own: a frame may still show the one before, and
+    two requests may come at the same time.
+    """
 
     def __init__(self) -> None:
         self._held: OrderedDict[str, Preview] = OrderedDict()
-        self._names: dict[str, str] = {}  # draft -> name
 
-    def make(self, draft: str, questionnaire: Questionnaire, origin: str) -> Preview:
-        """A preview of a draft as it is now; it keeps its address."""
-        name = self._names.get(draft) or secrets.token_urlsafe(24)
-        held = self._held.get(name)
-        if held is not None and held.questionnaire == questionnaire:
-            return held
-        here = f"{origin}{START}/preview/{name}"
+    def make(self, questionnaire: Questionnaire, origin: str) -> Preview:
+        """A preview of a questionnaire; the same one for the same questionnaire."""
+        for held in reversed(list(self._held.values())):
+            if held.questionnaire == questionnaire and held.origin == origin:
+                return held
+        name = secrets.token_urlsafe(24)
         request = SurveyRequest(
             questionnaire=replace(questionnaire, waves=1),  # several need invitations
             people=PEOPLE,
-            collector=here,
+            collector=f"{origin}{START}/preview/{name}",
             dealers=(DEALER,),
             invitations=False,
         )
-        preview = Preview(name, questionnaire, request.survey())
-        self._held[name], self._names[draft] = preview, name
-        self._held.move_to_end(name)
+        preview = Preview(name, origin, questionnaire, request.survey())
+        self._held[name] = preview
         while len(self._held) > MOST:
-            gone, _ = self._held.popitem(last=False)
-            self._names = {draft: one for draft, one in self._names.items() if one != gone}
+            self._held.popitem(last=False)
         return preview
 
     def find(self, name: str) -> Preview | None:

@@ -18,7 +18,7 @@ from jrr.survey.surveys import read_survey
 
 @dataclass(frozen=True, kw_only=True)
 class DealingStatus:
-    """What somebody who deals knows of one campaign, or of one part of a survey."""
+    """What somebody who deals knows of a campaign, or of a survey."""
 
     title: str
     state: str
@@ -26,14 +26,8 @@ class DealingStatus:
     enrolled: int  # people who have a place
     dealt: int  # of them, whose cards have left
     decks: int  # from which was dealt, each committed to before its first card leaves
-    came_back: int | None  # cards that the collector named at the end; None: not told
-
+    lost: str  # cards that were dealt and did not come back, by its own count; "": not told
     burned: bool  # whether nothing is left from which a card could be found
-
-    @property
-    def lost(self) -> int | None:
-        """Cards that were dealt and did not come back, by the dealer's own count."""
-        return None if self.came_back is None else max(0, self.dealt - self.came_back)
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -56,31 +50,45 @@ def dealer_status(connection: Connection) -> list[DealingStatus]:
         row.survey: next(iter(read_survey(bytes(row.document)).questionnaire.title.values()))
         for row in connection.execute(select(store.surveys))
     }
-    seats, rows = store.seats, []
+    parts: dict[str, list[Any]] = {}  # survey, or campaign alone -> rows
     for row in connection.execute(select(store.campaigns)).all():
-        campaign, name = read_campaign(bytes(row.document)), row.campaign
-        mine = seats.c.campaign == name
+        parts.setdefault(row.survey or row.campaign, []).append(row)
+    return _sorted(
+        [_of_dealer(connection, store, name, titles, some) for name, some in parts.items()]
+    )
+
+
+def _of_dealer(
+    connection: Connection, store: Any, name: str, titles: Mapping[str, str], rows: list[Any]
+) -> DealingStatus:
+    """Of a survey: everybody who has a card has one of every part."""
+    seats = store.seats
+    enrolled = dealt = decks = 0
+    lost: set[int] = set()
+    held = [store.find(row.campaign) for row in rows]
+    for one in held:
         query = select(
             func.count(),
             func.count(seats.c.pseudonym).filter(seats.c.fetched.is_(True)),
             func.count(distinct(seats.c.block)).filter(seats.c.fetched.is_(True)),
-        ).where(mine)
-        enrolled, dealt, decks = connection.execute(query).one()
-        held = store.find(name)
-        question = campaign.question
-        rows.append(
-            DealingStatus(
-                title=f"{titles[row.survey]}: {question}" if row.survey in titles else question,
-                state=str(held.state),
-                invited=store.count(store.invited, row.survey or name),
-                enrolled=enrolled,
-                dealt=dealt,
-                decks=decks,
-                came_back=_named(held.told),
-                burned=held.wrapped_key is None,
-            )
-        )
-    return _sorted(rows)
+        ).where(seats.c.campaign == one.name)
+        places, gone, begun = connection.execute(query).one()
+        enrolled, dealt, decks = max(enrolled, places), max(dealt, gone), decks + begun
+        back = _named(one.told)
+        if back is not None:
+            lost.add(max(0, gone - back))
+    return DealingStatus(
+        title=titles.get(name) or held[0].campaign.question,
+        state=str(CLOSED if any(one.state == CLOSED for one in held) else held[0].state),
+        invited=store.count(store.invited, name),
+        enrolled=enrolled,
+        dealt=dealt,
+        decks=decks,
+        lost=" to ".join(f"{number:,}" for number in sorted({min(lost), max(lost)}))
+        if lost
+        else "",
+        burned=all(one.wrapped_key is None for one in held),
+    )
 
 
 def party_status(connection: Connection) -> list[DealingStatus]:
@@ -99,7 +107,7 @@ def party_status(connection: Connection) -> list[DealingStatus]:
                 enrolled=store.count(members, name),
                 dealt=int(connection.execute(slots).scalar_one()),
                 decks=store.count(store.records, name),
-                came_back=None,  # a party hears nothing of reports
+                lost="",  # a party hears nothing of reports
                 burned=held.state == CLOSED and not store.count(store.envelopes, name),
             )
         )

@@ -13,6 +13,7 @@ from jrr.console.desk import Desk, Visit, goto, page, render
 from jrr.console.held import KIND, HeldDocument, all_held, held_of, operator_of, read, take_tokens
 from jrr.console.looking import facts_of, looks_of, report_of
 from jrr.errors import ArgumentError, JrrError
+from jrr.reporting.report_facts import CampaignReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.survey.surveys import Survey
 
@@ -33,14 +34,14 @@ def routes(desk: Desk) -> list[Route]:
             facts=facts_of(held, counts, look),
             known=[at in visit.session.dealer_tokens for at in held.dealers],
             dealer_error="" if look is None else look.dealer_error,
-            results=None if look is None else Markup(results_section(look.report)),
+            results=None if look is None else _results(look.report),
         )
 
     def results(visit: Visit) -> Response:
         """A part of the page, when more has come."""
         held = held_of(visit)
         seen = looks.look(held, visit.session)
-        return render("results.html", results=Markup(results_section(seen.report)))
+        return render("results.html", results=_results(seen.report))
 
     def dealers(visit: Visit) -> Response:
         """Keep dealers' tokens for this session, once they have said that these are theirs."""
@@ -57,6 +58,18 @@ def routes(desk: Desk) -> list[Route]:
         page(desk, f"{base}/groups", _groups),
         page(desk, f"{base}/waves", _waves),
     ]
+
+
+def _results(report: CampaignReport) -> Markup:
+    """The results; where no item has one and all for the same reason, that reason once."""
+    reasons = {item.reason for item in report.items}
+    if len(report.items) > 1 and len(reasons) == 1 and None not in reasons:
+        (reason,) = reasons
+        listed = Markup("").join(Markup("<li>{}</li>").format(item.text) for item in report.items)
+        return Markup("<article><h3>No result yet</h3><p>{}.</p><ul>{}</ul></article>").format(
+            reason, listed
+        )
+    return Markup(results_section(report))
 
 
 def _groups(visit: Visit) -> Response:

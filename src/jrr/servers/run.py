@@ -1,5 +1,6 @@
 """Running a server: a socket, TLS if asked for, a clean stop on SIGTERM."""
 
+import asyncio
 import logging
 import signal
 import socket
@@ -14,6 +15,8 @@ from sqlalchemy import Engine
 from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.logs import configure
+from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
 from jrr.survey.states import Role
@@ -55,12 +58,15 @@ def serve(
     check_safety(settings)
     engine = connect(settings.database)
     prepare(engine, settings.role, migrate)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    configure(settings.log_format)
     with alone(settings, engine):
         module, attribute = APPS[Role(settings.role)]
         app = getattr(import_module(module), attribute)(settings, engine)
         if settings.console:
             _add_console(app, settings, engine)
+
+        if app.state.metrics is not None:
+            app.state.metrics.serve(settings.metrics_host, settings.metrics_port)
 
         def read_again() -> None:
             if again is not None:
@@ -121,7 +127,8 @@ def run_app(
     # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
     # whoever is not accepted cannot even be refused; so there are several for the one address.
     doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]
-    uvicorn.Server(config).run(sockets=doors)
+    with asyncio.Runner(loop_factory=ServerLoop) as runner:
+        runner.run(uvicorn.Server(config).serve(sockets=doors))
 
 
 def _listen_for_hangup(
@@ -141,6 +148,9 @@ def _listen_for_hangup(
 
 def _configured(app: Any, certificate: str, key: str) -> uvicorn.Config:
     door = _door(app)
+    metrics = getattr(getattr(app, "state", None), "metrics", None)
+    if metrics is not None:
+        metrics.watch(door)
     quiet_logs()
     config = uvicorn.Config(
         app,

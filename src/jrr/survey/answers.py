@@ -20,6 +20,8 @@ class Receipt:
     round: int
     carded: bool
     before: bool = field(default=False, compare=False)  # it had the report already
+    # What the parties of a committee say of why somebody who enrolled was dealt no card.
+    left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:

@@ -3,7 +3,7 @@
 from jrr.errors import ArgumentError
 from jrr.survey.addresses import check_link
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.link import Peer
+from jrr.survey.committee.meeting import Peer
 from jrr.survey.committee.rounds import DealOrder
 from jrr.survey.dealer_kinds import Committee
 

@@ -5,6 +5,7 @@ The true value is used once, to make the report, and is in nothing that is yield
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from jrr._base import checks
@@ -157,7 +158,8 @@ def contribute(
     kept = yield Save(body, mechanism)
     if kept is not None:  # another run was faster: there is only one report of an answer
         body = kept.body
-    return (yield from send(campaign, body, limits.patience))
+    receipt = yield from send(campaign, body, limits.patience)
+    return replace(receipt, left_out=hand.left_out)
 
 
 def repeat(

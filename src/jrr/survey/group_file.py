@@ -7,7 +7,7 @@ from pathlib import Path
 from jrr._base import checks
 from jrr.errors import DamagedError, JrrError
 from jrr.survey.addresses import check_link, split_link
-from jrr.survey.committee.link import Peer
+from jrr.survey.committee.meeting import Peer
 from jrr.survey.committee.schedule import default_threshold
 
 

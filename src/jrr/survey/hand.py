@@ -1,10 +1,9 @@
 """How a contributor comes by cards: from a dealer, from a committee, or not at all."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from jrr.errors import IntegrityError, ProtocolError
 from jrr.mechanisms import Mechanism
@@ -12,14 +11,17 @@ from jrr.survey import messages
 from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee import cards as committee_cards
+from jrr.survey.committee.cards import BadShareError
+from jrr.survey.committee.complaints import ShareEvidence
 from jrr.survey.committee.dealing import Abort
+from jrr.survey.complaining import complaint_request
 from jrr.survey.deck import card_from_json
 from jrr.survey.fetching import is_same_at
 from jrr.survey.identity import device_name, pseudonym
-from jrr.survey.problems import UNKNOWN_NAME, read_problem
+from jrr.survey.problems import LEFT_OUT, UNKNOWN_NAME, read_problem
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NO_ANSWERS
-from jrr.survey.steps import Call, Steps, insist, read_reply, refused
+from jrr.survey.steps import Call, Steps, insist, printable, read_reply, refused
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Hand:
     mechanism: Mechanism
     # Of the cards in each round, one from each dealer, where card sums are announced.
     serials: tuple[tuple[str | None, ...], ...] | None = None
+    left_out: tuple[str, ...] = ()  # what parties say of why one who enrolled was dealt nothing
 
 
 def fetch_hand(
@@ -100,16 +103,26 @@ class GivenCards:
 
 
 def _ask_for_cards(
-    campaign: Campaign, number: int, body: bytes, patience: float
+    campaign: Campaign,
+    number: int,
+    body: bytes,
+    patience: float,
+    left_out: dict[int, str] | None = None,
 ) -> Steps[dict[str, Any] | None]:
-    """What a dealer replies; None where no card is to be had of it."""
+    """What a dealer replies; None where no card is to be had of it.
+
+    left_out: Where to write what the dealer says, if it dealt to others only.
+    """
     call = Call(f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/cards", body)
     reply = yield from insist(call, patience, silence_is_fine=True, also=(425,))
     # Who did not enrol in time has no card and may answer; where nobody enrols, somebody whom the
     # dealer does not know must not send anything to the collector either.
-    is_stranger = read_problem(reply.body)[0] == UNKNOWN_NAME and not campaign.enrols
+    kind, detail = read_problem(reply.body)
+    is_stranger = kind == UNKNOWN_NAME and not campaign.enrols
     if reply.gave_up or (reply.status in (404, 410, 425) and not is_stranger):
         # Nothing came, this name has no seat, the cards are burned or not dealt yet.
+        if left_out is not None and kind == LEFT_OUT:
+            left_out[number] = printable(detail)
         return None
     if reply.status != 200:
         raise refused("the dealer", reply)
@@ -137,23 +150,33 @@ def _hand_of_committee(
             return Hand(None, (yield from _cardless(campaign, patience)))
     # Shares are sealed to the device: the parties need not be shown it.
     bodies = [messages.card_request(name) for name in dealer_names(campaign, secret)]
-    replies = []
+    replies: list[dict[str, Any]] = []
+    said: dict[int, str] = {}
     for number, body in enumerate(bodies):
-        reply = yield from _ask_for_cards(campaign, number, body, patience)
-        if reply is None:
+        reply = yield from _ask_for_cards(campaign, number, body, patience, said)
+        if reply is not None:
+            replies.append(reply)
+        elif number not in said:  # else hear what the other parties say of it
             return Hand(None, (yield from _cardless(campaign, patience)))
-        replies.append(reply)
+    if said:
+        left_out = tuple(f"party {number}: {text}" for number, text in said.items())
+        return Hand(None, (yield from _cardless(campaign, patience)), left_out=left_out)
     mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
     key = committee_cards.card_key(device or secret, campaign.hash)
-    try:
-        held = tuple(
-            _combined_card(campaign, replies, number, key=key, mechanism=mechanism)
-            for number in range(campaign.rounds)
-        )
-    except Abort as abort:
-        yield from _complain(campaign, bodies, patience)
-        raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
-    return Hand(held, mechanism)
+    held = []
+    for number in range(campaign.rounds):
+        try:
+            shares = _shares_of_round(campaign, replies, number, n=mechanism.moments.deck)
+            held.append(committee_cards.open_card(mechanism, key, *shares))
+        except Abort as abort:
+            accused, evidence = None, None
+            if isinstance(abort, BadShareError):
+                accused = abort.party
+                if abort.provable:
+                    evidence = ShareEvidence.against(accused, number, shares[1][accused], key)
+            yield from _complain(campaign, secret, accused, evidence, patience)
+            raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
+    return Hand(tuple(held), mechanism)
 
 
 def announced_mechanism(campaign: Campaign, patience: float) -> Steps[Mechanism]:
@@ -210,37 +233,49 @@ def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) ->
     return tuple(card_from_json(mechanism, card) for card in documents)
 
 
-def _combined_card(
-    campaign: Campaign,
-    replies: list[dict[str, Any]],
-    round_number: int,
-    *,
-    key: X25519PrivateKey,
-    mechanism: Mechanism,
-) -> int:
-    """The card from the shares of all parties, who must tell the same story."""
+def _shares_of_round(
+    campaign: Campaign, replies: Sequence[dict[str, Any]], round_number: int, *, n: int | None
+) -> tuple[committee_cards.Record, list[committee_cards.Envelope]]:
+    """What all parties gave for a round; they must tell the same story of it."""
     records, envelopes = [], []
-    for document in replies:
+    for party, document in enumerate(replies):
         try:
             share = document["rounds"][round_number]
             records.append(committee_cards.Record.from_document(share["record"]))
             envelopes.append(committee_cards.Envelope.from_document(share["envelope"]))
-        except (KeyError, IndexError, TypeError):
-            raise Abort("a party must give one record and one envelope per round") from None
-    record = records[0]
-    if any(other != record for other in records[1:]):
-        raise Abort("the parties tell different stories of the round")
+        except (KeyError, IndexError, TypeError, Abort):
+            raise BadShareError(
+                party,
+                f"party {party} must give one record and one envelope per round",
+                provable=False,
+            ) from None
+    told = Counter(records)
+    record, agree = told.most_common(1)[0]
+    if len(told) > 1:
+        if 2 * agree <= len(records):
+            raise Abort("the parties tell different stories of the round")
+        party = next(at for at, other in enumerate(records) if other != record)
+        reason = f"party {party} tells another story of the round than most"
+        raise BadShareError(party, reason, provable=False)
     facts = (record.campaign, record.round, record.n, len(record.roots))
-    if facts != (campaign.hash, round_number, mechanism.moments.deck, len(replies)):
+    if facts != (campaign.hash, round_number, n, len(replies)):
         raise Abort("the record is of another round")
-    return committee_cards.open_card(mechanism, key, record, envelopes)
+    return record, envelopes
 
 
-def _complain(campaign: Campaign, bodies: list[bytes], patience: float) -> Steps[None]:
-    """Tell every party that a card is wrong; the round ends, and no card is shown."""
-    for party, body in zip(campaign.dealers, bodies, strict=True):
+def _complain(
+    campaign: Campaign,
+    secret: bytes,
+    accused: int | None,
+    evidence: ShareEvidence | None,
+    patience: float,
+) -> Steps[None]:
+    """Tell every party that one's card is wrong, and what shows it; others keep their cards."""
+    names = dealer_names(campaign, secret)
+    for party, name in zip(campaign.dealers, names, strict=True):
         address = f"{party}{campaign_path(campaign.hash)}/complaints"
-        yield from insist(Call(address, body), min(patience, 2.0), silence_is_fine=True)
+        call = Call(address, complaint_request(name, accused, evidence))
+        yield from insist(call, min(patience, 2.0), silence_is_fine=True)
 
 
 def _cardless(campaign: Campaign, patience: float) -> Steps[Mechanism]:

@@ -5,6 +5,8 @@ import json
 PREFIX = "urn:jrr:problem:"
 ABORTED_DEAL = "aborted"  # a party of a committee broke the rules
 MISSING_PARTY = "party-missing"  # a party of a committee did not come, or went away
+LEFT_OUT = "left-out"  # enrolled at this party of a committee, but not dealt to
+LOST_CARD = "lost"  # whoever holds it complained of it
 UNKNOWN_NAME = "unknown-pseudonym"  # not invited, or not enrolled
 RESULTS_WAIT = "results-wait"  # not enough new reports since the last result that was shown
 

@@ -19,6 +19,11 @@ def questionnaire_toml(questionnaire: Questionnaire) -> str:
     """
     top = [
         _line("title", _text(questionnaire.title)),
+        *(
+            _line(name, _text(texts))
+            for name, texts in (("by", questionnaire.by), ("contact", questionnaire.contact))
+            if texts is not None
+        ),
         _line("languages", list(questionnaire.languages)),
         _line("epsilon", questionnaire.epsilon),
         _line("split", questionnaire.split),
@@ -50,8 +55,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for the one character that only TOML forbids.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+        return json.dumps(value, ensure_ascii=False)  # texts are printable: its escapes are TOML's
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(key)} = {_value(entry)}" for key, entry in value.items())
         return f"{{ {inside} }}"

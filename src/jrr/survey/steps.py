@@ -129,5 +129,11 @@ def read_reply(body: bytes, who: str) -> dict[str, Any]:
 def refused(who: str, reply: Reply) -> ProtocolError:
     """The reason that a server gives, in one line of printable text."""
     _, detail = read_problem(reply.body)
-    shown = "".join(letter for letter in detail if letter.isprintable())[:300]
-    return ProtocolError(f"{who} refused ({reply.status}): {shown or 'no reason given'}")
+    return ProtocolError(
+        f"{who} refused ({reply.status}): {printable(detail) or 'no reason given'}"
+    )
+
+
+def printable(text: str) -> str:
+    """What a server says, in one short line of printable text."""
+    return "".join(letter for letter in text if letter.isprintable())[:300]

@@ -130,6 +130,11 @@ def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
         except ValueError:  # a letter that is not one of them
             raise DamagedError(f"column {name} must hold hexadecimal digits") from None
         return np.frombuffer(whole, np.uint8).reshape(-1, width)
+    if array.type == pa.binary():  # as databases tell of such columns
+        try:
+            array = pc.cast(array, pa.binary(width))
+        except pa.ArrowException:
+            raise DamagedError(f"column {name} must hold {width} bytes per row") from None
     if array.type != pa.binary(width):
         raise DamagedError(f"column {name} must hold {width} bytes per row, got {array.type}")
     flat = np.frombuffer(array.buffers()[1], np.uint8)
@@ -139,7 +144,8 @@ def _bytes_from_arrow(array: Any, name: str, width: int) -> NDArray[np.uint8]:
 def _numbers(array: Any, name: str, most: Any) -> NDArray[Any]:
     """Whole numbers of whatever width they were stored in."""
     _no_nulls(array, name)
-    if pa.types.is_string(array.type):
+    # Spark has no unsigned numbers and reads the longest of them as decimals.
+    if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
         try:
             array = pc.cast(array, most)
         except pa.ArrowException as error:

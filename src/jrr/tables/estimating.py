@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from jrr._base import checks
 from jrr._base.files import write_whole
@@ -23,20 +22,19 @@ from jrr.estimation.groups import (
     estimate_groups,
 )
 from jrr.estimation.means import MeanDifference, MeanEstimate
-from jrr.estimation.moments import Floats
 from jrr.estimation.weights import check_weights
 from jrr.mechanisms import RR
 from jrr.privacy.shuffled import MOST_SCANNED, amplified_epsilon, shuffled_epsilon
-from jrr.tables.formats import damage_of
+from jrr.tables.engine_counts import count_with
+from jrr.tables.engines import open_engine
+from jrr.tables.engines.base import Engine
+from jrr.tables.grouping import add_rows, check_groups
 from jrr.tables.header import Header
 from jrr.tables.mean_documents import mean_differences, mean_document, mean_rows
 from jrr.tables.names import RESERVED
 from jrr.tables.progress import Progress, silent
-from jrr.tables.public_columns import numbers, texts
-from jrr.tables.reports import ReportFiles, ReportRows, open_together, rows_of, without_masks
-
-MOST_GROUPS = 10_000
-MISSING = "(missing)"  # the group of empty cells
+from jrr.tables.public_columns import numbers
+from jrr.tables.reports import ReportFiles, open_together, rows_of, without_masks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,12 +240,16 @@ def estimate(
     decks: int | None = None,
     population: Population | str = "respondents",
     population_size: float | None = None,
+    engine: str | None = None,
+    header: str | Path | Header | None = None,
+    table: str | None = None,
     progress: Progress = silent,
 ) -> Result:
     r"""Estimate how many hold each answer, from one or several files, in bounded memory.
 
     Args:
-        paths: files of the same kind of reports.
+        paths: files of the same kind of reports, or folders of Parquet files; with `table` the
+            address of a database.
         by: a public column: one estimate per group. Groups with fewer than `min_cell` reports
             are not shown, and only their number is told (jrr.estimation.groups).
         weight: a column of survey weights.
@@ -258,6 +260,11 @@ def estimate(
             respondents are a random sample of (`Estimate.for_population`).
         population_size: people in that population; None: no end of them. Every group is taken to
             be the same share of it as of the respondents.
+        engine: what counts the reports: "duckdb", "spark" or "postgres" (extras [engines] and
+            [spark]); None: this process, batch by batch. All give the same counts.
+        header: what the reports are, where they do not say so themselves, as those that somebody
+            else's pipeline wrote: a Header, or a JSON file of one.
+        table: the table of a database that holds the reports.
         progress: is told how many rows are done.
 
     Returns:
@@ -282,15 +289,51 @@ def estimate(
         (['north', 'south'], 1)
         >>> folder.cleanup()
     """
+    if engine is None and table is not None:
+        raise checks.refusal("table", table, "None without an engine")
+    ready = None if engine is None else open_engine(engine)
+    if ready is not None and (weight is not None or key is not None):
+        given = "weight" if weight is not None else "key"
+        raise ArgumentError(f"{given} must be left out with an engine, which counts whole reports")
+    files = open_together(paths, header, None if ready is None else ready.reader(table))
+    return estimate_opened(
+        files,
+        by=by,
+        weight=weight,
+        min_cell=min_cell,
+        key=key,
+        decks=decks,
+        population=population,
+        population_size=population_size,
+        engine=ready,
+        progress=progress,
+    )
+
+
+def estimate_opened(
+    files: ReportFiles,
+    *,
+    by: str | None = None,
+    weight: str | None = None,
+    min_cell: int = MIN_CELL,
+    key: str | Path | None = None,
+    decks: int | None = None,
+    population: Population | str = "respondents",
+    population_size: float | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """What `estimate` does, of tables that are open."""
     min_cell = checks.integer("min_cell", min_cell, 1)
     checks.one_of("population", population, POPULATIONS)
-    files = open_together(paths)
     _check_columns(files, by, weight)
-    everybody, tallies = _count(files, by=by, weight=weight, key=key, progress=progress)
+    everybody, tallies = _count(
+        files, by=by, weight=weight, key=key, engine=engine, progress=progress
+    )
     mechanism = files.header.mechanism
     result = Result(
         header=files.header,
-        files=len(paths),
+        files=len(files.tables),
         estimate=mechanism.estimate(
             everybody, decks, population=population, population_size=population_size
         ),
@@ -339,63 +382,39 @@ def _count(
     by: str | None,
     weight: str | None,
     key: str | Path | None,
+    engine: Engine | None,
     progress: Progress,
 ) -> tuple[AnyTally, dict[str, AnyTally]]:
     """Everybody, and group -> tally; without groups, all are one of no name.
 
     Masks are off as far as the header of each file tells of them.
     """
-    extra = [name for name in (by, weight) if name is not None]
     everybody: list[AnyTally] = []
     tallies: dict[str, AnyTally] = {}
     starts: set[bytes] = set()
     done = 0
+
+    def further(rows: int, total: int | None) -> None:
+        progress(done + rows, files.rows)
+
     for table, header in files.tables:
         of_file: dict[str, AnyTally] = {}
-        for rows in rows_of(table, header, extra, key=key, starts=starts):
-            weights = None
-            if weight is not None:
-                weights = check_weights(numbers(rows.batch, weight), len(rows.reports))
-            for name, members in _rows_by_group(rows, by):
-                with damage_of(table.path):
-                    tally = _tally(header, rows, members, weights)
-                _add(of_file, name, tally)
-            if len(tallies.keys() | of_file.keys()) > MOST_GROUPS:
-                raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
-            done += len(rows.reports)
-            progress(done, files.rows)
+        if engine is not None:
+            of_file |= count_with(engine, table, header, by, further)
+        else:
+            extra = [name for name in (by, weight) if name is not None]
+            for rows in rows_of(table, header, extra, key=key, starts=starts):
+                weights = None
+                if weight is not None:
+                    weights = check_weights(numbers(rows.batch, weight), len(rows.reports))
+                add_rows(of_file, header, rows, by, path=table.path, weights=weights)
+                further(sum(tally.n for tally in of_file.values()), None)
+        done += sum(tally.n for tally in of_file.values())
+        progress(done, files.rows)
         if of_file:
             whole, of_file = without_masks(header, of_file, by)
             everybody.append(whole)
             for name, tally in of_file.items():
-                _add(tallies, name, tally)
+                tallies[name] = tallies[name] + tally if name in tallies else tally
+            check_groups(tallies, by)
     return add_tallies(everybody), tallies
-
-
-def _add(tallies: dict[str, AnyTally], name: str, tally: AnyTally) -> None:
-    tallies[name] = tallies[name] + tally if name in tallies else tally
-
-
-def _rows_by_group(rows: ReportRows, by: str | None) -> list[tuple[str, Any]]:
-    """Names of the groups in these rows, and which rows they are."""
-    if by is None:
-        return [("", slice(None))]
-    coded = pc.dictionary_encode(pc.fill_null(texts(rows.batch.column(by)), MISSING))
-    codes = coded.indices.to_numpy(zero_copy_only=False)
-    names = [name or MISSING for name in coded.dictionary.to_pylist()]
-    if len(names) > MOST_GROUPS:
-        raise checks.refusal("by", by, f"a column with at most {MOST_GROUPS} groups")
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(1, len(names)))
-    return list(zip(names, np.split(order, starts), strict=True))
-
-
-def _tally(header: Header, rows: ReportRows, members: Any, weights: Floats | None) -> AnyTally:
-    carded = rows.carded if isinstance(rows.carded, bool) else rows.carded[members]
-    reports = rows.reports[members]
-    tally: AnyTally
-    if weights is None:
-        tally = header.mechanism.tally(reports, carded)
-    else:
-        tally = header.mechanism.tally(reports, carded, weights=weights[members])
-    return replace(tally, decks=header.decks)

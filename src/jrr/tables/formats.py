@@ -77,12 +77,12 @@ class Table:
         if not self.path.is_file():
             raise checks.refusal("path", str(path), "a file that exists")
         if self.format == "csv":
-            with _readable(self.path):
-                self._writing = find_writing(self.path, delimiter, encoding)
+            with readable(self.path):
+                self.writing = find_writing(self.path, delimiter, encoding)
         elif delimiter is not None or encoding is not None:
             given = "delimiter" if delimiter is not None else "encoding"
             raise ArgumentError(f"{given} must be left out: {self.path.name} is no CSV file")
-        with _readable(self.path):
+        with readable(self.path):
             if self.format == "parquet":
                 self._file: Any = pq.ParquetFile(self.path)
                 schema, rows = self._file.schema_arrow, self._file.metadata.num_rows
@@ -92,7 +92,7 @@ class Table:
             else:
                 with self._csv() as reader:
                     schema, rows = reader.schema, None
-        with _readable(self.path):
+        with readable(self.path):
             self.columns: list[str] = schema.names
             self.types: dict[str, Any] = {field.name: field.type for field in schema}
         self.rows: int | None = rows  # where the file says so
@@ -109,6 +109,10 @@ class Table:
                 raise DamagedError(f"{beside} must be JSON in UTF-8") from None
         text = self._metadata.get(META)
         return None if text is None else text.decode("utf-8", "replace")
+
+    def same_as(self, other: "Table") -> bool:
+        """Whether both are the same file."""
+        return self.path.samefile(other.path)
 
     def require(self, argument: str, column: str) -> str:
         """A column that exists, once.
@@ -129,13 +133,13 @@ class Table:
 
     def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
         """The columns asked for, some rows at a time."""
-        with _readable(self.path):
+        with readable(self.path):
             if self.format == "parquet":
                 for batch in self._file.iter_batches(batch_size=rows, columns=list(columns)):
-                    yield _sound(batch)
+                    yield sound(batch)
             elif self.format == "arrow":
                 for index in range(self._file.num_record_batches):
-                    whole = _sound(self._file.get_batch(index).select(list(columns)))
+                    whole = sound(self._file.get_batch(index).select(list(columns)))
                     for start in range(0, whole.num_rows, rows):
                         yield whole.slice(start, rows)
             else:
@@ -143,7 +147,7 @@ class Table:
                     yield from reader
 
     def _csv(self, columns: Sequence[str] | None = None) -> Any:
-        delimiter, encoding = self._writing
+        delimiter, encoding = self.writing
         convert = pa.csv.ConvertOptions()
         if columns is not None:
             convert = pa.csv.ConvertOptions(
@@ -234,14 +238,14 @@ def _frame(data: Any) -> Any:
     return whole.select([name for name in whole.column_names if name != "__index_level_0__"])
 
 
-def _sound(batch: Any) -> Any:
+def sound(batch: Any) -> Any:
     """The batch, if its offsets stay inside it: a damaged file must not end the process."""
     batch.validate(full=True)
     return batch
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Whatever is wrong with a file's bytes is one refusal that names the file."""
     try:
         yield

@@ -1,9 +1,8 @@
 """Files of reports opened and counted: their header, and their rows as mechanisms take them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +13,14 @@ from jrr.estimation.groups import AnyTally, add_tallies
 from jrr.estimation.tally import Tally
 from jrr.tables import seal
 from jrr.tables.columns import carded_from_arrow, report_fields, reports_from_arrow
+from jrr.tables.folders import open_table
 from jrr.tables.formats import Table, damage_of, sidecar
+from jrr.tables.grouping import ReportRows
 from jrr.tables.header import Header
 from jrr.tables.names import CARDED, SEALED
 from jrr.tables.progress import Progress, silent
 
 _ADDED_AT_ONCE = 64  # tallies that are kept before they are added up
-
-
-class ReportRows(NamedTuple):
-    """Some rows of a file of reports."""
-
-    reports: NDArray[Any]
-    carded: bool | NDArray[np.bool_]
-    batch: Any  # with the other columns that were asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,24 +42,33 @@ class ReportFiles:
         return None if None in rows else sum(row for row in rows if row is not None)
 
 
-def open_reports(path: str | Path, *holds: str) -> tuple[Table, Header]:
+def open_reports(
+    path: str | Path,
+    *holds: str,
+    header: Header | None = None,
+    reader: Callable[[str | Path], Table] = open_table,
+) -> tuple[Table, Header]:
     """A file of cards or reports, and what it says about itself.
 
     Args:
-        path: the file.
+        path: the file, or a folder of Parquet files.
         holds: what it may hold, such as "reports".
+        header: what it holds, where it does not say so itself.
+        reader: opens it.
 
     Raises:
         ArgumentError: where there is no such file, or it holds something else.
         DamagedError: where it cannot be read, or has no header or one that cannot be used.
     """
-    table = Table(path)
+    table = reader(path)
     text = table.header_text
+    if text is None and header is not None:
+        return table, header
     if text is None:
         missing = f"{sidecar(table.path)}, which is missing" if table.format == "csv" else "none"
         raise DamagedError(
-            f"{path} must be a file that jrr wrote: its header is looked for in its schema, or "
-            f"for CSV in a JSON file beside it; got {missing}"
+            f"{table.path} must be a file that jrr wrote: its header is looked for in its schema, "
+            f"or for CSV in a JSON file beside it; got {missing}"
         )
     header = Header.from_json(text, str(path))
     if header.holds not in holds:
@@ -76,8 +78,17 @@ def open_reports(path: str | Path, *holds: str) -> tuple[Table, Header]:
     return table, header
 
 
-def open_together(paths: Sequence[str | Path]) -> ReportFiles:
+def open_together(
+    paths: Sequence[str | Path],
+    header: str | Path | Header | None = None,
+    reader: Callable[[str | Path], Table] | None = None,
+) -> ReportFiles:
     """Several files of the same kind of reports, each named once.
+
+    Args:
+        paths: their names.
+        header: what they hold, where they do not say so themselves: a Header or a JSON file.
+        reader: opens them, where they are no files.
 
     Raises:
         ArgumentError: where there is none, one is named twice, or they do not belong together.
@@ -85,16 +96,34 @@ def open_together(paths: Sequence[str | Path]) -> ReportFiles:
     """
     if not paths:
         raise ArgumentError("reports must name at least one file, got none")
+    if isinstance(header, str | Path):
+        header = read_header_file(header)
     opened: list[tuple[Table, Header]] = []
     for path in paths:
-        table, header = open_reports(path, "reports", "sealed reports")
-        if any(other.path.samefile(path) for other, _ in opened):
-            raise checks.refusal("reports", str(path), "files that are all different")
-        opened.append((table, header))
+        kinds = ("reports", "sealed reports")
+        table, own = open_reports(path, *kinds, header=header, reader=reader or open_table)
+        if any(table.same_as(other) for other, _ in opened):
+            raise checks.refusal("reports", str(table.path), "files that are all different")
+        opened.append((table, own))
     together = opened[0][1]
-    for table, header in opened[1:]:
-        together = together.merged(header, str(table.path))
+    for table, own in opened[1:]:
+        together = together.merged(own, str(table.path))
     return ReportFiles(header=together, tables=tuple(opened))
+
+
+def read_header_file(path: str | Path) -> Header:
+    """A header that stands in a JSON file of its own.
+
+    Raises:
+        ArgumentError: where there is no such file, or it is not about reports.
+        DamagedError: where it cannot be used.
+    """
+    if not Path(path).is_file():
+        raise checks.refusal("header", str(path), "a file that exists")
+    header = Header.from_json(Path(path).read_text("utf-8", "replace"), str(path))
+    if header.holds != "reports":
+        raise checks.refusal("header", header.holds, "one of reports")
+    return replace(header, rows=None)  # it tells of the rows of another file
 
 
 def read_header(path: str | Path) -> Header:

@@ -38,7 +38,6 @@ class Coins:
     parts: Sequence[int]  # what the seeds of the parts of α expand to, one per party
     orders: Sequence[Order]  # one per group
     vectors: Vectors = field(default_factory=dict)  # zero where absent
-    weights: Sequence[int] = ()  # of the check of all tags; without them it sees nothing
     alias: Callable[[Label], Label] = lambda label: label
     below: int = 0  # what parts are drawn from, as the code has it
 
@@ -62,8 +61,6 @@ def tabled(coins: Coins, groups: Sequence[tuple[int, ...]], drawn: list[Label]) 
         if shape == (1,):
             coins.below = prime
             return np.array([coins.parts[label[0]]], np.uint64)
-        if len(shape) == 1:
-            return np.array(coins.weights or [0] * shape[0], np.uint64)
         label = coins.alias(label)
         if label not in drawn:
             drawn.append(label)
@@ -131,8 +128,10 @@ def view(ran: Ran, coins: Coins, corrupt: Sequence[int], prime: int) -> Residues
                 entries.append(coins.vectors.get(coins.alias(label_of(payload)), zero))
             elif kind == Kind.VECTOR:
                 entries.append(np.frombuffer(payload, "<u4"))
-            elif kind in (Kind.SUM, Kind.REVEAL, Kind.CHECK):
+            elif kind in (Kind.SUM, Kind.REVEAL):
                 entries.append(np.frombuffer(payload[:4], "<u4"))
+            elif kind == Kind.CHECK:
+                entries.append(np.frombuffer(payload[:-SEED], "<u4"))
         entries += [ran.dealt[party].cards, ran.dealt[party].tags]
     return np.concatenate([np.ravel(entry).astype(np.int64) for entry in entries]) % prime
 

@@ -7,7 +7,9 @@ from contextlib import ExitStack
 import pytest
 
 from jrr.research.processes import running
+from tests.survey.committee.mortal import mortal_parties
 from tests.survey.committee.servers import Committee
+from tests.survey.committee.stage import Stage
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +21,11 @@ def committee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Committee]:
         with ThreadPoolExecutor(4) as pool:  # each takes a second or two to start
             *parties, collector = pool.map(stack.enter_context, waiting)
         yield Committee(tuple(parties), collector)
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Parties that can be killed or made to cheat; every test leaves them alive and honest."""
+    folder = tmp_path_factory.mktemp("mortal")
+    with running("collector", folder / "collector") as collector, mortal_parties(folder) as parties:
+        yield Stage(parties, collector)

@@ -21,7 +21,8 @@ from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
 from jrr.survey.campaign import ENROL, Campaign, read_campaign
 from jrr.survey.committee.cards import Envelope, card_key, open_card
-from jrr.survey.committee.link import Identity, Link, Peer
+from jrr.survey.committee.link import Link
+from jrr.survey.committee.meeting import Identity, Peer
 from jrr.survey.committee.merkle import Tree
 from jrr.survey.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
 from jrr.survey.committee_order import deal_order
@@ -178,12 +179,22 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
 def _processes() -> Any:
     """Processes that have everything imported when they start."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.survey.committee.parties"])
+    modules = ["tests.survey.committee.parties", "tests.survey.committee.mortal"]
+    context.set_forkserver_preload(modules)
     return context
+
+
+@cache
+def warm_up() -> None:
+    """Import everything that processes need, which takes seconds, before anybody waits for them."""
+    first = _processes().Process(target=int)
+    first.start()
+    first.join()
 
 
 def together(parts: Sequence[Part]) -> list[Ended]:
     """Run all at once; whoever hangs is killed and says so."""
+    warm_up()
     started = []
     for part in parts:
         mine, theirs = _processes().Pipe()

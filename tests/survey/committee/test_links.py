@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from jrr.survey.committee.dealing import Abort, Dealt, Kind, deal
-from jrr.survey.committee.link import HEADER, MAGIC, Identity, Link, Meeting, Peer, meet
+from jrr.survey.committee.link import HEADER, MAGIC, Link
+from jrr.survey.committee.meeting import Identity, Meeting, Peer, meet
 from tests.survey.committee.memory import nothing_sealed, opened, succeeded
 from tests.survey.committee.parties import certificate, identity, peers
 

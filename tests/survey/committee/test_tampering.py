@@ -15,7 +15,15 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from jrr.mechanisms import JRR
 from jrr.survey.committee import cards, dealing
-from jrr.survey.committee.cards import Envelope, Place, Record, deck_of, open_card, seal_shares
+from jrr.survey.committee.cards import (
+    Envelope,
+    Place,
+    Record,
+    deck_of,
+    excess_leaves,
+    open_card,
+    seal_shares,
+)
 from jrr.survey.committee.dealing import Abort, Dealt, Kind
 from jrr.survey.committee.field import PRIME, Vector
 from jrr.survey.committee.merkle import Tree
@@ -24,6 +32,7 @@ from tests.survey.committee.abstract import Coins, draws, run_with
 from tests.survey.committee.memory import Forge, Mesh, Message, honest, opened, run
 
 NAME = "ab" * 32
+ROSTER = "cd" * 32
 MECHANISM = JRR(4, p=0.7, s=0.2)
 CHEAT = 1  # the corrupt party
 Change = Callable[[Vector], Vector]  # of a share: row 0 cards, row 1 tags
@@ -61,6 +70,18 @@ def adds(*errors: tuple[int, int, int], prime: int = PRIME) -> Change:
     return change
 
 
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """The parties do not check tags: what is left is what the holder of a card notices."""
+
+    async def check_nothing(channel: Any, mine: Vector, alpha: int, **more: Any) -> Vector:
+        return np.zeros((channel.parties, mine.shape[1]), np.uint64)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dealing, "_check_tags", check_nothing)
+        yield
+
+
 # Exactly, in a small field ----------------------------------------------------------------------
 
 
@@ -74,8 +95,8 @@ def undetected(prime: int, card: int, error: int, tag_error: int) -> Fraction:
     """How often, over what the honest parties draw for α, the holders accept changed cards."""
     passed = []
     for first, second in itertools.product(draws(prime), repeat=2):
-        coins = Coins([first, 0, second], [(1, 0)] * 3)  # without weights: no check by the parties
-        with changed(CHEAT, 3, marked(prime, error, tag_error)):
+        coins = Coins([first, 0, second], [(1, 0)] * 3)
+        with unchecked(), changed(CHEAT, 3, marked(prime, error, tag_error)):
             ran = run_with(coins, 3, groups(3, 1), (card, card), prime)
         found, tags = opened(ran.dealt, prime)
         assert sorted(found) == sorted([(card + error) % prime, (card - error) % prime])
@@ -109,28 +130,42 @@ def test_a_change_passes_with_probability_one_in_p_at_most(prime: int) -> None:
     assert max(chances) <= Fraction(1, prime)
 
 
-def missed(prime: int, weights: Sequence[int], order: tuple[int, ...], step: int) -> bool:
-    """Whether the check of all tags lets a marked tag of the first card pass."""
-    coins = Coins([1, 0, 1], [order, (0, 1), (0, 1)], weights=weights)
-    with changed(CHEAT, step, adds((1, 0, 1), prime=prime)):
+def missed(prime: int, order: tuple[int, ...], step: int, claim: Sequence[int]) -> bool:
+    """Whether the check lets a marked tag of the first card pass.
+
+    claim: By how much the corrupt party's excesses, as it tells them, differ from its shares'.
+    """
+    plain = dealing._check_tags
+
+    async def lying(channel: Any, mine: Vector, alpha: int, **more: Any) -> Vector:
+        if channel.me == CHEAT:
+            mine = adds(*((1, slot, what) for slot, what in enumerate(claim)), prime=prime)(mine)
+        return await plain(channel, mine, alpha, **more)
+
+    coins = Coins([1, 0, 1], [order, (0, 1, 2), (0, 1, 2)])
+    with pytest.MonkeyPatch.context() as patch, changed(CHEAT, step, adds((1, 0, 1), prime=prime)):
+        patch.setattr(dealing, "_check_tags", lying)
         try:
-            run_with(coins, 3, groups(3, 1), (1, 2), prime)
+            run_with(coins, 3, groups(3, 1), (1, 2, 2), prime)
         except Abort:
             return False
     return True
 
 
 @pytest.mark.parametrize("prime", [3, 5])
-@pytest.mark.parametrize("step", [0, 1, 3])
-def test_the_check_of_all_tags_misses_one_mark_in_p_whatever_the_cards(
-    prime: int, step: int
-) -> None:
-    """Over all weights, exactly; step 0: marked while the deck is still in order."""
-    for order in ((0, 1), (1, 0)):
-        every = list(itertools.product(range(prime), repeat=2))
-        found = [missed(prime, weights, order, step) for weights in every if any(weights)]
-        found.append(True)  # all weights 0, which `Coins` takes for no check at all
-        assert Fraction(sum(found), len(every)) == Fraction(1, prime)
+@pytest.mark.parametrize("step", [0, 3])
+def test_the_check_misses_a_mark_only_where_its_slot_was_guessed(prime: int, step: int) -> None:
+    """Over all that the corrupt party may claim and all orders, exactly.
+
+    Step 0: it marks the deck while it is in order. Step 3: when nobody permutes any more.
+    """
+    for claim in itertools.product(range(prime), repeat=3):
+        passed = [missed(prime, order, step, claim) for order in itertools.permutations(range(3))]
+        # Only "in this slot, and exactly as much": right for one slot in three, whatever the card.
+        chance = Fraction(0)
+        if sorted(claim) == [0, 0, prime - 1]:
+            chance = Fraction(1, 3) if step == 0 else Fraction(claim[0] == prime - 1)
+        assert Fraction(sum(passed), len(passed)) == chance
 
 
 # In the large field, at every stage -------------------------------------------------------------
@@ -176,11 +211,19 @@ class Table:
     def record(self, outcomes: Sequence[Dealt | BaseException]) -> Record:
         first = outcomes[0]
         assert isinstance(first, Dealt), first
-        return Record.of(NAME, 0, len(self.keys), first)
+        self.excess = excess_leaves(first.excess)
+        return Record.of(NAME, 0, ROSTER, first)
 
     def envelopes(self, slot: int) -> list[Envelope]:
+        checked = tuple(Tree(self.excess).path(slot))
         return [
-            Envelope(slot, self.sealed[me][slot], tuple(Tree(self.sealed[me]).path(slot)))
+            Envelope(
+                slot,
+                self.sealed[me][slot],
+                tuple(Tree(self.sealed[me]).path(slot)),
+                self.excess[slot],
+                checked,
+            )
             for me in range(3)
         ]
 
@@ -276,7 +319,7 @@ def test_a_share_that_is_sealed_otherwise_than_checked_is_noticed_by_its_holder(
 
     hands = table.hands(table.deal(before_root=change))
     assert [isinstance(hand, str) for hand in hands] == [False, False, True, False]
-    assert "does not match its tag" in str(hands[2])
+    assert "party 1 sealed another share than was checked" in str(hands[2])
 
 
 def test_a_rogue_that_makes_the_check_fit_a_slot_it_knows_is_noticed_by_its_holder(
@@ -285,16 +328,17 @@ def test_a_rogue_that_makes_the_check_fit_a_slot_it_knows_is_noticed_by_its_hold
     """After the last permutation it knows where its change is, and nothing of the card there."""
     plain = dealing._check_tags
 
-    async def fitted(channel: Any, mine: Vector, alpha: int, **more: Any) -> None:
+    async def fitted(channel: Any, mine: Vector, alpha: int, **more: Any) -> Vector:
         if channel.me == CHEAT:  # claims what an honest party would
             mine = adds((0, 0, -5), (0, 3, 5))(mine)
-        await plain(channel, mine, alpha, **more)
+        return await plain(channel, mine, alpha, **more)
 
     monkeypatch.setattr(dealing, "_check_tags", fitted)
     table = Table()
     with changed(CHEAT, 3, adds((0, 0, 5), (0, 3, PRIME - 5)), after=True):
         hands = table.hands(table.deal())
     assert [isinstance(hand, str) for hand in hands] == [True, False, False, True]
+    assert all("party 1 sealed another share" in str(hands[slot]) for slot in (0, 3))
 
 
 def sending(kind: Kind, to: int | None, what: Callable[[bytes], bytes]) -> Forge:
@@ -319,7 +363,7 @@ def flipped(payload: bytes) -> bytes:
         (Kind.REVEAL, None, "revealed another number than it had committed to"),
         (Kind.REVEAL, 0, "revealed another number than it had committed to"),
         (Kind.COMMIT, 2, "revealed another number than it had committed to"),
-        (Kind.ROOT, 0, "cards and tags do not match"),  # other roots, other weights
+        (Kind.ROOT, 0, "did not see the same messages"),
         (Kind.PROMISE, 0, "opened another check than it had committed to"),
         (Kind.CHECK, None, "opened another check than it had committed to"),
         (Kind.CHECK, 2, "opened another check than it had committed to"),
@@ -505,7 +549,7 @@ def test_a_share_of_another_length_is_refused(size: int) -> None:
         made[0] = cards._suite().encrypt(bytes(size), key, info)
 
     hands = table.hands(table.deal(before_root=reseal))
-    assert "wrong length" in str(hands[0])
+    assert "not sealed to this contributor" in str(hands[0])
 
 
 def test_garbage_instead_of_a_sealed_share_is_refused() -> None:

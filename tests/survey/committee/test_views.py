@@ -47,12 +47,11 @@ def laws_of_the_view(
         [order] if set(group) & set(corrupt) else list(itertools.permutations(range(len(deck))))
         for group, order in zip(schedule, known, strict=True)
     ]
-    weights = [1 + at % (prime - 1) for at in range(len(deck))]
 
     def saw(
         parts: Sequence[int], orders: Sequence[Order], vectors: Vectors
     ) -> tuple[Ran, Residues]:
-        coins = Coins(parts, orders, vectors, weights, alias)
+        coins = Coins(parts, orders, vectors, alias)
         ran = run_with(coins, parties, schedule, deck, prime)
         return ran, view(ran, coins, corrupt, prime)
 

@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from jrr.estimation.told_sums import ToldOfRound
-from jrr.mechanisms.numbers import NumberRange
+from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign, ReportBlock
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.formats import format_of, write
-from jrr.tables.header import Header
 from jrr.tables.names import CARDED
 
 _PREFIX = "jrr-export-"
@@ -46,19 +45,7 @@ def write_reports(
 ) -> int:
     """Write blocks of reports, flags and covariates, and what dealers told; the number of rows."""
     campaign, mechanism = held.campaign, held.mechanism
-    # Every round has decks of its own.
-    start = f"{campaign.hash[:12]}." + (f"round{round_number}." if round_number else "")
-    names = tuple(f"{start}{number}" for number in range(held.decks))
-    header = Header(
-        "reports",
-        mechanism,
-        decks=names if campaign.deals else (),
-        colluders=campaign.colluders,
-        question=campaign.question,
-        labels=campaign.labels if campaign.number is None else (),
-        number=None if campaign.number is None else NumberRange.checked(*campaign.number),
-        sums=told,
-    )
+    header = header_of(held, told, round_number)
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)
     schema = pa.schema(

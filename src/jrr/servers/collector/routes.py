@@ -33,6 +33,12 @@ REPORT = body_schema(
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
 
 
+class FileBytes(Response):
+    """A file, for programs."""
+
+    media_type = "application/octet-stream"
+
+
 def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
     """The application on a database that is up to date."""
     jobs = CollectorJobs(clock)
@@ -81,12 +87,12 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         )
         return await read_aside(engine, surveys.change, name, wish)
 
-    @app.get("/v1/admin/surveys/{name}/export", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}/export", dependencies=admin, response_class=FileBytes)
     async def export_survey(name: Name, format: str = "parquet") -> Response:
         """One row per person: open answers, and a report and a flag of each part."""
         kind = checks.one_of("format", format, ("parquet", "csv"))
         data = await read_aside(engine, surveys.export, name, kind)
-        return Response(data, media_type="application/octet-stream")
+        return FileBytes(data)
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
@@ -135,6 +141,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         simultaneous: str = "false",
         population: str = "respondents",
         population_size: str | None = None,
+        audited: str = "0",
     ) -> dict[str, Any]:
         """The estimate so far, or the final one."""
         people = None
@@ -147,17 +154,18 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
             simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
             population=checks.one_of("population", population, POPULATIONS),
             population_size=people,
+            audited=_whole_number("audited", audited, 9),
         )
         await writer.run(jobs.fix_results, name, wish.round)
         return await read_aside(engine, jobs.estimate, name, wish)
 
-    @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin)
+    @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin, response_class=FileBytes)
     async def export(name: Name, format: str = "parquet", round: str = "0") -> Response:
         """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
         kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
         number = _whole_number("round", round)
         data = await read_aside(engine, jobs.export, name, number, kind)
-        return Response(data, media_type="application/octet-stream")
+        return FileBytes(data)
 
     return app
 

@@ -6,8 +6,9 @@ uvicorn reads headers of any length for as long as a client likes. Here
   whoever says nothing for so long is hung up on;
 - headers have some kilobytes at most;
 - of more connections than there is room for, the one that has been waiting longest goes;
-- where more uploads come than can be stored, they are refused before they are looked at, so that
-  refusing leaves time for storing.
+- where more uploads come than can be stored, they are refused before they are looked at, one for
+  each that is answered. Refusing costs a tenth of storing, so that nine tenths of the time are
+  left for that; whoever comes beyond it waits unread, and is served or refused in turn.
 """
 
 import asyncio
@@ -32,6 +33,10 @@ LONGEST = 1.0  # seconds that a request should be under way; waiting for a commi
 CROWD = 32  # requests under way, from which on it is measured how many are answered
 MOST_UNDER_WAY = 8_192
 LOOK = 0.5  # seconds between two looks at deadlines
+REFUSALS = 1.0  # unread, for each request that is answered
+MORE_REFUSALS = 50  # at each look, also where nothing is answered
+MOST_REFUSALS = 500  # saved up
+MOST_HELD = 64 << 10  # bytes of an upload that waits unread
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n", re.IGNORECASE)
 _POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
 
@@ -51,6 +56,8 @@ class Door:
     refused: int = 0  # uploads, unread
     hung_up: int = 0  # connections that were silent, slow or too many
     open: dict["Connection", None] = field(default_factory=dict)  # in the order they came
+    held: dict["Connection", None] = field(default_factory=dict)  # uploads that wait unread
+    may_refuse: float = MOST_REFUSALS  # uploads, now
     looking: asyncio.TimerHandle | None = None
     room: int = 512  # requests that may be under way
     answered: int = 0  # requests since the last look
@@ -84,17 +91,29 @@ class Door:
     def leave(self, connection: "Connection") -> None:
         """A connection is closed."""
         self.open.pop(connection, None)
+        self.held.pop(connection, None)
 
     def hang_up(self, connection: "Connection") -> None:
         """End a connection without waiting for anything."""
         self.hung_up += 1
-        self.open.pop(connection, None)
+        self.leave(connection)
         connection.transport.abort()
 
     def count_answer(self, under_way: int) -> None:
         """A request was answered; so many others are under way."""
         self.answered += 1
         self.fewest = min(self.fewest, under_way)
+        self.may_refuse = min(MOST_REFUSALS, self.may_refuse + REFUSALS)
+        if self.held:
+            self._let_in()
+
+    def _let_in(self) -> None:
+        """Serve or refuse those who wait unread, as far as there is room or time."""
+        for connection in list(self.held):
+            if connection.is_crowded and self.may_refuse < 1:
+                return
+            del self.held[connection]
+            connection.go_on()
 
     def _measure(self, now: float) -> None:
         """How many may be under way follows from how many are answered a second in a crowd."""
@@ -108,6 +127,8 @@ class Door:
         self.looking = loop.call_later(LOOK, self._look, loop) if self.open else None
         now = loop.time()
         self._measure(now)
+        self.may_refuse = min(MOST_REFUSALS, self.may_refuse + MORE_REFUSALS)
+        self._let_in()
         for connection in [one for one in self.open if one.ends is not None and one.ends < now]:
             self.hang_up(connection)
 
@@ -126,6 +147,7 @@ class Connection(HttpToolsProtocol):
         self._piece = 0  # bytes of a body since the last deadline
         self._is_refused = False
         self._is_open = True
+        self._held = b""  # an upload that waits unread
 
     @property
     def is_waited_for(self) -> bool:
@@ -148,10 +170,20 @@ class Connection(HttpToolsProtocol):
         """Some bytes; refused unread where there is no room for an upload."""
         if self._is_refused:
             return
-        if self._between and self._must_refuse(data):
+        if self._held:  # and more, though nothing was answered yet
+            self._held += data
+            if len(self._held) > MOST_HELD:
+                self.door.hang_up(self)
+            return
+        if self._between and self.is_crowded and self._is_upload(data):
+            self._wait()
+            if self.door.may_refuse < 1:
+                self._held = data
+                self.door.held[self] = None
+                return
+            self.door.may_refuse -= 1
             self.door.refused += 1
             self._unset_keepalive_if_required()
-            self._wait()
             self.transport.write(self.door.refusal())
             return
         super().data_received(data)
@@ -160,12 +192,21 @@ class Connection(HttpToolsProtocol):
             if self._header_bytes > HEADERS:
                 self._refuse_headers()
 
-    def _must_refuse(self, data: bytes) -> bool:
-        """Whether this is a whole upload, and there is no room for it."""
-        door = self.door
-        if not data.startswith(_POSTS) or not (len(self.tasks) >= door.room or door.is_full()):
+    def go_on(self) -> None:
+        """Look at what has waited unread, now that there is room for it or time to refuse it."""
+        data, self._held = self._held, b""
+        self.data_received(data)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there is no room for an upload now."""
+        return len(self.tasks) >= self.door.room or self.door.is_full()
+
+    def _is_upload(self, data: bytes) -> bool:
+        """Whether this is a whole upload, which can be refused unread."""
+        if not data.startswith(_POSTS) or not _is_whole(data):
             return False
-        return _is_whole(data) and (door.any_origin or b"\r\norigin:" not in data.lower())
+        return self.door.any_origin or b"\r\norigin:" not in data.lower()
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""

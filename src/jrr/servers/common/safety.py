@@ -17,6 +17,7 @@ from jrr.survey.states import Role
 NO_TLS = "no-tls"  # TLS ends at a proxy
 OPEN_KEYS = "open-keys"
 KEYS_BESIDE = "keys-beside-database"
+OPEN_METRICS = "open-metrics"
 _ADVISORY = 0x6A7272  # a number for PostgreSQL: "jrr"
 
 
@@ -27,14 +28,19 @@ def check_safety(settings: Settings) -> None:
         settings: Of the server that is about to start.
 
     Raises:
-        ArgumentError: It would listen for strangers without TLS, its keys could be read by others,
-            or keys and database would be copied together.
+        ArgumentError: It would listen for strangers without TLS, strangers could read its figures,
+            its keys could be read by others, or keys and database would be copied together.
     """
     accepted = settings.accept.split()
     if not (_is_local(settings.host) or settings.tls_certificate or NO_TLS in accepted):
         raise ArgumentError(
             f"host must be of this machine where there is no TLS, got {settings.host!r}: give "
             f"tls_certificate and tls_key, or accept = {NO_TLS!r} behind a proxy that has them"
+        )
+    if settings.metrics_port and not (_is_local(settings.metrics_host) or OPEN_METRICS in accepted):
+        raise ArgumentError(
+            f"metrics_host must be of this machine, got {settings.metrics_host!r}: figures tell "
+            f"when people answer; or accept = {OPEN_METRICS!r} in a network of your own"
         )
     if settings.role != Role.DEALER:
         return

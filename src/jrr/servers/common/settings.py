@@ -10,12 +10,19 @@ from typing import Any
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.servers.common.cors import read_origins
+from jrr.servers.common.logs import FORMATS as LOG_FORMATS
 from jrr.servers.common.tokens import read_tokens
 from jrr.survey.states import Role
 
 ROLES = tuple(str(role) for role in Role)
 PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine
-_NUMBERS = {"port": (0, 65535), "link_port": (0, 65535), "body_limit": (1024, 1 << 30)}
+_NUMBERS = {
+    "port": (0, 65535),
+    "link_port": (0, 65535),
+    "metrics_port": (0, 65535),
+    "body_limit": (1024, 1 << 30),
+}
+DANGERS = ("no-tls", "open-keys", "keys-beside-database", "open-metrics")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +39,9 @@ class Settings:
     tls_key: str = ""
     body_limit: int = 2 << 20  # bytes of a request
     origins: str = "*"  # of answer pages that may ask; "": none, else some with blanks between
+    metrics_port: int = 0  # figures for Prometheus; 0: none
+    metrics_host: str = "127.0.0.1"
+    log_format: str = "text"  # or json
     console: str = ""  # "on": pages for the operator below /console (extra `console`)
     answer_page: str = ""  # collector: where people answer, for the console's invitations
     accept: str = ""  # dangers that the operator knows of (safety.py)
@@ -43,12 +53,10 @@ class Settings:
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)
         read_tokens(self.admin_token_sha256)
+        checks.one_of("log_format", self.log_format, LOG_FORMATS)
+        if set(self.accept.split()) - set(DANGERS):
+            raise checks.refusal("accept", self.accept, f"some of {', '.join(DANGERS)}")
         checks.one_of("console", self.console, ("", "on"))
-        unknown = set(self.accept.split()) - {"no-tls", "open-keys", "keys-beside-database"}
-        if unknown:
-            raise checks.refusal(
-                "accept", self.accept, "some of no-tls, open-keys, keys-beside-database"
-            )
         if not self.database.startswith(("sqlite:///", "postgresql://")):
             # Not repeated: it may hold a password.
             raise ArgumentError("database must begin with sqlite:/// or postgresql://")

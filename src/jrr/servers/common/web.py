@@ -18,15 +18,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jrr import __version__
 from jrr.errors import JrrError
+from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
+from jrr.servers.common.measured import Measured
 from jrr.servers.common.problems import Problem, unavailable, unknown_campaign
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
 from jrr.servers.common.visitors import Visitors
 
 log = logging.getLogger("jrr.servers")
-PROBLEM = "application/problem+json"
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
 READY = 1.0  # seconds that an answer about health holds
 SMALL_BODY = 4096  # bytes of a contributor's request that is no report
@@ -72,12 +73,16 @@ def make_app(
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
+    describe(app)
+    app.state.metrics = _metrics(settings, writer)
     app.state.tokens = TokenGuard(settings.admin_token_sha256)
     app.state.is_full = lambda: writer.is_full  # asked by connections
     app.state.any_origin = ANY in read_origins(settings.origins)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
     app.add_middleware(Visitors)
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
+    if app.state.metrics is not None:
+        app.add_middleware(Measured, metrics=app.state.metrics)
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(JrrError, _on_refusal)
     app.add_exception_handler(HTTPException, _on_http)
@@ -99,6 +104,15 @@ def make_app(
         return {"status": "ready"}
 
     return app
+
+
+def _metrics(settings: Settings, writer: Writer) -> Any:
+    """What is counted, where the settings ask for it."""
+    if not settings.metrics_port:
+        return None
+    from jrr.servers.common.metrics import Metrics
+
+    return Metrics(writer)
 
 
 class Readiness:
@@ -185,58 +199,65 @@ class BodyLimit:
 
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value) > limit):
-                await _response(_too_large(limit))(scope, receive, send)
+                await _refusal(scope, _too_large(limit))(scope, receive, send)
                 return
         try:
             await self._app(scope, counted, send)
         except Problem as problem:  # raised while the body was read, outside any route
-            await _response(problem)(scope, receive, send)
+            await _refusal(scope, problem)(scope, receive, send)
 
 
 def _too_large(limit: int) -> Problem:
     return Problem(413, "too-large", f"a body may have at most {limit} bytes")
 
 
-def _response(problem: Problem) -> JSONResponse:
+def _refusal(scope: Scope, problem: Problem) -> JSONResponse:
+    metrics = scope["app"].state.metrics
+    if metrics is not None:
+        metrics.count_refusal(problem.kind)
     return JSONResponse(
         problem.document(), problem.status, headers=problem.headers, media_type=PROBLEM
     )
 
 
-async def _on_problem(_: Request, error: Exception) -> JSONResponse:
+async def _on_problem(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Problem)
-    return _response(error)
+    return _refusal(request.scope, error)
 
 
-async def _on_refusal(_: Request, error: Exception) -> JSONResponse:
-    return _response(Problem(422, "refused", str(error)))
+async def _on_refusal(request: Request, error: Exception) -> JSONResponse:
+    return _refusal(request.scope, Problem(422, "refused", str(error)))
 
 
-async def _on_http(_: Request, error: Exception) -> JSONResponse:
+async def _on_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     kind = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "http")
-    return _response(Problem(error.status_code, kind, str(error.detail), error.headers))
+    problem = Problem(error.status_code, kind, str(error.detail), error.headers)
+    return _refusal(request.scope, problem)
 
 
-async def _on_invalid(_: Request, error: Exception) -> JSONResponse:
+async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
     if "name" in where:
-        return _response(unknown_campaign())
-    return _response(Problem(422, "refused", f"not acceptable: {', '.join(where)}"))
+        return _refusal(request.scope, unknown_campaign())
+    problem = Problem(422, "refused", f"not acceptable: {', '.join(where)}")
+    return _refusal(request.scope, problem)
 
 
-async def _on_silence(_: Request, __: Exception) -> JSONResponse:
-    return _response(Problem(400, "cut-off", "the request ended before its body did"))
+async def _on_silence(request: Request, _: Exception) -> JSONResponse:
+    problem = Problem(400, "cut-off", "the request ended before its body did")
+    return _refusal(request.scope, problem)
 
 
 async def _on_busy(request: Request, error: Exception) -> JSONResponse:
     # Whoever asks again is served as if for the first time, or told what was committed.
     log.error("the database does not answer: %s in %s", type(error).__name__, request.url.path)
-    return _response(unavailable())
+    return _refusal(request.scope, unavailable())
 
 
 async def _on_bug(request: Request, error: Exception) -> JSONResponse:
     # The path has no secrets; the body is never logged.
     log.error("unexpected %s in %s", type(error).__name__, request.url.path)
-    return _response(Problem(500, "internal", "an unexpected error; it has been logged"))
+    problem = Problem(500, "internal", "an unexpected error; it has been logged")
+    return _refusal(request.scope, problem)

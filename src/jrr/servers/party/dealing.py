@@ -1,6 +1,7 @@
 """A party's deal with the others: several jobs, and between them the committee's protocol."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.problems import Problem
 from jrr.servers.party.jobs import PartyJobs
 from jrr.survey.committee.dealing import Abort, MissingPartyError
-from jrr.survey.committee.rounds import DealingParty, DealtRounds, deal_rounds
+from jrr.survey.committee.rounds import DealingParty, Keeper, deal_rounds
 from jrr.survey.committee_order import deal_order
 from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY
 
@@ -39,37 +40,45 @@ async def deal_together(
     begun = await writer.run(jobs.begin_deal, name, wish.again)
     if begun is None:
         return await writer.run(jobs.deal_facts, name)
-    campaign, roster = begun
     loop = asyncio.get_running_loop()
 
-    def confirm(dealt: DealtRounds) -> None:
-        job = writer.run(jobs.keep_deal, name, dealt)
-        asyncio.run_coroutine_threadsafe(job, loop).result()
+    def by_writer(job: Callable[..., None]) -> Callable[..., None]:
+        """The job on the database, called in the thread of the meeting, which waits for it."""
 
+        def call(*arguments: Any) -> None:
+            work = writer.run(job, name, *arguments)
+            asyncio.run_coroutine_threadsafe(work, loop).result()
+
+        return call
+
+    keeper = Keeper(
+        keep=by_writer(jobs.keep_deal),
+        discard=by_writer(jobs.discard_deal),
+        publish=by_writer(jobs.publish_deal),
+        settle=by_writer(jobs.settle_deal),
+    )
     party = DealingParty(
-        number=jobs.number(campaign),
+        number=jobs.number(begun.campaign),
         identity=jobs.identity,
-        members=roster,
+        members=begun.roster,
         patience=wish.patience,
         join=wish.join,
-        listen=jobs.listen(campaign),
+        listen=jobs.listen(begun.campaign),
+        kept=begun.kept,
+        again=wish.again,
     )
-    work = deal_rounds(deal_order(campaign), party, confirm=confirm)
+    work = deal_rounds(deal_order(begun.campaign), party, keeper=keeper)
     try:
         # In a thread with a loop of its own: arithmetic must not keep contributors waiting.
         dealt = await asyncio.to_thread(asyncio.run, work)
     except (Abort, OSError) as error:
-        await writer.run(jobs.discard_deal, name)
+        # What is kept stays: another party may have heard that all keep it, and serve it.
         missing = isinstance(error, MissingPartyError | OSError)
+        if missing and begun.kept is not None and begun.kept.published:
+            return await writer.run(jobs.deal_facts, name)  # done here, and the others do not ask
         kind = MISSING_PARTY if missing else ABORTED_DEAL
         raise Problem(409, kind, f"no cards were dealt: {error}") from None
-    except Exception:
-        await writer.run(jobs.discard_deal, name)
-        raise
-    try:
-        await writer.run(jobs.publish_deal, name, len(dealt.members))
-    except Problem:  # it was closed meanwhile
-        await writer.run(jobs.discard_deal, name)
-        raise
-    traffic = {"bytes_sent": dealt.traffic.sent, "messages_sent": dealt.traffic.messages}
-    return await writer.run(jobs.deal_facts, name) | traffic
+    facts = await writer.run(jobs.deal_facts, name)
+    if dealt is None:
+        return facts
+    return facts | {"bytes_sent": dealt.traffic.sent, "messages_sent": dealt.traffic.messages}

@@ -1,25 +1,39 @@
 """What a party does to its database; each job checks first and writes last."""
 
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, DamagedError
 from jrr.servers.common.certificates import check_pair
 from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_times, utc_now
-from jrr.servers.common.problems import Problem, unknown_name
+from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
 from jrr.servers.common.settings import Settings
-from jrr.servers.party.store import PartyStore
+from jrr.servers.party.store import PartyStore, StoredComplaint
 from jrr.survey.addresses import check_link
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee.cards import Envelope, check_committee_mechanism, usable
-from jrr.survey.committee.link import Identity
+from jrr.survey.committee.complaints import Finding, judge
+from jrr.survey.committee.meeting import Identity
 from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import DealtRounds, Member
+from jrr.survey.committee.rounds import DealtRounds, KeptDeal, Member, deal_name
 from jrr.survey.committee_order import committee_of
+from jrr.survey.complaining import Complaint
 from jrr.survey.dealer_kinds import Committee
+from jrr.survey.problems import LEFT_OUT, LOST_CARD
 from jrr.survey.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class DealBegun:
+    """What a party brings to a meeting."""
+
+    campaign: Campaign
+    roster: list[Member]
+    kept: KeptDeal | None
 
 
 class PartyJobs(CampaignJobs[PartyStore]):
@@ -39,7 +53,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise ArgumentError(
                 f"link_certificate must be a PEM file, got {settings.link_certificate!r}"
             ) from None
-        self._trees: dict[tuple[str, int], Tree] = {}
+        self._trees: dict[tuple[str, int], tuple[Tree, Tree]] = {}
 
     def number(self, campaign: Campaign) -> int:
         """Which party of the campaign this is."""
@@ -92,33 +106,51 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store.count_arrival(held)
         return True
 
-    def begin_deal(
-        self, connection: Connection, name: str, again: bool
-    ) -> tuple[Campaign, list[Member]] | None:
-        """Whom to deal to; None where that is done already (again: do it anew if possible)."""
+    def begin_deal(self, connection: Connection, name: str, again: bool) -> DealBegun | None:
+        """Whom to deal to, and what is kept of a deal; None where all parties serve one already.
+
+        again: the parties meet in any case.
+        """
         store = PartyStore(connection)
         held = store.find(name, lock=True)
-        if held.state == SERVING or (held.state == OPEN and not again):
+        served = held.state in (OPEN, SERVING)
+        if served and held.settled and not again:
             return None
-        check_state(Act.DEAL, held)
-        self._forget(store, name)
-        store.move(held, ENROLLING, n=None)
-        return held.campaign, store.roster(name)
+        if not served:
+            check_state(Act.DEAL, held)
+        records = store.kept_records(name)
+        kept = None
+        if records:
+            kept = KeptDeal(name=deal_name(records), published=served, given=held.state == SERVING)
+        return DealBegun(campaign=held.campaign, roster=store.roster(name), kept=kept)
 
     def keep_deal(self, connection: Connection, name: str, dealt: DealtRounds) -> None:
         """Keep everything, but serve nothing yet."""
         store = PartyStore(connection)
+        check_state(Act.DEAL, store.find(name, lock=True))  # it may have been closed meanwhile
         self._forget(store, name)
         store.add_deal(name, dealt)
 
-    def publish_deal(self, connection: Connection, name: str, n: int) -> None:
-        """Every party has its part: serve."""
+    def publish_deal(self, connection: Connection, name: str) -> None:
+        """Every party has its part: serve what is kept."""
         store = PartyStore(connection)
-        store.move(store.find(name, lock=True), OPEN, n=n)
+        held = store.find(name, lock=True)
+        if held.state not in (OPEN, SERVING):
+            store.move(held, OPEN, n=store.kept_records(name)[0].n, settled=False)
+
+    def settle_deal(self, connection: Connection, name: str) -> None:
+        """Every party serves: nobody needs to meet again."""
+        PartyStore(connection).settle(name)
 
     def discard_deal(self, connection: Connection, name: str) -> None:
-        """Nothing of a round that was not finished may be used."""
-        self._forget(PartyStore(connection), name)
+        """Forget a deal that not all parties keep, so that nobody can have a card of it."""
+        store = PartyStore(connection)
+        held = store.find(name, lock=True)
+        if held.state == SERVING:
+            raise wrong_state("somebody was given a share of the deal meanwhile")
+        self._forget(store, name)
+        if held.state == OPEN:
+            store.move(held, ENROLLING, n=None, settled=False)
 
     def _forget(self, store: PartyStore, name: str) -> None:
         store.remove_deal(name)
@@ -132,32 +164,67 @@ class PartyJobs(CampaignJobs[PartyStore]):
         check_state(Act.FETCH_CARDS, held)
         check_times(held.campaign, self.clock())
         slot = _slot(store, name, who)
+        if store.complaint(name, slot) is not None:
+            raise Problem(410, LOST_CARD, "this card is lost: its holder complained of it")
         if held.state == OPEN:
             store.move(held, SERVING)
         rounds = []
-        for number in range(held.campaign.rounds):
-            path = self._tree(store, name, number).path(slot)
-            envelope = Envelope(slot, store.envelope(name, number, slot), tuple(path))
-            record = store.record(name, number)
-            rounds.append({"record": vars(record), "envelope": envelope.to_document()})
+        for number, record in enumerate(store.kept_records(name)):
+            tree, checked = self._tree_pair(store, name, number)
+            sealed, excess = store.envelope(name, number, slot)
+            excess_path = tuple(checked.path(slot)) if excess else ()
+            envelope = Envelope(slot, sealed, tuple(tree.path(slot)), excess, excess_path)
+            rounds.append({"record": record.to_document(), "envelope": envelope.to_document()})
         return {"campaign": name, "n": held.n, "rounds": rounds}
 
-    def _tree(self, store: PartyStore, name: str, number: int) -> Tree:
-        """What the party committed to in a round; kept, since it takes all its envelopes."""
+    def _tree_pair(self, store: PartyStore, name: str, number: int) -> tuple[Tree, Tree]:
+        """What was committed to in a round: sealed shares, and what all shares were checked with.
+
+        Kept, since it takes all envelopes.
+        """
         if (name, number) not in self._trees:
-            self._trees[name, number] = Tree(store.round_envelopes(name, number))
+            envelopes = store.round_envelopes(name, number)
+            self._trees[name, number] = (
+                Tree([sealed for sealed, _ in envelopes]),
+                Tree([excess for _, excess in envelopes]),
+            )
         return self._trees[name, number]
 
-    def complain(self, connection: Connection, name: str, who: bytes) -> bool:
-        """End a dealing of which somebody complains; whether there was one to end."""
+    def complain(
+        self, connection: Connection, name: str, who: bytes, complaint: Complaint
+    ) -> Finding:
+        """Judge a complaint: its holder's card is lost, and nobody else's."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
-        _slot(store, name, who)
+        slot = _slot(store, name, who)
+        known = store.complaint(name, slot)
+        if known is not None:
+            return known.finding
         if held.state not in (OPEN, SERVING):
-            return False
-        self._forget(store, name)
-        store.move(held, ABORTED)
-        return True
+            raise gone("there are no cards to complain of")
+        finding, accused, document = Finding.UNPROVEN, complaint.accused, None
+        if complaint.evidence is not None:
+            records = store.kept_records(name)
+            if complaint.evidence.round >= len(records):
+                raise DamagedError("evidence must be of a round of this campaign")
+            record = records[complaint.evidence.round]
+            member = store.member(name, who)
+            assert member is not None  # it has a slot
+            verdict = judge(
+                complaint.evidence,
+                record=record,
+                slot=slot,
+                holder=member.key,
+                excess=store.envelope(name, record.round, slot)[1],
+            )
+            finding, accused = verdict.finding, verdict.accused
+            document = complaint.evidence.to_document()
+        elif accused is not None and accused >= len(committee_of(held.campaign).parties):
+            raise DamagedError("accused must be a party of this campaign")
+        store.add_complaint(
+            name, StoredComplaint(slot=slot, finding=finding, accused=accused, evidence=document)
+        )
+        return finding
 
     def close(self, connection: Connection, name: str) -> dict[str, Any]:
         """End the campaign; nothing of its cards is kept."""
@@ -172,25 +239,69 @@ class PartyJobs(CampaignJobs[PartyStore]):
         """What the operator is told of a deal."""
         store = PartyStore(connection)
         held = store.find(name)
-        rounds = range(held.campaign.rounds)
-        return {"n": held.n, "records": [store.record(name, number).hash for number in rounds]}
+        records = store.kept_records(name)
+        return {
+            "n": held.n,
+            "records": [record.hash for record in records],
+            "roster": records[0].roster,
+            "left_out": dict(store.unnamed(name)),
+        }
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
         store = PartyStore(connection)
         held = store.find(name)
+        complaints = store.complaints_of(name)
+        records = store.kept_records(name)
+        findings = {
+            finding.value: Counter(
+                "nobody" if one.accused is None else str(one.accused)
+                for one in complaints
+                if one.finding == finding
+            )
+            for finding in Finding
+        }
         return {
             "campaign": name,
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
             "members": store.count(store.members, name),
+            # Kept, whether or not it is served yet; nothing is after the campaign is closed.
+            "committed": bool(records),
+            "served_by_all": held.settled,
+            "burned": held.state in (CLOSED, ABORTED),
+            "roster": records[0].roster if records else None,
+            "left_out": {str(party): count for party, count in store.unnamed(name).items()},
+            "lost": len(complaints),
+            "complaints": findings,
+            "false_complaints_of_slots": [
+                one.slot for one in complaints if one.finding == Finding.FALSE
+            ],
+        }
+
+    def evidence(self, connection: Connection, name: str) -> dict[str, Any]:
+        """All complaints with what was shown, for whoever wants to judge them anew."""
+        store = PartyStore(connection)
+        store.find(name)
+        return {
+            "records": [record.to_document() for record in store.kept_records(name)],
+            "complaints": [vars(one) for one in store.complaints_of(name)],
         }
 
 
 def _slot(store: PartyStore, name: str, who: bytes) -> int:
     """The slot of somebody who was dealt to."""
     member = store.member(name, who)
-    if member is None or member.slot is None:
+    if member is None:
         raise unknown_name()
+    if member.slot is None:
+        named = ", ".join(map(str, member.unnamed_by))
+        raise Problem(
+            404,
+            LEFT_OUT,
+            f"the parties dealt without this key: it was not named by party {named}"
+            if named
+            else "this key came after the parties had agreed on whom to deal to",
+        )
     return member.slot

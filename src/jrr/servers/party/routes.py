@@ -16,9 +16,9 @@ from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
 from jrr.servers.party.dealing import DealWish, deal_together
 from jrr.servers.party.jobs import PartyJobs
+from jrr.survey.complaining import read_complaint
 from jrr.survey.documents import read_body
 from jrr.survey.messages import key_of, name_hash
-from jrr.survey.states import ABORTED
 
 
 def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -45,11 +45,12 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
 
     @app.post("/v1/campaigns/{name}/complaints", openapi_extra=body_schema(pseudonym=HEX))
     async def complain(name: Name, request: Request) -> dict[str, Any]:
-        """A card that does not match its tag: the dealing ends here, and no card is shown."""
-        who = name_hash(read_body(await read_at_most(request, SMALL_BODY), "pseudonym"))
-        if await writer.run(jobs.complain, name, who):
-            await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
-        return {"state": ABORTED}
+        """Complain of one's card, with a share that shows whose fault it is; others keep theirs."""
+        body = await read_at_most(request, SMALL_BODY)
+        fields = read_body(body, "pseudonym", optional=("accused", "evidence"))
+        who, complaint = name_hash(fields), read_complaint(fields)
+        finding = await writer.run(jobs.complain, name, who, complaint)
+        return {"finding": finding}
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:
@@ -71,6 +72,11 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
         result = await writer.run(jobs.close, name)
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return result
+
+    @app.get("/v1/admin/campaigns/{name}/complaints", dependencies=admin)
+    async def complaints(name: Name) -> dict[str, Any]:
+        """Every complaint, and what was shown with it."""
+        return await writer.run(jobs.evidence, name)
 
     @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """What a party stores: campaigns, who has enrolled with which key, and sealed shares of cards."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Integer,
     LargeBinary,
@@ -17,6 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
     delete,
+    func,
     insert,
     select,
     update,
@@ -30,6 +33,7 @@ from jrr.servers.common.store import (
     invited_table,
 )
 from jrr.survey.committee.cards import Record
+from jrr.survey.committee.complaints import Finding
 from jrr.survey.committee.rounds import DealtRounds, Member
 from jrr.survey.states import Role
 
@@ -42,14 +46,32 @@ class StoredMember:
 
     key: bytes  # public; shares are sealed to it
     slot: int | None  # None: not dealt to
+    unnamed_by: tuple[int, ...]  # parties that did not name it for the deal
 
 
-class PartyStore(CampaignStore[HeldCampaign]):
+@dataclass(frozen=True, kw_only=True)
+class HeldByParty(HeldCampaign):
+    """A campaign as a party holds it."""
+
+    settled: bool  # all parties serve the deal
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredComplaint:
+    """What came of somebody's complaint of a card."""
+
+    slot: int
+    finding: Finding
+    accused: int | None
+    evidence: dict[str, Any] | None
+
+
+class PartyStore(CampaignStore[HeldByParty]):
     """Queries of a party within one transaction."""
 
     role = Role.PARTY
     metadata = MetaData()
-    campaigns = campaigns_table(metadata)
+    campaigns = campaigns_table(metadata, Column("settled", Boolean))
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     members = Table(
@@ -59,6 +81,7 @@ class PartyStore(CampaignStore[HeldCampaign]):
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("key", LargeBinary(32), nullable=False),
         Column("slot", BigInteger),  # None: not dealt to
+        Column("unnamed_by", String(64)),  # numbers of parties, or None
         UniqueConstraint("campaign", "key", name="one_person_per_key"),
         sqlite_with_rowid=False,
     )
@@ -69,6 +92,17 @@ class PartyStore(CampaignStore[HeldCampaign]):
         Column("round", Integer, primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("sealed", LargeBinary, nullable=False),
+        Column("excess", LargeBinary),  # None: dealt by an older version
+        sqlite_with_rowid=False,
+    )
+    complaints = Table(
+        "complaints",
+        metadata,
+        Column("campaign", String(64), primary_key=True),
+        Column("slot", BigInteger, primary_key=True),
+        Column("finding", String(16), nullable=False),
+        Column("accused", Integer),
+        Column("evidence", Text),
         sqlite_with_rowid=False,
     )
     records = Table(
@@ -80,15 +114,22 @@ class PartyStore(CampaignStore[HeldCampaign]):
         sqlite_with_rowid=False,
     )
 
-    def _held(self, row: Any, facts: dict[str, Any]) -> HeldCampaign:
-        return HeldCampaign(**facts)
+    def _held(self, row: Any, facts: dict[str, Any]) -> HeldByParty:
+        return HeldByParty(**facts, settled=bool(row.settled))
+
+    def settle(self, name: str) -> None:
+        """All parties serve the deal."""
+        self._set(name, settled=True)
 
     def member(self, name: str, who: bytes) -> StoredMember | None:
         """Somebody who has enrolled; None where they have not."""
         table = self.members
         query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
         row = self.connection.execute(query).one_or_none()
-        return None if row is None else StoredMember(key=bytes(row.key), slot=row.slot)
+        if row is None:
+            return None
+        unnamed = tuple(int(number) for number in (row.unnamed_by or "").split())
+        return StoredMember(key=bytes(row.key), slot=row.slot, unnamed_by=unnamed)
 
     def has_key(self, name: str, key: bytes) -> bool:
         """Whether somebody has enrolled with this key."""
@@ -113,10 +154,10 @@ class PartyStore(CampaignStore[HeldCampaign]):
 
     def add_deal(self, name: str, dealt: DealtRounds) -> None:
         """Keep the shares of all rounds, and who holds which slot."""
-        for record, sealed in zip(dealt.records, dealt.sealed, strict=True):
+        for record, sealed, excess in zip(dealt.records, dealt.sealed, dealt.excess, strict=True):
             row = {"campaign": name, "round": record.round, "record": record.to_json()}
             self.connection.execute(insert(self.records).values(**row))
-            self._add_envelopes(name, record.round, sealed)
+            self._add_envelopes(name, record.round, sealed, excess)
         rows = [{"who": who, "place": slot} for slot, (who, _) in enumerate(dealt.members)]
         table = self.members
         self.connection.execute(
@@ -125,44 +166,100 @@ class PartyStore(CampaignStore[HeldCampaign]):
             .values(slot=bindparam("place")),
             rows,
         )
+        for key, parties in dealt.left_out.items():
+            change = update(table).where(table.c.campaign == name, table.c.key == key)
+            numbers = " ".join(map(str, parties))
+            self.connection.execute(change.values(unnamed_by=numbers))
 
-    def _add_envelopes(self, name: str, round_number: int, sealed: Sequence[bytes]) -> None:
+    def _add_envelopes(
+        self, name: str, round_number: int, sealed: Sequence[bytes], excess: Sequence[bytes]
+    ) -> None:
         for start in range(0, len(sealed), ROWS):
             rows = [
-                {"campaign": name, "round": round_number, "slot": slot, "sealed": entry}
-                for slot, entry in enumerate(sealed[start : start + ROWS], start)
+                {
+                    "campaign": name,
+                    "round": round_number,
+                    "slot": slot,
+                    "sealed": sealed[slot],
+                    "excess": excess[slot],
+                }
+                for slot in range(start, min(start + ROWS, len(sealed)))
             ]
             self.connection.execute(insert(self.envelopes), rows)
 
     def remove_deal(self, name: str) -> None:
         """Forget the shares and who holds which slot."""
-        for table in (self.envelopes, self.records):
+        for table in (self.envelopes, self.records, self.complaints):
             self.connection.execute(delete(table).where(table.c.campaign == name))
         members = self.members
-        self.connection.execute(update(members).where(members.c.campaign == name).values(slot=None))
+        change = update(members).where(members.c.campaign == name)
+        self.connection.execute(change.values(slot=None, unnamed_by=None))
 
-    def record(self, name: str, round_number: int) -> Record:
-        """The public facts of a round."""
+    def kept_records(self, name: str) -> list[Record]:
+        """The public facts of all rounds; none where no deal is kept."""
         table = self.records
-        query = select(table.c.record).where(
-            table.c.campaign == name, table.c.round == round_number
-        )
-        return Record.from_document(json.loads(self.connection.execute(query).scalar_one()))
+        query = select(table.c.record).where(table.c.campaign == name).order_by(table.c.round)
+        found = self.connection.execute(query).scalars()
+        return [Record.from_document(json.loads(record)) for record in found]
 
-    def envelope(self, name: str, round_number: int, slot: int) -> bytes:
-        """One sealed share."""
+    def envelope(self, name: str, round_number: int, slot: int) -> tuple[bytes, bytes]:
+        """One sealed share, and what the shares of its slot were checked with."""
         table = self.envelopes
-        query = select(table.c.sealed).where(
+        query = select(table.c.sealed, table.c.excess).where(
             table.c.campaign == name, table.c.round == round_number, table.c.slot == slot
         )
-        return bytes(self.connection.execute(query).scalar_one())
+        row = self.connection.execute(query).one()
+        return bytes(row.sealed), bytes(row.excess or b"")
 
-    def round_envelopes(self, name: str, round_number: int) -> list[bytes]:
-        """All sealed shares of a round, in the order of slots."""
+    def round_envelopes(self, name: str, round_number: int) -> list[tuple[bytes, bytes]]:
+        """The same of all slots of a round, in their order."""
         table = self.envelopes
         query = (
-            select(table.c.sealed)
+            select(table.c.sealed, table.c.excess)
             .where(table.c.campaign == name, table.c.round == round_number)
             .order_by(table.c.slot)
         )
-        return [bytes(sealed) for sealed in self.connection.execute(query).scalars()]
+        rows = self.connection.execute(query)
+        return [(bytes(row.sealed), bytes(row.excess or b"")) for row in rows]
+
+    def add_complaint(self, name: str, complaint: StoredComplaint) -> None:
+        """Remember what came of a complaint: the slot is lost."""
+        evidence = None if complaint.evidence is None else json.dumps(complaint.evidence)
+        row = vars(complaint) | {"campaign": name, "evidence": evidence}
+        self.connection.execute(insert(self.complaints).values(**row))
+
+    def complaint(self, name: str, slot: int) -> StoredComplaint | None:
+        """What came of the complaint of a slot's holder; None where there was none."""
+        return next(iter(self.complaints_of(name, slot)), None)
+
+    def complaints_of(self, name: str, slot: int | None = None) -> list[StoredComplaint]:
+        """What came of all complaints, in the order of slots; slot: of one only."""
+        table = self.complaints
+        query = select(table).where(table.c.campaign == name).order_by(table.c.slot)
+        if slot is not None:
+            query = query.where(table.c.slot == slot)
+        return [
+            StoredComplaint(
+                slot=row.slot,
+                finding=Finding(row.finding),
+                accused=row.accused,
+                evidence=None if row.evidence is None else json.loads(row.evidence),
+            )
+            for row in self.connection.execute(query)
+        ]
+
+    def unnamed(self, name: str) -> Counter[int]:
+        """How many who have enrolled each party did not name for the deal."""
+        table = self.members
+        query = select(table.c.unnamed_by).where(
+            table.c.campaign == name, table.c.unnamed_by.is_not(None)
+        )
+        found = self.connection.execute(query).scalars()
+        return Counter(int(number) for entry in found for number in entry.split())
+
+    def dealt_members(self, name: str) -> int:
+        """How many hold a slot."""
+        table = self.members
+        query = select(func.count()).select_from(table)
+        query = query.where(table.c.campaign == name, table.c.slot.is_not(None))
+        return int(self.connection.execute(query).scalar_one())

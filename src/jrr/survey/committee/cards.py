@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -22,7 +23,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.cards import SortedDeck
 from jrr.survey.committee.dealing import Abort, Dealt
 from jrr.survey.committee.field import PRIME, Vector
-from jrr.survey.committee.merkle import belongs
+from jrr.survey.committee.merkle import Tree, belongs
 
 SEALED = 32 + 8 + 16  # encapsulated key, two elements, tag
 
@@ -108,6 +109,18 @@ def seal_shares(
     return sealed
 
 
+class BadShareError(Abort):
+    """A share is not what its party should have given.
+
+    provable: whether the share itself, opened, shows it to everybody (see `complaints`).
+    """
+
+    def __init__(self, party: int, reason: str, *, provable: bool) -> None:
+        super().__init__(reason)
+        self.party = party
+        self.provable = provable
+
+
 @dataclass(frozen=True)
 class Record:
     """The public facts of a round, the same at every party."""
@@ -118,22 +131,33 @@ class Record:
     alpha: int
     roots: tuple[str, ...]
     hash: str
+    roster: str = ""  # hash of the keys that were dealt to; none in records of old versions
+    checks: str = ""  # root of what the parties' shares were checked with, slot by slot; likewise
 
     @classmethod
-    def of(cls, campaign: str, round_number: int, n: int, dealt: Dealt) -> "Record":
+    def of(cls, campaign: str, round_number: int, roster: str, dealt: Dealt) -> "Record":
         """The record of a round that has been dealt."""
         roots = tuple(root.hex() for root in dealt.roots)
-        return cls(campaign, round_number, n, dealt.alpha, roots, dealt.record.hex())
+        checked = Tree(excess_leaves(dealt.excess)).root.hex()
+        n = len(dealt.cards)
+        return cls(
+            campaign, round_number, n, dealt.alpha, roots, dealt.record.hex(), roster, checked
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """As JSON; what old versions did not have is left out where it is missing."""
+        document = vars(self) | {"roots": list(self.roots)}
+        return {name: value for name, value in document.items() if value != ""}
 
     def to_json(self) -> str:
         """Canonical."""
-        return json.dumps(vars(self) | {"roots": list(self.roots)}, sort_keys=True)
+        return json.dumps(self.to_document(), sort_keys=True)
 
     @classmethod
     def from_document(cls, document: Any) -> "Record":
         """A record as a party serves it."""
-        names = {"campaign", "round", "n", "alpha", "roots", "hash"}
-        if not isinstance(document, dict) or set(document) != names:
+        old = {"campaign", "round", "n", "alpha", "roots", "hash"}
+        if not isinstance(document, dict) or set(document) - {"roster", "checks"} != old:
             raise Abort("a party must serve the record of the round")
         roots = document["roots"]
         if not isinstance(roots, list) or not all(isinstance(root, str) for root in roots):
@@ -146,9 +170,17 @@ class Record:
                 checks.integer("alpha", document["alpha"], 0, PRIME - 1),
                 tuple(roots),
                 str(document["hash"]),
+                str(document.get("roster", "")),
+                str(document.get("checks", "")),
             )
         except JrrError as error:
             raise Abort(str(error)) from None
+
+
+def excess_leaves(excess: Vector) -> list[bytes]:
+    """What is committed to of each slot: the excesses of all parties' shares, in their order."""
+    columns = np.ascontiguousarray(excess.T).astype("<u4")
+    return [column.tobytes() for column in columns]
 
 
 @dataclass(frozen=True)
@@ -158,14 +190,20 @@ class Envelope:
     slot: int
     sealed: bytes
     path: tuple[bytes, ...]
+    excess: bytes = b""  # of all parties' shares in this slot; none in deals of old versions
+    excess_path: tuple[bytes, ...] = ()
 
     def to_document(self) -> dict[str, Any]:
         """As JSON."""
-        return {
+        document: dict[str, Any] = {
             "slot": self.slot,
             "sealed": base64.b64encode(self.sealed).decode(),
             "path": [entry.hex() for entry in self.path],
         }
+        if self.excess:
+            document["excess"] = self.excess.hex()
+            document["excess_path"] = [entry.hex() for entry in self.excess_path]
+        return document
 
     @classmethod
     def from_document(cls, document: Any) -> "Envelope":
@@ -175,34 +213,86 @@ class Envelope:
                 checks.integer("slot", document["slot"], 0),
                 base64.b64decode(document["sealed"], validate=True),
                 tuple(bytes.fromhex(entry) for entry in document["path"]),
+                bytes.fromhex(document.get("excess", "")),
+                tuple(bytes.fromhex(entry) for entry in document.get("excess_path", [])),
             )
-        except (JrrError, ValueError, TypeError, KeyError):
+        except (JrrError, ValueError, TypeError, KeyError, AttributeError):
             raise Abort("a party must serve a slot, a sealed share and a path") from None
 
 
 def open_card(
     mechanism: Mechanism, key: X25519PrivateKey, record: Record, envelopes: Sequence[Envelope]
 ) -> int:
-    """Combine the shares of all parties and check the card; an Abort is a complaint."""
+    """Combine the shares of all parties and check the card.
+
+    Raises:
+        BadShareError: A party's share is not what it should be; complain of that party.
+        Abort: Something does not fit, and it cannot be told whose fault it is.
+    """
     if len(envelopes) != len(record.roots) or len({one.slot for one in envelopes}) != 1:
         raise Abort("the parties do not agree on the slot")
-    suite, card, tag = _suite(), 0, 0
+    card, tag, own_excess = 0, 0, []
     for party, one in enumerate(envelopes):
         root = bytes.fromhex(record.roots[party])
         if not belongs(one.sealed, one.slot, record.n, one.path, root):
-            raise Abort(f"party {party} serves another share than it had committed to")
-        info = Place(record.campaign, record.round, party, one.slot).info()
-        try:
-            share = suite.decrypt(one.sealed, key, info)
-        except (InvalidTag, ValueError):
-            raise Abort(f"the share of party {party} is not sealed to this contributor") from None
-        if len(share) != 8:
-            raise Abort(f"the share of party {party} has the wrong length")
-        card = (card + int.from_bytes(share[:4], "little")) % PRIME
-        tag = (tag + int.from_bytes(share[4:], "little")) % PRIME
+            raise BadShareError(
+                party,
+                f"party {party} serves another share than it had committed to",
+                provable=False,
+            )
+        share = open_share(key, Place(record.campaign, record.round, party, one.slot), one.sealed)
+        if share is None:
+            raise BadShareError(
+                party,
+                f"the share of party {party} is not sealed to this contributor",
+                provable=True,
+            )
+        card, tag = (card + share[0]) % PRIME, (tag + share[1]) % PRIME
+        own_excess.append(excess_of(share, record.alpha))
     if tag != record.alpha * card % PRIME:
+        expected = _excess_shown(record, envelopes)
+        for party, (own, due) in enumerate(zip(own_excess, expected, strict=False)):
+            if own != due:
+                raise BadShareError(
+                    party,
+                    f"party {party} sealed another share than was checked: the card does not match "
+                    "its tag",
+                    provable=True,
+                )
         raise Abort("the card does not match its tag: a party changed it")
     return card_of(mechanism, card)
+
+
+def open_share(key: X25519PrivateKey, place: Place, sealed: bytes) -> tuple[int, int] | None:
+    """The shares of card and tag in a seal; None where it holds none for this place and key."""
+    try:
+        share = _suite().decrypt(sealed, key, place.info())
+    except (InvalidTag, ValueError):
+        return None
+    if len(share) != 8:
+        return None
+    return int.from_bytes(share[:4], "little"), int.from_bytes(share[4:], "little")
+
+
+def excess_of(share: tuple[int, int], alpha: int) -> int:
+    """By how much a share of the tag exceeds α times the share of the card."""
+    return (share[1] - alpha * share[0]) % PRIME
+
+
+def _excess_shown(record: Record, envelopes: Sequence[Envelope]) -> list[int]:
+    """What the shares of this slot were checked with, from whoever shows it with proof."""
+    for one in envelopes:
+        checked = bytes.fromhex(record.checks) if record.checks else b""
+        if len(one.excess) == 4 * len(record.roots) and belongs(
+            one.excess, one.slot, record.n, one.excess_path, checked
+        ):
+            return read_excess(one.excess)
+    return []
+
+
+def read_excess(data: bytes) -> list[int]:
+    """The excess of each party's share in one slot."""
+    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
 
 
 def _suite() -> Suite:

@@ -4,8 +4,8 @@ The deck is public at first. Its cards x and their tags αx, α a secret number 
 one secret number per party, are shared, permuted by every group of the schedule in turn, and at
 last shared among all parties. A party that adds anything to a card must add α times as much to
 its tag, and nobody knows α until all shares are committed to; so its holder notices, except with
-probability 1/p. Before any card is shown, all tags are checked together: whether somebody notices
-then does not depend on the card.
+probability 1/p. Before any card is shown, the tag of every slot is checked: whether somebody
+notices then does not depend on the card.
 """
 
 import asyncio
@@ -42,8 +42,11 @@ class Kind(IntEnum):
     STORED = 10  # hash of all records, once they are kept
     SLOT = 11  # one share, to the one whose card it is
     DIGEST = 12  # hash of the roster
-    PROMISE = 13  # commitment to one's part of the check of all tags
-    CHECK = 14  # that part
+    PROMISE = 13  # commitment to what one's shares add to the check of every slot
+    CHECK = 14  # what they add, slot by slot
+    ECHO = 15  # the hashes of rosters that one was told
+    HELD = 16  # the deal that one keeps from an earlier meeting
+    SERVED = 17  # one gives out cards of the deal
 
 
 class Abort(IntegrityError):  # noqa: N818 - what happens, not what is wrong
@@ -77,6 +80,7 @@ class Dealt:
     tags: Vector
     alpha: int  # public now
     roots: tuple[bytes, ...]  # one per party
+    excess: Vector  # of each party (row) in each slot: tag share less α times card share; public
     record: bytes  # hash of all public facts, the same at every party
 
 
@@ -151,14 +155,22 @@ async def deal(
         if _commitment(session, party, value, reveal[4:]) != commitments[party]:
             raise Abort(f"party {party} revealed another number than it had committed to")
         alpha = (alpha + value) % prime
-    await _check_tags(
-        channel, mine, alpha, session=session, roots=roots, prime=prime, new_seed=new_seed
+    excess = await _check_tags(
+        channel, mine, alpha, session=session, prime=prime, new_seed=new_seed
     )
-    facts = hashlib.sha256(session + alpha.to_bytes(4, "little") + b"".join(roots)).digest()
+    seen = alpha.to_bytes(4, "little") + b"".join(roots) + field.to_bytes(excess)
+    facts = hashlib.sha256(session + seen).digest()
     records = await exchange(channel, Kind.RECORD, facts, SEED)
     if any(record != facts for record in records):
         raise Abort("the parties did not see the same messages")
-    return Dealt(cards=mine[0], tags=mine[1], alpha=alpha, roots=tuple(roots), record=facts)
+    return Dealt(
+        cards=mine[0],
+        tags=mine[1],
+        alpha=alpha,
+        roots=tuple(roots),
+        excess=excess,
+        record=facts,
+    )
 
 
 async def _check_tags(
@@ -167,35 +179,35 @@ async def _check_tags(
     alpha: int,
     *,
     session: bytes,
-    roots: Sequence[bytes],
     prime: int,
     new_seed: field.Seeds,
-) -> None:
-    """Check all tags at once, before anybody is shown a card.
+) -> Vector:
+    """Abort if any tag is not α times its card; what each party's shares are in excess of that.
 
-    A party knows which tags belong to which cards while the deck is in order, and could mark
-    those of one kind: whose holder complains would then tell the card. Weights that nobody knew
-    before make Σ ρ (tag - α card) miss 0 unless the marked slots are guessed. Honest parts of
-    this sum are uniform given that they add up to 0, and tell nothing.
+    Who changes tags while the deck is still in order could mark those of one kind: whose holder
+    complains would then tell the card. So in every slot the parties' excesses, tag - α card of
+    their shares, must add up to 0: a marked slot is found unless whoever marked it guesses where
+    it went. Honest excesses are uniform given that they add up to 0, and tell nothing. They are
+    kept: a share that is opened later and has another excess convicts its party.
     """
-    seed = hashlib.sha256(
-        b"jrr committee check 1:" + session + alpha.to_bytes(4, "little") + b"".join(roots)
-    ).digest()
-    weights = field.expand(seed, mine[0].shape, prime)
-    excess = field.subtract(mine[1], field.times(mine[0], alpha, prime), prime)
-    part = field.total(weights * excess % np.uint64(prime), prime)
+    own = field.subtract(mine[1], field.times(mine[0], alpha, prime), prime)
     nonce = new_seed()
-    own = _commitment(session, channel.me, part, nonce)
-    promises = await exchange(channel, Kind.PROMISE, own, SEED)
-    opened = await exchange(channel, Kind.CHECK, part.to_bytes(4, "little") + nonce, 4 + SEED)
-    total = 0
+    promise = _promise(session, channel.me, field.to_bytes(own), nonce)
+    promises = await exchange(channel, Kind.PROMISE, promise, SEED)
+    size = 4 * len(own)
+    opened = await exchange(channel, Kind.CHECK, field.to_bytes(own) + nonce, size + SEED)
+    rows = []
     for party, message in enumerate(opened):
-        value = int.from_bytes(message[:4], "little")
-        if _commitment(session, party, value, message[4:]) != promises[party]:
+        if _promise(session, party, message[:size], message[size:]) != promises[party]:
             raise Abort(f"party {party} opened another check than it had committed to")
-        total += value
-    if total % prime:
+        try:
+            rows.append(field.from_bytes(message[:size], (len(own),), prime))
+        except ValueError as error:
+            raise Abort(f"party {party} sent what is no check: {error}") from None
+    excess = np.stack(rows)
+    if (excess.sum(axis=0) % np.uint64(prime)).any():
         raise Abort("cards and tags do not match: a party changed some")
+    return excess
 
 
 async def exchange(
@@ -311,6 +323,11 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _commitment(session: bytes, party: int, value: int, nonce: bytes) -> bytes:
     text = b"jrr committee alpha 1:" + session + bytes([party]) + value.to_bytes(4, "little")
+    return hashlib.sha256(text + nonce).digest()
+
+
+def _promise(session: bytes, party: int, excess: bytes, nonce: bytes) -> bytes:
+    text = b"jrr committee excess 1:" + session + bytes([party]) + excess
     return hashlib.sha256(text + nonce).digest()
 
 

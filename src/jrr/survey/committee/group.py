@@ -14,7 +14,8 @@ import numpy as np
 from jrr.survey.committee import field
 from jrr.survey.committee.dealing import Abort, Kind, deal, together
 from jrr.survey.committee.field import PRIME, Vector
-from jrr.survey.committee.link import Identity, Link, Meeting, Peer, Traffic, meet
+from jrr.survey.committee.link import Link, Traffic
+from jrr.survey.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.survey.committee.merkle import Tree, belongs
 from jrr.survey.committee.schedule import default_threshold
 
@@ -96,6 +97,8 @@ async def deal_among(
                 pair = field.from_bytes(share[:SHARE], (2,))
             except ValueError:
                 raise Abort(f"party {party} sent what is no share") from None
+            if (int(pair[1]) - dealt.alpha * int(pair[0])) % PRIME != int(dealt.excess[party, me]):
+                raise Abort(f"party {party} opened another share than it was checked with")
             card, tag = (card + int(pair[0])) % PRIME, (tag + int(pair[1])) % PRIME
         if tag != dealt.alpha * card % PRIME or not 1 <= card <= count:
             raise Abort("the shuffled ID does not match its tag: somebody changed it")

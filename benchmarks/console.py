@@ -1,0 +1,208 @@
+"""`python -m benchmarks.console`: does the console stay quick, and out of the way of uploads?
+
+1. A live page with 1,000 and with 1,000,000 stored reports: its time, and the ratio of both.
+2. Uploads to a survey with many stored reports, without pages and with ten live pages open: the
+   processor seconds that the collector spends on each, and reports a second. Rounds with and
+   without pages take turns, because other work on the machine comes and goes.
+"""
+
+import argparse
+import http.client
+import json
+import secrets
+import sqlite3
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+from jrr import RR
+from jrr.client.operator import Operator
+from jrr.research.processes import Running, running
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import NoDealer
+
+PAGES = 10
+LOADS = 60  # of a page
+SENDERS = 16
+
+
+def campaign_at(collector: Running, capacity: int) -> Campaign:
+    campaign = Campaign(
+        question=f"Have you ever? ({capacity})",
+        labels=("no", "yes"),
+        mechanism=RR(p=0.75),
+        dealer=NoDealer(),
+        collector=collector.url,
+        capacity=capacity + 1_000_000,
+        invitations=False,
+    )
+    operator = Operator(campaign, None, collector.admin)
+    operator.install()
+    operator.open()
+    return campaign
+
+
+def fill(folder: Path, campaign: Campaign, count: int) -> None:
+    """Write reports past the server, as it would have stored them."""
+    with closing(sqlite3.connect(folder / "collector.db", timeout=60)) as database:
+        width = campaign.mechanism.report_format.width
+        reports = [value.to_bytes(width, "little") for value in (0, 1)]
+        rows = (
+            (campaign.hash, secrets.token_bytes(32), 0, False, reports[at % 2], "{}")
+            for at in range(count)
+        )
+        database.executemany("INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?)", rows)
+        database.execute("INSERT INTO arrivals VALUES (?, 0, ?)", (campaign.hash, count))
+        database.commit()
+
+
+def signed_in(collector: Running) -> str:
+    """A cookie."""
+    host = urlsplit(collector.url).netloc
+    with closing(http.client.HTTPConnection(host)) as connection:
+        connection.request("GET", "/console/sign-in")
+        reply = connection.getresponse()
+        form = reply.read().decode()
+        csrf = form.partition('name="csrf" value="')[2].partition('"')[0]
+        cookie = str(reply.headers["set-cookie"]).partition(";")[0]
+        fields = urlencode({"csrf": csrf, "token": collector.token})
+        headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
+        connection.request("POST", "/console/sign-in", fields, headers)
+        reply = connection.getresponse()
+        reply.read()
+        lines = reply.headers.get_all("set-cookie") or []
+    return next(line.partition(";")[0] for line in lines if line.startswith("jrr-console="))
+
+
+def load_page(collector: Running, cookie: str, path: str) -> float:
+    host = urlsplit(collector.url).netloc
+    with closing(http.client.HTTPConnection(host, timeout=120)) as connection:
+        begun = time.perf_counter()
+        connection.request("GET", path, headers={"Cookie": cookie})
+        reply = connection.getresponse()
+        reply.read()
+        assert reply.status == 200, reply.status
+        return time.perf_counter() - begun
+
+
+@contextmanager
+def live_pages(collector: Running, cookie: str, path: str, count: int) -> Iterator[None]:
+    """Pages that listen, and fetch the results whenever they are told of new ones."""
+    stop = threading.Event()
+    host = urlsplit(collector.url).netloc
+
+    def listen() -> None:
+        with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
+            connection.request("GET", f"{path}/events", headers={"Cookie": cookie})
+            reply, look = connection.getresponse(), 0
+            while not stop.is_set():
+                line = reply.readline()
+                if line.startswith(b"data: {"):
+                    now = json.loads(line[6:])["look"]
+                    if now != look:
+                        look = now
+                        load_page(collector, cookie, f"{path}/results")
+
+    threads = [threading.Thread(target=listen, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    time.sleep(3.0 if count else 0.0)  # the first look is over
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(20)
+
+
+def processor_seconds(collector: Running) -> float:
+    fields = Path(f"/proc/{collector.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def upload(collector: Running, campaign: Campaign, count: int) -> tuple[float, float]:
+    """Processor seconds of the collector per 1,000 reports, and reports a second."""
+    host = urlsplit(collector.url).netloc
+
+    def send(some: int) -> None:
+        with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
+            for at in range(some):
+                body = {
+                    "pseudonym": secrets.token_hex(32),
+                    "round": 0,
+                    "carded": False,
+                    "report": at % 2,
+                    "covariates": {},
+                }
+                connection.request(
+                    "POST",
+                    f"/v1/campaigns/{campaign.hash}/reports",
+                    json.dumps(body),
+                    {"Content-Type": "application/json"},
+                )
+                reply = connection.getresponse()
+                reply.read()
+                assert reply.status == 201, reply.status
+
+    spent, begun = processor_seconds(collector), time.perf_counter()
+    with ThreadPoolExecutor(SENDERS) as pool:
+        list(pool.map(send, [count // SENDERS] * SENDERS))
+    seconds = time.perf_counter() - begun
+    return 1_000 * (processor_seconds(collector) - spent) / count, count / seconds
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--many", type=int, default=1_000_000)
+    options.add_argument("--uploads", type=int, default=8_000)
+    options.add_argument("--rounds", type=int, default=4)
+    given = options.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        collector = stack.enter_context(running("collector", folder, None, "--console"))
+        few, many = (campaign_at(collector, count) for count in (1_000, given.many))
+        fill(folder, few, 1_000)
+        fill(folder, many, given.many)
+        cookie = signed_in(collector)
+        times: dict[str, list[float]] = {"few": [], "many": []}
+        first = {}
+        for name, campaign in (("few", few), ("many", many)):
+            path = f"/console/campaigns/{campaign.hash}"
+            first[name] = load_page(collector, cookie, path)
+            took = load_page(collector, cookie, f"{path}/results")
+            print(f"{name}: first page {1_000 * first[name]:.1f} ms, results {took:.2f} s")
+        for _ in range(LOADS):
+            for name, campaign in (("few", few), ("many", many)):
+                times[name].append(
+                    load_page(collector, cookie, f"/console/campaigns/{campaign.hash}")
+                )
+        middle = {name: statistics.median(some) for name, some in times.items()}
+        ratio = middle["many"] / middle["few"]
+        print(
+            f"live page: {1_000 * middle['few']:.1f} ms with 1,000 reports, "
+            f"{1_000 * middle['many']:.1f} ms with {given.many:,}: {ratio:.2f} times"
+        )
+        path = f"/console/campaigns/{many.hash}"
+        found: dict[int, list[tuple[float, float]]] = {0: [], PAGES: []}
+        upload(collector, many, given.uploads // 4)  # warm
+        for _ in range(given.rounds):
+            for count in found:
+                with live_pages(collector, cookie, path, count):
+                    found[count].append(upload(collector, many, given.uploads))
+        for count, rows in found.items():
+            cost, speed = (statistics.median(column) for column in zip(*rows, strict=True))
+            print(f"{count} live pages: {cost:.3f} s of processor for 1,000 reports, {speed:.0f}/s")
+        costs = [statistics.median(cost for cost, _ in rows) for rows in found.values()]
+        speeds = [statistics.median(speed for _, speed in rows) for rows in found.values()]
+        print(f"ten live pages: {100 * (costs[1] / costs[0] - 1):+.1f}% processor time,")
+        print(f"                {100 * (speeds[1] / speeds[0] - 1):+.1f}% reports a second")
+
+
+if __name__ == "__main__":
+    main()

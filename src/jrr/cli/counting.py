@@ -1,0 +1,113 @@
+"""What `jrr estimate` counts, and which engine does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from jrr.tables import Result
+    from jrr.tables.progress import Progress
+
+ENGINES = ("duckdb", "spark", "postgres")  # jrr.tables.engines, which needs an extra
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def engine_options(command: F) -> F:
+    """Options that say where reports lie and what counts them."""
+    options = (
+        click.option("--engine", type=click.Choice(ENGINES), help="What counts the reports."),
+        click.option("--table", help="The table of reports in a database."),
+        click.option(
+            "--header",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="What the reports are (JSON), where they do not say so.",
+        ),
+        click.option(
+            "--campaign",
+            "campaigns",
+            multiple=True,
+            help="Hash of a campaign, or its beginning, with --engine postgres.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """Sources of reports, and how they are estimated.
+
+    Attributes:
+        sources: files, folders or addresses of databases.
+        engine: what counts; None: this process.
+        table: of a database.
+        header: a file that says what the reports are.
+        campaigns: which ones of a collector's database; none: all that are closed.
+        estimate: `jrr.tables.estimate`.
+        options: further arguments of it.
+    """
+
+    sources: tuple[str, ...]
+    engine: str | None
+    table: str | None
+    header: Path | None
+    campaigns: tuple[str, ...]
+    estimate: Callable[..., "Result"]
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.campaigns and not self.is_collector:
+            allowed = "left out but for --engine postgres without --table"
+            raise checks.refusal("campaign", self.campaigns[0], allowed)
+
+    @property
+    def is_collector(self) -> bool:
+        """Whether the sources are databases of collectors."""
+        return self.engine == "postgres" and self.table is None
+
+    def together(self, progress: "Progress") -> "Result":
+        """One estimate of all sources."""
+        return self._estimate(self.sources, progress)
+
+    def apart(self, progress: "Progress") -> "dict[str, Result]":
+        """Source, or campaign -> its own estimate."""
+        if self.is_collector:
+            return self._campaigns(progress)
+        return {source: self._estimate((source,), progress) for source in self.sources}
+
+    def _estimate(self, sources: tuple[str, ...], progress: "Progress") -> "Result":
+        return self.estimate(
+            *sources,
+            **self.options,
+            engine=self.engine,
+            header=self.header,
+            table=self.table,
+            progress=progress,
+        )
+
+    def _campaigns(self, progress: "Progress") -> "dict[str, Result]":
+        from jrr.servers.collector.stored_reports import open_stored
+        from jrr.tables.engines.postgres import PostgreSQL
+        from jrr.tables.estimating import estimate_opened
+
+        for argument in ("weight", "key"):
+            if self.options[argument] is not None:
+                raise ArgumentError(f"{argument} must be left out with --engine postgres")
+        found: dict[str, Result] = {}
+        engine = PostgreSQL()
+        for source in self.sources:
+            for one in open_stored(source, engine, self.campaigns):
+                name = one.name[:12] + (f" round {one.round}" if one.rounds > 1 else "")
+                found[name] = estimate_opened(
+                    one.files, **self.options, engine=engine, progress=progress
+                )
+        if not found:
+            raise ArgumentError("reports must hold a closed campaign, got a database without one")
+        return found

@@ -1,0 +1,115 @@
+"""Figures for whoever watches a server (Prometheus), on a port of their own.
+
+Counts are told in steps of ten, and sums not at all: at night, when one person answers in an hour,
+a figure that moves by one would tell when. The port is open to this machine only unless the
+setting says otherwise; addresses, names and campaigns are in no figure.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    start_http_server,
+)
+from prometheus_client.metrics_core import Metric
+
+from jrr.errors import ArgumentError
+from jrr.servers.common.batch import Writer
+from jrr.servers.common.connections import Door
+
+STEP = 10  # in which counts are told
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_JOBS = (1, 2, 5, 10, 20, 50, 100, 200, 512)
+_UNTOLD = ("_sum", "_created")
+
+
+class Metrics:
+    """What is counted in one server."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._exact = CollectorRegistry()
+        exact = self._exact
+        self._refusals = Counter(
+            "jrr_refusals", "Refused requests by reason.", ["reason"], registry=exact
+        )
+        self._latency = Histogram(
+            "jrr_request_seconds",
+            "From the first byte of a request to the last of its answer.",
+            ["by"],
+            buckets=_SECONDS,
+            registry=exact,
+        )
+        sizes = Histogram("jrr_batch_jobs", "Jobs per commit.", buckets=_JOBS, registry=exact)
+        times = Histogram(
+            "jrr_batch_seconds", "Seconds per commit.", buckets=_SECONDS, registry=exact
+        )
+        waiting = Gauge("jrr_jobs_waiting", "Contributors' jobs that wait.", registry=exact)
+        waiting.set_function(lambda: writer.waiting)
+        room = Gauge("jrr_jobs_room", "Contributors' jobs that may wait.", registry=exact)
+        room.set_function(lambda: writer.room)
+
+        def told(jobs: int, seconds: float) -> None:
+            sizes.observe(jobs)
+            times.observe(seconds)
+
+        writer.batches.append(told)
+        self._process = CollectorRegistry()
+        ProcessCollector(registry=self._process)
+
+    def watch(self, door: Door) -> None:
+        """Count what happens to connections too."""
+        exact = self._exact
+        for name, text, read in (
+            ("jrr_connections", "Open connections.", lambda: len(door.open)),
+            ("jrr_refused_unread", "Uploads that were refused unread.", lambda: door.refused),
+            (
+                "jrr_hung_up",
+                "Connections that were silent, slow or too many.",
+                lambda: door.hung_up,
+            ),
+        ):
+            Gauge(name, text, registry=exact).set_function(read)
+
+    def count_refusal(self, reason: str) -> None:
+        """A problem was answered."""
+        self._refusals.labels(reason).inc()
+
+    def count_request(self, by: str, seconds: float) -> None:
+        """A request was answered; by: contributor or operator."""
+        self._latency.labels(by).observe(seconds)
+
+    def collect(self) -> Iterator[Metric]:
+        """All figures as they are told; called by prometheus_client."""
+        for metric in self._exact.collect():
+            coarse = Metric(metric.name, metric.documentation, metric.type)
+            for sample in metric.samples:
+                if not sample.name.endswith(_UNTOLD):
+                    value = STEP * math.floor(sample.value / STEP)
+                    coarse.add_sample(sample.name, sample.labels, value)
+            yield coarse
+        yield from self._process.collect()
+
+    def restricted_registry(self, _: Any) -> "Metrics":
+        """Asked for with names: all are told anyway."""
+        return self
+
+    def serve(self, host: str, port: int) -> WSGIServer:
+        """Answer on a port of one's own, in a thread, until the process ends.
+
+        Raises:
+            ArgumentError: The port is taken.
+        """
+        try:
+            server, _ = start_http_server(port, host, registry=self)
+        except OSError as error:
+            raise ArgumentError(
+                f"metrics_port must be free to listen on, got {host}:{port}: {error.strerror}"
+            ) from None
+        return server

@@ -1,0 +1,60 @@
+"""Folders of Parquet files, as Spark and other platforms write one table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from jrr._base import checks
+from jrr.errors import DamagedError
+from jrr.tables.formats import BATCH, META, Batches, Table, readable, sound
+
+HEADER = "_jrr.json"  # beside the parts; names that begin so are no data to such platforms
+
+
+class ParquetFolder(Table):
+    """All Parquet files of a folder, one table; our header is a file beside them.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self.format = Path(path), "parquet"
+        self.parts = sorted(self.path.glob("[!_.]*.parquet"))
+        if not self.parts:
+            raise checks.refusal("path", str(path), "a folder of Parquet files")
+        with readable(self.path):
+            schema = pq.read_schema(self.parts[0])
+            self.columns, self.types = schema.names, {one.name: one.type for one in schema}
+            self.rows = 0
+            for part in self.parts:
+                self._check_part(part, pq.read_schema(part))
+                self.rows += pq.read_metadata(part).num_rows
+
+    def _check_part(self, part: Path, schema: Any) -> None:
+        """Refuse a part with other columns, or with a header of its own that says otherwise."""
+        if {one.name: one.type for one in schema} != self.types:
+            raise DamagedError(f"{part} must have the columns of the other parts, {self.columns}")
+        own = (schema.metadata or {}).get(META)
+        if own is not None and own.decode("utf-8", "replace") != self.header_text:
+            raise DamagedError(f"{part} must have the same header as its folder, in {HEADER}")
+
+    @property
+    def header_text(self) -> str | None:
+        """Our header as JSON, where there is one."""
+        beside = self.path / HEADER
+        return beside.read_text("utf-8", "replace") if beside.is_file() else None
+
+    def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
+        """The columns asked for, some rows at a time."""
+        for part in self.parts:
+            with readable(part), pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
+                    yield sound(batch)
+
+
+def open_table(path: str | Path) -> Table:
+    """A file, or a folder of Parquet files, opened for reading."""
+    return ParquetFolder(path) if Path(path).is_dir() else Table(path)

@@ -1,0 +1,98 @@
+"""Counts that follow by themselves: one count for all pages that are open."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from jrr.console.counts import Counts
+from jrr.console.looking import PAUSE, SHARE, Look, Looks
+from jrr.survey.states import OPEN
+from tests.console import Servers, Visitor, answer_work
+
+
+class Events:
+    """A page that listens."""
+
+    def __init__(self, reply: http.client.HTTPResponse) -> None:
+        self._reply = reply
+
+    def next(self) -> dict[str, Any]:
+        while True:
+            line = self._reply.readline()
+            assert line, "the events have ended"
+            if line.startswith(b"data: "):
+                return dict(json.loads(line[6:]))
+
+    def until(self, answered: str) -> dict[str, Any]:
+        while (facts := self.next())["answered"] != answered:
+            pass
+        return facts
+
+
+@contextmanager
+def listening(visitor: Visitor, path: str) -> Iterator[Events]:
+    host = urlsplit(visitor.url).netloc
+    with closing(http.client.HTTPConnection(host, timeout=20)) as connection:
+        cookie = f"jrr-console={visitor.cookies['jrr-console']}"
+        connection.request("GET", f"/console{path}/events", headers={"Cookie": cookie})
+        with connection.getresponse() as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            yield Events(reply)
+
+
+def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visitor) -> None:
+    survey = servers.survey(dealers=(), mechanism="rr")
+    invitations = servers.begin(survey, 4)
+    path = f"/surveys/{survey.hash}"
+    with ExitStack() as stack:
+        pages = [stack.enter_context(listening(visitor, path)) for _ in range(3)]
+        assert [page.next()["answered"] for page in pages] == ["0", "0", "0"]
+        answer_work(survey, invitations[:2])
+        told = [page.until("2") for page in pages]
+        assert told[0] == told[1] == told[2]
+        assert told[0]["state"] == "open"
+        visitor.post("/sign-out")
+        line = pages[0]._reply.readline()
+        while line.startswith((b"data", b":", b"\n")):
+            line = pages[0]._reply.readline()
+        assert line == b"event: over\n"  # whoever has signed out hears nothing more
+
+
+def test_one_look_serves_everybody_and_looks_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock of our own: looks that take a second leave nineteen to others."""
+    now, answered, looked = [0.0], [5], []
+
+    class Timed(Looks):
+        def _seen(self, *_: Any) -> Look:
+            looked.append(now[0])
+            now[0] += 1.0
+            nothing: Any = None
+            counts = Counts(state=OPEN, answered=answered[0])
+            return Look(counts=counts, report=nothing, people=nothing)
+
+    def count(*_: Any) -> Counts:
+        return Counts(state=OPEN, answered=answered[0])
+
+    monkeypatch.setattr("jrr.console.looking.read", count)
+    nothing: Any = None
+    looks = Timed(nothing, lambda: now[0])
+
+    class Survey:
+        name, dealers, document = "a", (), None
+
+    held: Any = Survey()
+    assert [looks.look(held).number for _ in range(10)] == [1] * 10
+    answered[0] = 6
+    now[0] += SHARE - 0.1
+    assert looks.look(held).number == 1  # more has come, and it is too early
+    now[0] += 0.1
+    assert looks.look(held).number == 2
+    now[0] += 10 * SHARE
+    assert looks.look(held).number == 2  # nothing has come
+    assert looked == [0.0, 1.0 + SHARE]
+    assert PAUSE < SHARE

@@ -1,0 +1,134 @@
+"""A researcher plans, builds, invites, watches, closes and downloads, without a command line."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from jrr.client.report import ReportWish, survey_report
+from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
+from jrr.reporting.report_facts import ReportedItem
+from jrr.survey.surveys import read_survey
+from tests.console import Servers
+from tests.console.researching import Researcher, answer_by_page, answer_by_program
+from tests.e2e.test_page_screens import axe_script  # noqa: F401 - a fixture
+from tests.e2e.visits import SCREENSHOTS
+
+LOOKS = {
+    "desktop-light": (1280, 800, "light"),
+    "desktop-dark": (1280, 800, "dark"),
+    "tablet-light": (820, 1180, "light"),
+    "tablet-dark": (820, 1180, "dark"),
+}
+
+
+def figures(item: ReportedItem) -> list[str]:
+    """Every number of an item, as it must stand on the page."""
+    numerals = Numerals("en")
+    least = min((one.stderr for one in item.answers if one.stderr > 0), default=0.0)
+    if item.is_mean:
+        return [numerals.number(one.value, mean_decimals(least)) for one in item.answers]
+    places = share_decimals(least)
+    return [
+        numerals.percent(number, places)
+        for one in item.answers
+        for number in (one.value, one.low, one.high)
+    ]
+
+
+class Looks:
+    """Pictures of every page; nothing that keeps anybody out; nothing wider than the screen."""
+
+    def __init__(self, axe: str, folder: Path, looks: list[str]) -> None:
+        self.axe, self.folder, self.looks = axe, folder, looks
+        self.seen: list[str] = []
+
+    def __call__(self, page: Any, name: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Evaluated by the debugger, which the page's policy does not bind.
+        page.evaluate(f"() => {{ if (!window.axe) {{ {self.axe} }} }}")
+        for look in self.looks:
+            width, height, scheme = LOOKS[look]
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=self.folder / f"{name}-{look}.png", full_page=True)
+            options = "{ resultTypes: [], iframes: false }"  # the preview is tested by itself
+            found = page.evaluate(f"async () => (await axe.run({options})).violations")
+            told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
+            assert told == [], (name, look)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.emulate_media(color_scheme="light")
+        self.seen.append(name)
+
+
+@pytest.mark.parametrize("people", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_survey_from_the_plan_to_the_files(
+    servers: Servers,
+    browser: Any,
+    page_url: str,
+    axe_script: str,  # noqa: F811 - the fixture
+    people: int,
+) -> None:
+    context = browser.new_context(locale="en-GB", accept_downloads=True)
+    said: list[str] = []
+    try:
+        page = context.new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        some = ["desktop-light", "tablet-dark"] if people < 100 else list(LOOKS)
+        looks = Looks(axe_script, SCREENSHOTS / "console", some)
+        researcher = Researcher(page, servers, looks)
+        researcher.sign_in()
+        researcher.plan(people)
+        researcher.build()
+        researcher.create(people)
+        name = researcher.open()
+        table = researcher.invite(people, page_url)
+        assert len({row["invitation"] for row in table}) == people
+        researcher.watch()
+        page.locator("[data-live=answered]", has_text="0").wait_for()
+        half = people // 2
+        for at, row in enumerate(table[:half]):
+            answer_by_program(row["program_link"], at, row["invitation"])
+        researcher.wait_for_figure("answered", str(half))  # by itself
+        for at, row in enumerate(table[half:], half):
+            answer_by_page(browser, row["link"], at)
+        researcher.wait_for_figure("answered", str(people))
+        researcher.wait_for_figure("rate", "100.0%")
+        researcher.wait_for_figure("out", "0")
+        looks(page, "watch")
+        survey = read_survey(servers.collector.admin.get_bytes(f"/v1/surveys/{name}"))
+        assert [item.kind for item in survey.questionnaire.items] == [
+            *("choice", "yes-no", "choice", "several", "scale", "number")
+        ]
+        researcher.close()
+        report = survey_report(servers.operator(survey), ReportWish())
+        assert report.final
+        assert report.participation.answered == people
+        words = page.locator(".results").inner_text()
+        for item in report.items:
+            for figure in figures(item):
+                assert figure in words, item.name
+        researcher.groups()
+        page.get_by_role("link", name="Waves", exact=True).click()
+        looks(page, "waves")
+        page.get_by_role("link", name="Files", exact=True).click()
+        looks(page, "files")
+        rows = researcher.download("answers.csv").decode().splitlines()
+        assert len(rows) == people + 1
+        parquet = pq.read_table(io.BytesIO(researcher.download("answers.parquet")))
+        assert parquet.num_rows == people
+        assert b"have_ever" in researcher.download("codebook.csv")
+        with page.expect_download() as coming:
+            researcher.press("Download")
+        printed = Path(coming.value.path()).read_text("utf-8")
+        assert printed.startswith("<!doctype html>")
+        page.get_by_role("link", name="Surveys", exact=True).click()
+        looks(page, "surveys")
+        researcher.press("Sign out")
+        page.get_by_role("heading", name="Sign in").wait_for()
+        assert said == []
+    finally:
+        context.close()

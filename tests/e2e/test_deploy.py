@@ -1,0 +1,195 @@
+"""What lies in deploy/ is tried: proxies run with it, units and settings are checked."""
+
+import http.client
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from jrr import RR
+from jrr.research.processes import Running, free_port, running
+from jrr.servers.common.safety import check_safety
+from jrr.servers.common.settings import load
+from jrr.survey.campaign import Campaign
+from tests.e2e import path_of, report_body
+from tests.e2e.test_processes import _certificate, alone, installed
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+ROLES = ("dealer", "collector")
+PORTS = {"dealer": "8000", "collector": "8001"}
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/bin")
+    if found is None:
+        pytest.skip(f"{program} is not installed (apt-get install {program})")
+    return found
+
+
+@contextmanager
+def proxy(command: list[str], port: int, folder: Path) -> Iterator[ssl.SSLContext]:
+    """A proxy that listens; the context trusts its certificate."""
+    with (folder / "proxy.log").open("w") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            env={"HOME": str(folder), "XDG_DATA_HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        )
+    try:
+        trusting = ssl.create_default_context(cafile=str(folder / "proxy.pem"))
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                assert process.poll() is None, (folder / "proxy.log").read_text()[-2000:]
+                time.sleep(0.1)
+        yield trusting
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def nginx(server: Running, port: int, folder: Path) -> list[str]:
+    """The command that runs nginx with the site as it is shipped, at other addresses."""
+    program = needs("nginx")
+    site = (DEPLOY / "nginx.conf").read_text()
+    certificates = "/etc/letsencrypt/live/collector.example"
+    for old, new in (
+        ("server 127.0.0.1:8001;", f"server {server.url.removeprefix('http://')};"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
+        (f"{certificates}/fullchain.pem", str(folder / "proxy.pem")),
+        (f"{certificates}/privkey.pem", str(folder / "proxy.key")),
+        ("/var/log/nginx/jrr.log", str(folder / "error.log")),
+    ):
+        assert site.count(old) == 1, old
+        site = site.replace(old, new)
+    (folder / "site.conf").write_text(site)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {folder}/nginx.pid;\n"
+        f"error_log {folder}/main.log; events {{}}\n"
+        f"http {{ {temporary} access_log {folder}/access.log; include {folder}/site.conf; }}\n"
+    )
+    return [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+def caddy(server: Running, port: int, folder: Path) -> list[str]:
+    """The same of Caddy; with a certificate that is there instead of one that it would fetch."""
+    program = needs("caddy")
+    site = (DEPLOY / "Caddyfile").read_text()
+    for old, new in (
+        ("127.0.0.1:8001 {", f"{server.url.removeprefix('http://')} {{"),
+        (
+            "collector.example {",
+            f"https://127.0.0.1:{port} {{\n\ttls {folder}/proxy.pem {folder}/proxy.key",
+        ),
+        ("{\n\tlog default", "{\n\tadmin off\n\tauto_https disable_redirects\n\tlog default"),
+    ):
+        assert site.count(old) == 1, old
+        site = site.replace(old, new)
+    (folder / "Caddyfile").write_text(site)
+    return [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+
+
+@pytest.mark.parametrize("make", [nginx, caddy], ids=["nginx", "caddy"])
+def test_a_proxy_as_shipped_passes_answers_on_and_keeps_to_limits(
+    make: object, tmp_path: Path
+) -> None:
+    assert callable(make)
+    for made, name in zip(_certificate(tmp_path), ("proxy.pem", "proxy.key"), strict=True):
+        made.rename(tmp_path / name)
+    port = free_port()
+    with running("collector", tmp_path / "server") as server:
+        command = make(server, port, tmp_path)
+        with proxy(command, port, tmp_path) as trusting:
+            campaign = alone(RR(2, 1.0))
+            people = installed(server, campaign, 3)
+            _tries(trusting, port, server, campaign, people)
+    said = "".join(
+        path.read_text()
+        for path in tmp_path.glob("*.log")
+        if path.name in ("access.log", "error.log", "proxy.log")
+    )
+    assert campaign.hash not in said  # who came when is in no log
+
+
+def _tries(
+    trusting: ssl.SSLContext, port: int, server: Running, campaign: Campaign, people: list[bytes]
+) -> None:
+    def send(
+        method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> int:
+        with closing(
+            http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=20)
+        ) as connection:
+            connection.request(method, path, body, headers or {})
+            reply = connection.getresponse()
+            reply.read()
+            return reply.status
+
+    reports = path_of(campaign, "reports")
+    assert send("GET", "/readyz") == 200
+    body = report_body(campaign, people[0], 1)
+    assert [send("POST", reports, body) for _ in range(2)] == [201, 200]
+    assert send("POST", reports, b"{}") == 422
+    token = {"Authorization": f"Bearer {server.token}"}
+    admin = f"/v1/admin/campaigns/{campaign.hash}"
+    assert send("GET", admin, headers=token) == 200
+    assert send("GET", admin) == 401
+    for method, path, much, headers, refused in (
+        ("POST", reports, bytes(3 << 20), {}, {413, 502}),  # older ones of Caddy say 502
+        ("GET", "/healthz", None, {"X-Long": "x" * 60_000}, {400, 414, 431}),
+    ):
+        with suppress(BrokenPipeError, ConnectionError):  # it hung up before all was sent
+            assert send(method, path, much, headers) in refused
+    # An operator's long list gets through the proxy, and to the server's own checks.
+    assert send("POST", f"{admin}/discard", b" " * (3 << 20) + b"{}", token) == 422
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_units_are_sound_and_tight(role: str, tmp_path: Path) -> None:
+    program = needs("systemd-analyze")
+    unit = (DEPLOY / f"jrr-{role}.service").read_text()
+    assert unit.count("/opt/jrr/bin/jrr serve") == 1
+    path = tmp_path / f"jrr-{role}.service"
+    path.write_text(unit.replace("/opt/jrr/bin/jrr", sys.executable))
+    found = subprocess.run([program, "verify", str(path)], capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
+    found = subprocess.run(
+        [program, "security", "--offline=true", "--no-pager", "--threshold=20", str(path)],
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stdout[-500:]  # an exposure of 2.0 of 10 at most
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_settings_of_compose_files_are_accepted(role: str, tmp_path: Path) -> None:
+    document = yaml.safe_load((DEPLOY / f"compose.{role}.yaml").read_text())
+    service = document["services"][role]
+    other = ROLES[1 - ROLES.index(role)]
+    assert other not in document["services"]  # two organisations, two files
+    environment = {
+        name: re.sub(r"\$\{[^}]*\}", 64 * "0", str(value)).replace("/var/lib", str(tmp_path))
+        for name, value in service["environment"].items()
+    }
+    command = service["command"]
+    assert command[0] == role
+    settings = load(role, None, environment, host=command[command.index("--host") + 1])
+    check_safety(settings)
+    volumes = dict(one.split(":") for one in service["volumes"])
+    assert len(volumes) == (2 if role == "dealer" else 1)
+    assert all(name in document["volumes"] for name in volumes)
+    assert "jrr" in (DEPLOY / "Containerfile").read_text().splitlines()[-1]

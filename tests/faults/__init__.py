@@ -1,0 +1,1 @@
+"""Servers whose transactions and processes break on purpose, compared with a model."""

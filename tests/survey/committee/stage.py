@@ -1,0 +1,40 @@
+"""A committee of parties that may die or cheat, with a collector, and what happens on it."""
+
+from jrr.errors import JrrError
+from jrr.mechanisms import JRR
+from jrr.survey.campaign import Campaign
+from tests.e2e import enrol_all
+from tests.survey.committee.mortal import MortalParty
+from tests.survey.committee.servers import Committee
+
+PEOPLE = 5
+CARDS = {1: 2, -1: 2, 0: 1}
+SOON = 8.0  # seconds for each message
+
+
+class Stage:
+    """Mortal parties, and a collector that survives."""
+
+    def __init__(self, parties: list[MortalParty], collector: object) -> None:
+        self.parties = parties
+        self._collector = collector
+
+    @property
+    def committee(self) -> Committee:
+        parties = tuple(party.running() for party in self.parties)
+        return Committee(parties, self._collector)  # type: ignore[arg-type]
+
+    def enrolled(self) -> tuple[Campaign, list[bytes]]:
+        campaign = self.committee.campaign(JRR(PEOPLE, p=0.7, s=0.2))
+        _, people = self.committee.begin(campaign, PEOPLE)
+        enrol_all(campaign, people)
+        return campaign, people
+
+    def deal(self, campaign: Campaign, patience: float = SOON, join: float = SOON) -> str:
+        """What the operators are told, who all deal at once."""
+        for party in self.parties:
+            party.sent()  # a full pipe would hold it up
+        try:
+            return str(self.committee.operator(campaign).deal(patience, join))
+        except JrrError as error:
+            return str(error)

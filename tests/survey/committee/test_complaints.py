@@ -1,0 +1,227 @@
+"""A bad share convicts its party, a false complaint its author, and nobody else loses a card."""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jrr.client.fleet import drive_all
+from jrr.errors import IntegrityError
+from jrr.mechanisms import DRR
+from jrr.survey import contributor
+from jrr.survey.campaign import Campaign
+from jrr.survey.committee.cards import Envelope, card_key
+from jrr.survey.committee.complaints import ShareEvidence
+from jrr.survey.committee.dealing import Abort, Kind
+from jrr.survey.committee.rounds import _roster
+from jrr.survey.complaining import complaint_request
+from jrr.survey.limits import Limits
+from tests.e2e import Answer, answer_all, ask, enrol_all, is_problem, path_of
+from tests.survey.committee.memory import Mesh, Wire
+from tests.survey.committee.mortal import Sin
+from tests.survey.committee.servers import Committee, names_of
+from tests.survey.committee.stage import CARDS, PEOPLE, Stage
+
+QUICK = Limits(700.0, patience=1.0, one_round=True)
+CULPRIT = 1
+
+
+@contextmanager
+def sinning(stage: Stage, sin: Sin) -> Iterator[None]:
+    stage.parties[CULPRIT].restart(sin)
+    try:
+        yield
+    finally:
+        stage.parties[CULPRIT].restart()
+
+
+def public_key(campaign: str, secret: bytes) -> bytes:
+    return card_key(secret, campaign).public_key().public_bytes_raw()
+
+
+def answer(campaign: Campaign, secret: bytes) -> Any:
+    """One contributor's receipt, or why there is none."""
+    (found,) = asyncio.run(drive_all([contributor.contribute(campaign, secret, 1, QUICK)]))
+    return found
+
+
+def shown(committee: Committee, campaign: Campaign) -> list[dict[str, Any]]:
+    """What the operator of each party is shown."""
+    found = committee.operator(campaign).show()
+    return [found[f"party {number}"] for number in range(3)]
+
+
+def complain(
+    committee: Committee, campaign: Campaign, secret: bytes, evidence: ShareEvidence | None
+) -> list[Answer]:
+    accused = None if evidence is None else evidence.party
+    return [
+        ask(
+            party.url,
+            "POST",
+            path_of(campaign, "complaints"),
+            complaint_request(name, accused, evidence),
+        )
+        for party, name in zip(committee.parties, names_of(campaign, secret), strict=True)
+    ]
+
+
+def evidence_of(
+    committee: Committee, campaign: Campaign, secret: bytes, party: int = CULPRIT
+) -> ShareEvidence:
+    reply = committee.fetch(campaign, secret)[party].json["rounds"][0]["envelope"]
+    key = card_key(secret, campaign.hash)
+    return ShareEvidence.against(party, 0, Envelope.from_document(reply), key)
+
+
+def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage) -> None:
+    campaign, people = stage.enrolled()
+    with sinning(stage, Sin(spoils=2)):
+        assert stage.deal(campaign) == str(PEOPLE)  # the parties cannot tell
+    committee = stage.committee
+    slots = {
+        secret: committee.fetch(campaign, secret)[0].json["rounds"][0]["envelope"]["slot"]
+        for secret in people
+    }
+    (victim,) = [secret for secret, slot in slots.items() if slot == 2]
+    refused = answer(campaign, victim)
+    assert isinstance(refused, IntegrityError)
+    assert "party 1 sealed another share than was checked" in str(refused)
+    for facts in shown(committee, campaign):
+        assert facts["complaints"] == {"proven": {"1": 1}, "false": {}, "unproven": {}}
+        assert (facts["lost"], facts["false_complaints_of_slots"]) == (1, [])
+        assert facts["state"] == "serving"
+    for reply in committee.fetch(campaign, victim):
+        assert is_problem(reply, 410) == "lost"
+    others = [secret for secret in people if secret != victim]
+    hands = Counter(committee.hand(campaign, secret) for secret in others)
+    assert sum(hands.values()) == PEOPLE - 1
+    assert not hands - Counter(CARDS)
+    receipts = answer_all(campaign, people, [1] * PEOPLE, limits=QUICK)
+    assert [receipt.carded for receipt in receipts] == [secret != victim for secret in people]
+    (party, *_) = committee.parties
+    told = party.admin.get(f"/v1/admin/campaigns/{campaign.hash}/complaints")
+    (kept,) = told["complaints"]
+    assert (kept["slot"], kept["finding"], kept["accused"]) == (2, "proven", 1)
+    assert kept["evidence"]["party"] == CULPRIT  # for whoever wants to judge it anew
+    committee.operator(campaign).close()
+    assert shown(committee, campaign)[0]["burned"]
+
+
+def test_a_false_complaint_names_its_author_and_ends_nobody_else_s_card(
+    committee: Committee,
+) -> None:
+    campaign = committee.campaign(DRR(5, truth=0.5, own=0.1))
+    operator, people = committee.dealt(campaign, 6)
+    evidence = evidence_of(committee, campaign, people[0])
+    slot = committee.fetch(campaign, people[0])[0].json["rounds"][0]["envelope"]["slot"]
+    for reply in complain(committee, campaign, people[0], evidence):
+        assert (reply.status, reply.json) == (200, {"finding": "false"})
+    for facts in shown(committee, campaign):
+        assert facts["complaints"] == {"proven": {}, "false": {"1": 1}, "unproven": {}}
+        assert facts["false_complaints_of_slots"] == [slot]
+    # The same again changes nothing, nor does another story.
+    for reply in complain(committee, campaign, people[0], None):
+        assert reply.json == {"finding": "false"}
+    assert len([committee.hand(campaign, secret) for secret in people[1:]]) == 5
+    receipts = answer_all(campaign, people, [1] * 6, limits=QUICK)
+    assert [receipt.carded for receipt in receipts] == [False] + [True] * 5
+    operator.close()
+
+
+def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committee) -> None:
+    campaign = committee.campaign(DRR(5, truth=0.5, own=0.1))
+    operator, people = committee.dealt(campaign, 6)
+    own, other = (evidence_of(committee, campaign, secret) for secret in people[:2])
+    for wrong in (
+        other,  # somebody else's share, and key
+        ShareEvidence(**vars(own) | {"key": other.key}),
+        ShareEvidence(**vars(own) | {"sealed": other.sealed, "path": other.path}),
+        ShareEvidence(**vars(own) | {"sealed": bytes(56)}),
+        ShareEvidence(**vars(own) | {"party": 2}),
+        ShareEvidence(**vars(own) | {"party": 3}),
+        ShareEvidence(**vars(own) | {"round": 1}),
+        ShareEvidence(**vars(own) | {"path": ()}),
+    ):
+        for reply in complain(committee, campaign, people[0], wrong):
+            assert is_problem(reply, 422)
+    for facts in shown(committee, campaign):
+        assert facts["lost"] == 0
+    assert len([committee.hand(campaign, secret) for secret in people]) == 6
+    operator.close()
+
+
+# The roster -------------------------------------------------------------------------------------
+
+
+def test_a_party_that_drops_people_is_named_to_them_and_to_operators(stage: Stage) -> None:
+    campaign = stage.committee.campaign(DRR(3, truth=0.5, own=0.1))
+    _, people = stage.committee.begin(campaign, PEOPLE)
+    enrol_all(campaign, people)
+    with sinning(stage, Sin(drops=2)):
+        assert stage.deal(campaign) == "3"
+    committee = stage.committee
+    facts = shown(committee, campaign)
+    assert [one["left_out"] for one in facts] == [{"1": 2}, {}, {"1": 2}]
+    assert len({one["roster"] for one in facts}) == 1
+    by_key = sorted(
+        people, key=lambda secret: card_key(secret, campaign.hash).public_key().public_bytes_raw()
+    )
+    for place, secret in enumerate(by_key):
+        receipt = answer(campaign, secret)
+        assert receipt.carded == (place >= 2)
+        if not receipt.carded:
+            assert (
+                "party 0: the parties dealt without this key: it was not named by party 1"
+                in receipt.left_out
+            )
+            assert len(receipt.left_out) == 3
+    keys = b"".join(public_key(campaign.hash, secret) for secret in by_key[2:])
+    text = b"jrr committee roster 1:" + bytes.fromhex(campaign.hash) + keys
+    assert facts[0]["roster"] == hashlib.sha256(text).hexdigest()
+    committee.operator(campaign).close()
+
+
+def agree_on_roster(forge: Any) -> list[Any]:
+    """What three parties make of their rosters, over queues that one of them lies on."""
+    keys = [
+        card_key(bytes([number]) * 20, "ab" * 32).public_key().public_bytes_raw()
+        for number in range(4)
+    ]
+    mesh = Mesh(3, forge)
+
+    async def party(me: int) -> Any:
+        known = keys[:3] if me == 2 else keys
+        try:
+            return await _roster(Wire(me, mesh), [(key, key) for key in known], 10)  # type: ignore[arg-type]
+        finally:
+            mesh.leave(me)
+
+    async def run() -> list[Any]:
+        return await asyncio.gather(*(party(me) for me in range(3)), return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_a_party_that_announces_two_rosters_is_named() -> None:
+    honest = agree_on_roster(lambda message: message[3])
+    assert len({tuple(key for key, _ in agreed) for agreed, _ in honest}) == 1
+    assert [list(left.values()) for _, left in honest] == [[(2,)], [(2,)], []]
+
+    def two_digests(message: Any) -> bytes:
+        lies = message[:3] == (1, 0, Kind.DIGEST)
+        return bytes(32) if lies else message[3]
+
+    found = agree_on_roster(two_digests)
+    assert all(isinstance(one, Abort) for one in found)
+    assert "party 1 announced another roster to parties [0]" in str(found[2])
+
+    def another_roster(message: Any) -> bytes:
+        lies = message[:3] == (1, 0, Kind.ROSTER)
+        payload: bytes = message[3]
+        return payload[:-32] if lies else payload
+
+    found = agree_on_roster(another_roster)
+    assert "party 1 sent another roster than it had announced" in str(found[0])
