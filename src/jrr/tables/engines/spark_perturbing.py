@@ -152,7 +152,7 @@ def _check_answers(frame: Any, column: str, labels: Labels) -> None:
         strange |= ~answer.isin(list(labels.names))
     if frame.where(strange).limit(1).count():  # it is not shown: it may be somebody's answer
         raise ArgumentError(
-            f"column {column} must hold one of {list(labels.names)} in every row, got something else"
+            f"column {column} must hold one of {list(labels.names)} in every row, got another"
         )
 
 
