@@ -107,6 +107,7 @@ def perturb_on_spark(
     frame = frame.select(*wanted)
     secret = secrets.token_bytes(32) if key is None else key
     with quiet():
+        _check_answers(frame, column, named)
         shares = _count_shares(frame)
         rows = sum(shares.values())
         if not rows:
@@ -141,6 +142,18 @@ def perturb_on_spark(
                 raise DamagedError(f"{data}: {_reason(error)}") from None
             raise
     return header
+
+
+def _check_answers(frame: Any, column: str, labels: Labels) -> None:
+    """Refuse empty cells, and answers that are not listed."""
+    answer = frame[column].cast("string")
+    strange = answer.isNull()
+    if labels.other is None:
+        strange |= ~answer.isin(list(labels.names))
+    if frame.where(strange).limit(1).count():  # it is not shown: it may be somebody's answer
+        raise ArgumentError(
+            f"column {column} must hold one of {list(labels.names)} in every row, got another"
+        )
 
 
 def _reason(error: BaseException) -> str:
@@ -201,7 +214,7 @@ def _respond(
         first = sum(rows for other, rows in shares.items() if other < part)
         done = 0
         for batch in _in_blocks(batches):
-            values, answering = labels.encode(batch.column(0))
+            values, _ = labels.encode(batch.column(0))
             start = first + done
             reports = reports_of(header.mechanism, values, start, key, deals=deals)
             columns = [
@@ -210,8 +223,6 @@ def _respond(
                     reports_to_arrow(header.mechanism, reports, text=False), schema, strict=False
                 )
             ]
-            if not answering.all():
-                raise ArgumentError("column must have an answer in every row")
             carded = pa.array(np.full(len(values), deals))
             names = [field.name for field in schema]
             yield pa.record_batch(
