@@ -143,8 +143,16 @@ for server_command in (dealer, collector, party):
 @click.option(
     "--people", type=int, default=100, show_default=True, help="Invited to the questionnaire."
 )
+@click.option("--console", "pages", is_flag=True, help="The operators' pages, at /console.")
 @json_option
-def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_json: bool) -> None:
+def both(
+    folder: Path,
+    port: int,
+    questionnaire: Path | None,
+    people: int,
+    pages: bool,
+    as_json: bool,
+) -> None:
     """Run a dealer and a collector on this machine, to try things out.
 
     Two processes, each with a SQLite database and an admin token of its own, until
@@ -169,11 +177,17 @@ def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_js
             collector=f"http://127.0.0.1:{port + 1}",
         ).survey()
     with ExitStack() as stack:
-        dealer = stack.enter_context(running("dealer", folder, port=port))
-        collector = stack.enter_context(running("collector", folder, port=port + 1))
+        more = ("--console",) if pages else ()
+        dealer = stack.enter_context(running("dealer", folder, None, *more, port=port))
+        collector = stack.enter_context(running("collector", folder, None, *more, port=port + 1))
         servers = [dealer, collector]
         facts: dict[str, Any] = {s.role: {"url": s.url, "token": s.token} for s in servers}
         lines = [f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}"]
+        page = None
+        if asked is not None or pages:
+            page = stack.enter_context(running("page", folder, port=port + 2))
+            servers.append(page)
+            facts |= {"page": {"url": page.url}}
         if asked is None:
             lines += [
                 *_first_survey(dealer.url, collector.url),
@@ -181,11 +195,18 @@ def both(folder: Path, port: int, questionnaire: Path | None, people: int, as_js
                 "survey and its first answer. Ctrl-C stops.",
             ]
         else:
-            page = stack.enter_context(running("page", folder, port=port + 2))
-            servers.append(page)
+            assert page is not None  # started above
             sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
-            facts |= {"page": {"url": page.url}, **sample.facts}
+            facts |= sample.facts
             lines += _sample_lines(sample)
+        if pages:
+            assert page is not None
+            facts |= {"console": f"{collector.url}/console/"}
+            lines += [
+                f"Console: {collector.url}/console/, with the token {collector.token}",
+                f"Its surveys can be answered at {page.url}; their dealer is {dealer.url}, with "
+                f"the token {dealer.token}.",
+            ]
         if as_json:
             print_json(facts)
         else:
