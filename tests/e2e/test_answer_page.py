@@ -325,12 +325,12 @@ def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: 
     assert operator.close()["collector"]["reports"] == 4
 
 
-@pytest.mark.parametrize("answer", ["7.5", "24"])
+@pytest.mark.parametrize("answer", ["7,5", "24"])
 def test_a_number(browser: Any, page_url: str, sqlite_pair: Pair, answer: str) -> None:
     campaign, _, _ = begun(sqlite_pair, 1, number=(0.0, 24.0), invitations=False)
     with visiting(browser, address_of(page_url, campaign), TRUTH) as visit:
         visit.click("I agree")
-        for wrong in ("", "24.5", "-1"):
+        for wrong in ("", "24.5", "-1", "7,500", "7e0"):  # 7,500: a thousand, or a half?
             visit.page.locator("#number").fill(wrong)
             visit.click("Send")
             assert "A number from 0 to 24" in visit.page.locator("#problem").inner_text()
@@ -339,7 +339,9 @@ def test_a_number(browser: Any, page_url: str, sqlite_pair: Pair, answer: str) -
         visit.wait_for("Thank you")
         coin = visit.sent()["report"] - card_of(sqlite_pair, visit, campaign)
         assert coin == (1 if answer == "24" else 0)  # rounded by the same word as the coin
-        assert "7.5" not in json.dumps([visit.requests, visit.kept()])
+        left = json.dumps([visit.requests, visit.kept()])
+        assert "7.5" not in left
+        assert "7,5" not in left
 
 
 def test_many_answers_without_cards(browser: Any, page_url: str, sqlite_pair: Pair) -> None:

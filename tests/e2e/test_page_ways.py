@@ -132,8 +132,10 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
             visit.page.keyboard.press("Enter")
             assert visit.page.locator("[aria-invalid=true]").count() == 1
         before, _, name = campaign.link.rpartition("/")
-        field.fill(f"{before}/ {name[:30]} {name[30:].upper()}")
-        visit.page.keyboard.press("Enter")
+        field.fill(f"{before.upper()}/ {name[:30]} {name[30:].upper()}")
+        visit.page.locator("#language").select_option("de")
+        visit.page.locator("#language").select_option("en")  # what was typed stays
+        visit.click("Next")
         visit.wait_for("A question")
         visit.click("I agree")
         visit.wait_for("Your invitation")

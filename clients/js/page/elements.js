@@ -30,6 +30,24 @@ export function choices(name, labels, chosen = -1) {
   });
 }
 
+/** A field for a number; phones show no minus beside digits. */
+export const numberInput = (low, chosen, language) =>
+  element("input", {
+    type: "text", id: "number", autocomplete: "off", "aria-describedby": "problem",
+    inputmode: low < 0 ? "text" : "decimal",
+    value: chosen?.toLocaleString(language, { useGrouping: false, maximumFractionDigits: 20 }) ?? "",
+  });
+
+/**
+ * The number that was typed, or NaN. Fields of the type "number" drop a mark of another language, so
+ * that 7,5 becomes 75: here both marks are read. What may be a thousand (1,000; German 1.000) is none.
+ */
+export function numberTyped(words, language) {
+  const typed = words.trim();
+  const thousand = /[.,]\d{3}$/u.test(typed) && !typed.includes((0.5).toLocaleString(language)[1]);
+  return /^-?\d+([.,]\d+)?$/u.test(typed) && !thousand ? Number(typed.replace(",", ".")) : NaN;
+}
+
 /** A bar of so many hundredths, with its name and its number beside it. */
 export function bar(name, share, shown, kind = "") {
   const filled = element("span", { class: `filled ${kind}`.trim() });

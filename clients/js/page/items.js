@@ -1,7 +1,7 @@
 // One item of a survey as a form. What is chosen lives in it, and is handed over when "Next" is
 // pressed.
 
-import { acts, choices, element, foreign, paragraph } from "./elements.js";
+import { acts, choices, element, foreign, numberInput, numberTyped, paragraph } from "./elements.js";
 
 const MOST_STEPS = 11; // of a scale whose steps are shown side by side
 
@@ -46,11 +46,7 @@ function several(item, labels, values, chosen, text) {
 function numberField(item, chosen, text, language) {
   const isWhole = item.kind === "scale";
   const [low, high] = [item.low, item.high].map((end) => end.toLocaleString(language));
-  const input = element("input", {
-    type: "number", id: "number", autocomplete: "off", inputmode: isWhole ? "numeric" : "decimal",
-    step: isWhole ? "1" : "any", min: String(item.low), max: String(item.high),
-    "aria-describedby": "problem", value: typeof chosen === "number" ? String(chosen) : "",
-  });
+  const input = numberInput(item.low, chosen, language);
   const parts = [
     element("label", { for: "number" }, text(isWhole ? "whole_number" : "number", { low, high })),
     input,
@@ -70,7 +66,8 @@ function numberField(item, chosen, text, language) {
     problem: text(isWhole ? "whole_number" : "number", { low, high }),
     read: () => {
       if (item.prefer_not && refuse.checked) return null;
-      return fits(input.valueAsNumber) ? input.valueAsNumber : undefined;
+      const number = numberTyped(input.value, language);
+      return fits(number) ? number : undefined;
     },
   };
 }

@@ -153,6 +153,7 @@ function askFor(drawn, key, wrong, take) {
   const input = element("input", {
     type: "text", id: key, autocomplete: "off", autocapitalize: "off", spellcheck: "false",
     "aria-describedby": "hint problem", dir: "ltr",
+    value: document.getElementById(key)?.value ?? "", // shown again in another language
   });
   const problem = paragraph(wrong ? text(`${key}_wrong`) : "", {
     class: "wrong", id: "problem", role: "alert",
@@ -196,8 +197,9 @@ function typedLink(words) {
     const told = new URLSearchParams(after);
     if (told.has("survey") || told.has("campaign")) return after;
   }
-  const address = before.replace(/[^/]*$/u, (name) => name.toLowerCase());
-  const link = /^https?:/iu.test(address) ? address : `https://${address}`;
+  const whole = /^https?:/iu.test(before) ? before : `https://${before}`;
+  // Capitals do not matter: in the server's name, and in /v1/surveys/ with what follows.
+  const link = whole.replace(/^https?:\/\/[^/]*|(\/[^/]*){3}$/giu, (part) => part.toLowerCase());
   return `${openLink(link)}=${link}`;
 }
 
@@ -364,7 +366,9 @@ function waiting() {
 
 function failed(error) {
   const kind = kindOf(error);
-  const retry = kind === "unreachable" ? acts(button("retry", () => location.reload(), true)) : "";
+  // Without a network the browser would show its own page instead of this one.
+  const again = () => navigator.onLine !== false && location.reload();
+  const retry = kind === "unreachable" ? acts(button("retry", again, true)) : "";
   const title = `title_${kind}`;
   const words = kind === "unreachable" && navigator.onLine === false ? "offline" : kind;
   show(

@@ -1,14 +1,10 @@
 // The form in which a person answers. What is chosen lives in it until "Send" is pressed.
 
-import { acts, choices, element, paragraph } from "./elements.js";
+import { acts, choices, element, numberInput, numberTyped, paragraph } from "./elements.js";
 
 function numberField(campaign, text, language, chosen) {
   const [low, high] = campaign.number.map((end) => end.toLocaleString(language));
-  const input = element("input", {
-    type: "number", id: "number", step: "any", autocomplete: "off", inputmode: "decimal",
-    min: String(campaign.number[0]), max: String(campaign.number[1]), "aria-describedby": "problem",
-    value: chosen === undefined ? "" : String(chosen),
-  });
+  const input = numberInput(campaign.number[0], chosen, language);
   const label = element("label", { for: "number" }, text("number", { low, high }));
   return element("div", { class: "field" }, label, input);
 }
@@ -30,12 +26,12 @@ function attributeField(name, values, at, chosen) {
 }
 
 /** The answer that is chosen: a place among the labels, or a number; null where none is. */
-function answerIn(form, { number }) {
+function answerIn(form, { number }, language) {
   if (number === null) {
     const chosen = form.querySelector("input:checked");
     return chosen && Number(chosen.value);
   }
-  const given = form.querySelector("#number").valueAsNumber;
+  const given = numberTyped(form.querySelector("#number").value, language);
   return given >= number[0] && given <= number[1] ? given : null;
 }
 
@@ -62,7 +58,7 @@ export function questionForm(campaign, text, language, send, decline, begun = {}
     acts(element("button", { class: "first" }, text("send")), decline),
   );
   form.begun = () => ({
-    answer: answerIn(form, campaign) ?? undefined,
+    answer: answerIn(form, campaign, language) ?? undefined,
     attributes: [...form.querySelectorAll("select")].map((select) => select.value),
   });
   form.addEventListener("input", () => {
@@ -70,7 +66,7 @@ export function questionForm(campaign, text, language, send, decline, begun = {}
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const answer = answerIn(form, campaign);
+    const answer = answerIn(form, campaign, language);
     const selects = [...form.querySelectorAll("select")];
     const missing =
       answer === null ? form.querySelector("input") : selects.find((select) => select.value === "");

@@ -161,7 +161,7 @@ export function sentTable(body, survey, text, language) {
     .map(({ name, item, label }) => {
       const more = label === null ? "" : ` – ${item.labels[label][shown]}`;
       const { report, carded } = reports[name];
-      const told = typeof report === "string" ? report : JSON.stringify(report);
+      const told = typeof report === "string" ? report : JSON.stringify(report).replaceAll(",", ", ");
       return row(item.text[shown] + more, told, carded ? "sent_carded" : "sent_changed");
     });
   const head = ["sent_question", "sent_value", "sent_how"].map((key) =>

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, ProtocolError, UnreachableError
+from jrr.survey.states import CLOSED
 
 if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign
@@ -44,6 +45,33 @@ class Closing:
     path: str
     dealers: Mapping[int, Admin]  # by their numbers in the campaign
     collector: Admin | None
+
+    def check_enough(self, ending: Ending) -> None:
+        """Refuse, before anything is closed, an end at which dealers would tell no sum.
+
+        Raises:
+            ProtocolError: Fewer answers have come in a round than a sum is told of.
+        """
+        decided = ending.without_sum or ending.discard_small or ending.sums is not None
+        if decided or self.collector is None or len(self.dealers) < len(self.campaign.dealers):
+            return
+        fewest = self.campaign.smallest_group
+        facts = self.collector.get(self.path)
+        few = [count for count in facts["by_round"] if 0 < count < fewest]
+        if facts["state"] == CLOSED or not few or not self._has_anybody_a_card():
+            return
+        raise ProtocolError(
+            f"answers in each round must be at least {fewest} for a result (the campaign's "
+            f"min_cell and min_batch), or none, got {few[0]}; nothing was closed: wait for more, "
+            "or --discard-small deletes those made with a card, --without-sum gives all up"
+        )
+
+    def _has_anybody_a_card(self) -> bool:
+        """Whether a dealer gave a card; reports made without one need no sum."""
+        try:
+            return any(dealer.get(self.path).get("seats", 1) for dealer in self.dealers.values())
+        except UnreachableError:
+            return False  # that dealer is told of when it is asked for its sum
 
     def run(self, ending: Ending) -> Facts:
         """End the campaign as far as the tokens that are held allow.

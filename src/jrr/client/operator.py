@@ -241,10 +241,23 @@ class Operator:
             raise self._not_closed(closed, failed)
         return closed
 
-    def _announce_and_close(self, ending: Ending) -> dict[str, Any]:
+    def check_enough(self, ending: Ending | None = None) -> None:
+        """Refuse to close where too few have answered for a result; nothing is changed.
+
+        Raises:
+            ProtocolError: Card sums are announced, and dealers tell none of so few.
+        """
+        if self.campaign.announces:
+            self._closing().check_enough(ending or Ending())
+
+    def _closing(self) -> Closing:
         several = {self._number(server): server for server in self.parties}
         dealers = several if self.dealer is None else {0: self.dealer}
-        found = Closing(self.campaign, self.path, dealers, self.collector).run(ending)
+        return Closing(self.campaign, self.path, dealers, self.collector)
+
+    def _announce_and_close(self, ending: Ending) -> dict[str, Any]:
+        self.check_enough(ending)
+        found = self._closing().run(ending)
         names = {0: str(Role.DEALER)} if self.dealer is not None else {}
         return {
             names.get(server, f"dealer {server}") if isinstance(server, int) else server: reply

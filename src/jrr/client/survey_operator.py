@@ -116,7 +116,8 @@ class SurveyOperator:
     ) -> dict[str, Any]:
         """Close every part for good, as far as the tokens that are held allow; by part.
 
-        What fails for one part does not keep the others open; given again, it goes on.
+        Where a part has too few answers for a result, nothing is closed. What fails for one part
+        later does not keep the others open; given again, it goes on.
 
         Args:
             ending: What is wished of the end of every part.
@@ -127,8 +128,8 @@ class SurveyOperator:
             ProtocolError: Some parts could not be closed; the message says which and why.
         """
         closed: dict[str, Any] = {}
-        failed: dict[str, JrrError] = {}
-        for part in self.survey.parts:
+        failed = self._too_few(ending) if names is None and sums is None else {}
+        for part in () if failed else self.survey.parts:
             mine = None
             try:
                 if part.campaign.announces:
@@ -150,6 +151,16 @@ class SurveyOperator:
                 "command goes on"
             )
         return closed
+
+    def _too_few(self, ending: Ending | None) -> dict[str, JrrError]:
+        """The parts that have too few answers for a result."""
+        failed: dict[str, JrrError] = {}
+        for part in self.survey.parts:
+            try:
+                self.operator(part).check_enough(ending)
+            except ProtocolError as error:
+                failed[part.name] = error
+        return failed
 
     def _ending(
         self,
