@@ -73,7 +73,8 @@ def _results(report: CampaignReport) -> Markup:
     """The results; where no item has one and all for the same reason, that reason once."""
     reasons = {item.reason for item in report.items}
     if len(report.items) > 1 and len(reasons) == 1 and None not in reasons:
-        (reason,) = reasons
+        reason = str(next(iter(reasons)))
+        reason = f"{reason[:1].upper()}{reason[1:]}"
         listed = Markup("").join(Markup("<li>{}</li>").format(item.text) for item in report.items)
         return Markup("<article><h3>No result yet</h3><p>{}.</p><ul>{}</ul></article>").format(
             reason, listed
