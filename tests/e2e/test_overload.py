@@ -38,9 +38,9 @@ def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -
         seconds = load.by_second[:10]
         assert min(sum(seconds[:5]), sum(seconds[5:])) > 0.2 * sum(seconds)
         assert load.memory_mb < capacity.memory_mb + 150
-        # Refusing costs so little that what is left of the processor stores four fifths.
+        # Refusing costs little: `benchmarks.serve_scale overload` measures how much, in medians.
         each, each_in_the_crowd = (one.processor / one.acknowledged for one in (capacity, load))
-        assert each_in_the_crowd <= each / 0.8
+        assert each_in_the_crowd <= each / 0.6
         left = bodies[3_000 + int(10 * rate) :][:500]
         after = put_under_load(server, crowd, left, 50.0, timeout=10.0)
         assert after.acknowledged == len(left) > 0

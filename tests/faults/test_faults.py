@@ -31,7 +31,7 @@ def profile(examples: int, steps: int, **more: Any) -> settings:
     )
 
 
-SHORT = profile(16, 16, phases=[Phase.generate])
+SHORT = profile(12, 10, phases=[Phase.generate])
 
 
 def run(cls: type[FaultMachine], chosen: settings) -> None:
@@ -49,7 +49,7 @@ def test_nothing_is_lost_doubled_or_dealt_twice() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_many_runs() -> None:
-    run(FaultMachine, settings(profile(300, 30), derandomize=False))
+    run(FaultMachine, settings(profile(60, 25), derandomize=False))
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_nothing_is_lost_on_postgresql(new_postgres_database: NewDatabase) -> No
         pass
 
     OnPostgres.databases = staticmethod(databases)
-    run(OnPostgres, profile(25, 20, phases=[Phase.generate]))
+    run(OnPostgres, profile(8, 12, phases=[Phase.generate]))
 
 
 # Negative controls: servers that are wrong must be caught ---------------------------------------

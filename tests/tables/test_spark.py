@@ -2,14 +2,22 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import jrr
 from jrr import tables
-from jrr.errors import ArgumentError, MissingExtraError
+from jrr.errors import ArgumentError, DamagedError, MissingExtraError
+from jrr.tables.engines import spark_perturbing
+from jrr.tables.engines.spark_perturbing import perturb_on_spark
+from tests.statistics_rules import OFF, SURE
 from tests.tables.test_engines import folder_of, reports_file
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: make spark")
@@ -31,7 +39,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     folder = str(tmp_path_factory.mktemp("spark"))
     os.environ["PYSPARK_SUBMIT_ARGS"] = (
-        f"--driver-memory 2g --conf spark.master=local[2] --conf spark.sql.shuffle.partitions=3 "
+        f"--driver-memory 2g --conf spark.master=local[2,4] --conf spark.sql.shuffle.partitions=3 "
         f"--conf spark.local.dir={folder} pyspark-shell"
     )
     running = open_session()
@@ -68,3 +76,102 @@ def test_folders_and_refusals(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtraError, match="Java 17"):
         tables.estimate(path, engine="spark")
+
+
+def write_answers(path: Path, rows: int, parts: int) -> Path:
+    path.mkdir()
+    at = np.arange(rows)
+    for part in range(parts):
+        mine = at[part::parts]
+        answers = pa.array(np.where(mine % 10 < 3, "yes", "no"))
+        table = pa.table({"answer": answers, "row": pa.array(mine), "region": pa.array(mine % 2)})
+        pq.write_table(table, path / f"part-{part}.parquet", row_group_size=1 << 15)
+    return path
+
+
+@pytest.mark.parametrize("cards", [True, False])
+def test_perturbing_deals_balanced_decks(session: Any, cards: bool, tmp_path: Path) -> None:
+    rows = 150_001
+    data = write_answers(tmp_path / "answers", rows, 3)
+    m = jrr.DRR(50_000, truth=0.3, own=0.05) if cards else jrr.RR(2, epsilon=1.0)
+    out = tmp_path / "reports"
+    options: dict[str, Any] = {"labels": ["no", "yes"], "keep": ["region", "row"]}
+    header = perturb_on_spark(data, "answer", out, m, **options, session=session)
+    assert len(header.decks) == (4 if cards else 0)
+    for engine in (None, "duckdb", "spark"):
+        found = tables.estimate(out, by="region", engine=engine)
+        assert found.estimate.n == rows
+        assert found.n_carded == (rows if cards else 0)
+        low, high = found.estimate.interval(SURE)
+        assert low[1] <= 0.3 <= high[1]
+    wrong = 0.3 * (1 - OFF)
+    assert not low[1] <= wrong <= high[1]
+    with pytest.raises(ArgumentError, match="does not exist yet"):
+        perturb_on_spark(data, "answer", out, m, **options, session=session)
+
+
+def test_a_task_that_runs_again_gives_the_same_reports(session: Any, tmp_path: Path) -> None:
+    """However often it runs, and however large Spark's batches are."""
+    data = write_answers(tmp_path / "answers", 200_000, 2)
+    m = jrr.JRR(200_000, 0.6, s=0.4)
+    rows = []
+    for run, batch in (("first", "10000"), ("again", "777")):
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", batch)
+        out = tmp_path / run
+        perturb_on_spark(
+            data, "answer", out, m, labels=["no", "yes"], keep=["row"], session=session,
+            key=bytes(32),
+        )  # fmt: skip
+        rows.append(pq.read_table(out).sort_by("row"))
+    assert rows[0].equals(rows[1])
+    other = tmp_path / "other"
+    perturb_on_spark(data, "answer", other, m, labels=["no", "yes"], keep=["row"], session=session)
+    assert not pq.read_table(other).sort_by("row").equals(rows[0])
+
+
+def test_a_worker_that_dies_changes_no_report(session: Any, tmp_path: Path) -> None:
+    """Spark starts the task again; it kills its own Python worker the first time."""
+    data = write_answers(tmp_path / "answers", 70_000, 1)
+    m = jrr.DRR(70_000, truth=0.3, own=0.05)
+    kept: dict[str, Any] = {"labels": ["no", "yes"], "keep": ["row"], "key": bytes(32)}
+    perturb_on_spark(data, "answer", tmp_path / "calm", m, **kept, session=session)
+    marker = tmp_path / "died"
+    whole = spark_perturbing._respond
+
+    def dying(*words: Any, **more: Any) -> Any:
+        inner = whole(*words, **more)
+
+        def respond(batches: Any) -> Iterator[Any]:
+            for at, batch in enumerate(inner(batches)):
+                yield batch
+                if at == 0 and not marker.exists():
+                    marker.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        return respond
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_perturbing, "_respond", dying)
+        perturb_on_spark(data, "answer", tmp_path / "hurt", m, **kept, session=session)
+    assert marker.exists()
+    calm, hurt = (pq.read_table(tmp_path / name).sort_by("row") for name in ("calm", "hurt"))
+    assert calm.equals(hurt)
+
+
+def test_what_perturbing_refuses(session: Any, tmp_path: Path) -> None:
+    data = write_answers(tmp_path / "answers", 100, 1)
+    m, out = jrr.RR(2, epsilon=1.0), tmp_path / "out"
+    for column, mechanism, more, said in (
+        ("nothing", m, {}, "column must be"),
+        ("answer", m, {"labels": ["no", "yes", "perhaps"]}, "labels must be"),
+        ("answer", m, {"keep": ["answer"]}, "keep must be"),
+        ("answer", m, {"cards": True}, "mechanism must be"),
+        ("answer", jrr.MRR.for_epsilon(100, 1.0), {}, "public"),
+    ):
+        options: dict[str, Any] = {"labels": ["no", "yes"]} | more
+        with pytest.raises(ArgumentError, match=said):
+            perturb_on_spark(data, column, out, mechanism, **options, session=session)
+    assert not list(tmp_path.glob("*out*"))
+    with pytest.raises(DamagedError, match="maybe"):
+        perturb_on_spark(data, "answer", out, m, labels=["no", "maybe"], session=session)
+    assert not list(tmp_path.glob("*out*"))

@@ -165,20 +165,21 @@ TREES = {
 def test_errors_and_intervals_beside_simulation(name: str) -> None:
     tree, numbers, rng = TREES[name], skew_numbers(400), np.random.default_rng(5)
     truth = float(np.mean(numbers < 37.5))
-    median = float(np.quantile(numbers, 0.5, method="inverted_cdf"))
+    true = {q: float(np.quantile(numbers, q, method="inverted_cdf")) for q in (0.1, 0.5, 0.9)}
     shares, errors, held = [], [], []
     for _ in range(500):
         found = one_survey(tree, numbers, rng)
         share, error = found.share(0, 37.5)
         shares.append(share)
         errors.append(error)
-        low, high = found.quantile_interval(0.5)
-        held.append(low <= median <= high)
+        for q, number in true.items():
+            low, high = found.quantile_interval(q)
+            held.append(low <= number <= high)
     sd = math.sqrt(np.mean(np.square(errors)))
     accepts_only(lambda mean: mean_test(shares, mean, sd), truth, truth + OFF * sd)
     accepts_only(lambda s: spread_test(shares, s), sd, sd * (1 + OFF))
     # Both ends may fail with 2.5% each, so that 95% hold at least.
-    assert np.mean(held) > 0.95 - 4 * math.sqrt(0.0475 / len(held))
+    assert np.mean(held) > 0.95 - 4 * math.sqrt(0.0475 / len(shares))
     off = np.abs(np.array(shares) - truth) / np.array(errors)
     assert np.mean(off < 1.96) > 0.95 - 4 * math.sqrt(0.0475 / len(off))
     assert np.mean(off < 1.96 * (1 - OFF)) < 0.95 - 4 * math.sqrt(0.0475 / len(off))

@@ -111,6 +111,11 @@ COMMANDS = {
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
     ),
+    "audit-cards": LazyCommand(
+        "jrr.cli.audit_cards",
+        "command",
+        "Take cards as contributors do, and check that the deck is what it should be.",
+    ),
     "audit-deck": LazyCommand(
         "jrr.cli.audit_deck",
         "command",

@@ -483,12 +483,20 @@ def _write_carried(
 @interval_options
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
+@click.option(
+    "--audited",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Cards that an auditor took (jrr audit-cards): how likely a lying dealer was caught.",
+)
 @json_option
 def show(
     level: float,
     simultaneous: bool,
     population: Population,
     population_size: int | None,
+    audited: int,
     round_number: int,
     by: str | None,
     as_json: bool,
@@ -517,6 +525,7 @@ def show(
             simultaneous=simultaneous,
             population=population,
             population_size=population_size,
+            audited=audited,
         )
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers

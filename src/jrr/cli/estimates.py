@@ -42,3 +42,19 @@ def print_estimate(screen: "Console", document: dict[str, Any], level: float) ->
     small = document.get("groups_too_small", 0)
     if small:
         screen.print(f"{counted(small, 'group is', 'groups are')} too small to be shown.")
+    if "dealer" in document:
+        screen.print(_about_the_dealer(document["dealer"]))
+
+
+def _about_the_dealer(facts: dict[str, Any]) -> str:
+    """What a lying dealer could have done, in a sentence."""
+    if "reason" in facts:
+        return f"Cards were not audited: {facts['reason']}."
+    each = f"A dealer that swaps cards moves a count by up to {facts['people_per_card']:.3g} people"
+    if not facts["audited"]:
+        return f"{each} for each, unseen: no cards were audited (jrr audit-cards)."
+    shown = ", ".join(
+        f"{size['cards']:,} of a deck {100 * size['caught']:.0f}%" for size in facts["sizes"]
+    )
+    audited = counted(facts["audited"], "card was", "cards were")
+    return f"{each} for each; {audited} audited, which notices swaps of {shown}."

@@ -109,7 +109,8 @@ def find_strings(reports: tuple[Path, ...], top: int, level: float, as_json: boo
     screen.print(table)
     screen.print(
         f"{len(lines):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
-        "about at once, so also for those that lead the list."
+        "about at once, so also for those that lead the list. What has an interval that reaches 0 "
+        "may not occur at all."
     )
 
 

@@ -280,6 +280,7 @@ class Operator:
         simultaneous: bool = False,
         population: Population | str = "respondents",
         population_size: int | None = None,
+        audited: int = 0,
     ) -> CampaignSummary:
         """Counts at the servers and, from the collector, the estimate of a round so far.
 
@@ -293,6 +294,7 @@ class Operator:
             population: Whom they speak of: "respondents", or with "sample" those whom the
                 respondents are a random sample of.
             population_size: People in that population; None: no end of them.
+            audited: Cards that an auditor took (jrr audit-cards), for what is said of the dealer.
 
         Returns:
             The counts, and either the estimate or how many reports are too few for one.
@@ -322,6 +324,7 @@ class Operator:
                 simultaneous=simultaneous,
                 population=population,
                 population_size=population_size,
+                audited=audited,
             )
         except ResultsWaitError as reason:
             return CampaignSummary(servers=servers, waits=str(reason))
@@ -350,6 +353,7 @@ class Operator:
         simultaneous: bool = False,
         population: Population | str = "respondents",
         population_size: int | None = None,
+        audited: int = 0,
     ) -> dict[str, Any]:
         """The estimate, live or final."""
         asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
@@ -362,6 +366,8 @@ class Operator:
             asked["population"] = population
         if population_size is not None:
             asked["population_size"] = population_size
+        if audited:
+            asked["audited"] = audited
         document: dict[str, Any] = self.at_collector().get(
             f"{self.path}/estimate?{urlencode(asked)}"
         )

@@ -20,6 +20,7 @@ from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
+from jrr.survey.card_audit import lying_dealer
 from jrr.survey.messages import read_report
 from jrr.survey.naming import EVERYBODY, Naming
 from jrr.survey.problems import RESULTS_WAIT
@@ -38,6 +39,7 @@ class EstimateWish:
     simultaneous: bool = False  # whether the intervals of all answers hold at once
     population: str = "respondents"  # whom they speak of
     population_size: int | None = None  # whom the respondents were drawn from
+    audited: int = 0  # cards that an auditor took and held against the deck
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -314,16 +316,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received yet")
         whole, settled = self._without_masks(held, tallies, wish)
-        return {
-            "campaign": name,
-            "state": held.state,
-            "final": held.state == CLOSED,
-            "question": campaign.question,
-            "labels": list(campaign.labels),
-            "protected_against_repeats": campaign.invitations,
-            "mechanism": mechanism.to_dict(),
-            **({} if held.sums is None else {"sums": held.sums}),  # so that anybody can recompute
-        } | results_of(
+        results = results_of(
             mechanism,
             whole,
             settled,
@@ -338,6 +331,18 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             final=held.state == CLOSED,
             number=campaign.number,
         )
+        if campaign.deals:
+            results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
+        return results | {
+            "campaign": name,
+            "state": held.state,
+            "final": held.state == CLOSED,
+            "question": campaign.question,
+            "labels": list(campaign.labels),
+            "protected_against_repeats": campaign.invitations,
+            "mechanism": mechanism.to_dict(),
+            **({} if held.sums is None else {"sums": held.sums}),  # so that anybody can recompute
+        }
 
     def _without_masks(
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish

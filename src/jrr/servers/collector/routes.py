@@ -141,6 +141,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         simultaneous: str = "false",
         population: str = "respondents",
         population_size: str | None = None,
+        audited: str = "0",
     ) -> dict[str, Any]:
         """The estimate so far, or the final one."""
         people = None
@@ -153,6 +154,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
             simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
             population=checks.one_of("population", population, POPULATIONS),
             population_size=people,
+            audited=_whole_number("audited", audited, 9),
         )
         await writer.run(jobs.fix_results, name, wish.round)
         return await read_aside(engine, jobs.estimate, name, wish)

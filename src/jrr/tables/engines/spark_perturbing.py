@@ -1,0 +1,263 @@
+"""Perturbing and dealing on Spark: a folder of true answers into a folder of reports.
+
+A task may run twice: because a machine died, or because another one seemed slow. Its reports must
+be the same both times, or somebody who sees both learns more than one report tells. So nothing is
+drawn freely: cards and coins follow from a secret key and from the number of the row, and the key
+is forgotten when the folder is written (docs/decisions/0039-perturbing-on-spark.md).
+"""
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from jrr._base import checks
+from jrr._base.files import write_whole
+from jrr._base.randomness import KeyedRandom
+from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.base import Mechanism
+from jrr.survey.deck import deck_of
+from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.engines.spark_session import open_session, quiet
+from jrr.tables.folders import HEADER, ParquetFolder
+from jrr.tables.header import Header
+from jrr.tables.labels import Labels
+from jrr.tables.names import CARDED, RESERVED
+
+BLOCK = 1 << 16  # rows that are perturbed with the words of one purpose
+# Spark has no unsigned numbers: Arrow's type -> a type of Spark that holds all of it.
+_SPARK_TYPES = {
+    pa.uint8(): "smallint",
+    pa.int16(): "smallint",
+    pa.uint16(): "int",
+    pa.uint32(): "bigint",
+    pa.uint64(): "decimal(20,0)",
+}
+_ARROW_TYPES = {
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "decimal(20,0)": pa.decimal128(20, 0),
+    "binary": pa.binary(),
+}
+
+
+def perturb_on_spark(
+    data: str | Path,
+    column: str,
+    out: str | Path,
+    mechanism: Mechanism,
+    *,
+    labels: Labels | Sequence[str],
+    cards: bool | None = None,
+    keep: Sequence[str] = (),
+    colluders: int = 0,
+    session: Any = None,
+    key: bytes | None = None,
+) -> Header:
+    """Perturb every row of a column, and deal cards for it, on Spark's workers.
+
+    Whoever runs this sees all true answers: it serves simulations, and holders of answers who
+    publish reports only.
+
+    Args:
+        data: a Parquet file or a folder of them, which must not change meanwhile.
+        column: the column with the true answers.
+        out: the folder of reports, which must not exist.
+        mechanism: one for as many answers as there are labels; with cards, its decks are used one
+            after another: make it for as many people as there are rows to have one.
+        labels: the possible answers.
+        cards: whether cards are dealt; None: where the mechanism has any.
+        keep: columns to copy; they must be public.
+        colluders: how many were planned for, for showing the guarantee later.
+        session: of Spark; None: the one that runs, or a new one.
+        key: 32 secret bytes, for tests; None: fresh ones that are forgotten afterwards.
+
+    Returns:
+        The header of the folder, which stands in it.
+
+    Raises:
+        ArgumentError: where a column is missing, the labels do not fit, cards have masks, or the
+            folder exists.
+        DamagedError: where rows changed while they were read.
+        MissingExtraError: where Spark or Java is not installed.
+    """
+    target = Path(out)
+    if target.exists():
+        raise checks.refusal("out", str(out), "a folder that does not exist yet")
+    named = labels if isinstance(labels, Labels) else Labels(tuple(labels))
+    if named.k != mechanism.k:
+        raise checks.refusal("labels", named.names, f"{mechanism.k} labels, one per value")
+    deals = mechanism.deals if cards is None else cards
+    if deals and (not mechanism.deals or mechanism.masked):
+        allowed = "one that deals cards whose contents are public, as JRR and DRR"
+        raise checks.refusal("mechanism", mechanism, allowed)
+    spark = open_session() if session is None else session
+    frame = spark.read.parquet(str(data))
+    wanted = [column, *keep]
+    for argument, name in zip(("column", *["keep"] * len(keep)), wanted, strict=True):
+        if name not in frame.columns or (argument == "keep" and name in (column, *RESERVED)):
+            raise checks.refusal(argument, name, f"one of {frame.columns}, but for {RESERVED}")
+    frame = frame.select(*wanted)
+    secret = secrets.token_bytes(32) if key is None else key
+    with quiet():
+        shares = _count_shares(frame)
+        rows = sum(shares.values())
+        if not rows:
+            raise ArgumentError(f"{data} must have at least one row, got none")
+        decks = -(-rows // (mechanism.moments.deck or rows)) if deals else 0
+        name = secrets.token_hex(6)
+        header = Header(
+            "reports",
+            mechanism,
+            decks=tuple(f"{name}.{number}" for number in range(decks)),
+            colluders=colluders,
+            question=column,
+            labels=named.names,
+            other=named.other,
+            declined=named.declined,
+        )
+        written, schema = _schema(mechanism, frame, keep)
+        function = _respond(header, named, shares, secret, deals=deals, schema=written)
+        partial = target.with_name(f".{target.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            frame.mapInArrow(function, schema).write.parquet(str(partial))
+            found = ParquetFolder(partial).rows
+            if found != rows:
+                raise DamagedError(f"{data} must not change: it had {rows} rows, then {found}")
+            write_whole(partial / HEADER, replace(header, rows=rows).to_json() + "\n")
+            partial.rename(target)
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(partial)
+            if type(error).__module__.startswith("pyspark."):  # what a worker said, at its end
+                raise DamagedError(f"{data}: {_reason(error)}") from None
+            raise
+    return header
+
+
+def _reason(error: BaseException) -> str:
+    """The line of a worker's error that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    ours = [line.partition(": ")[2] for line in lines if line.startswith("jrr.errors.")]
+    return ours[-1] if ours else lines[0]
+
+
+def _count_shares(frame: Any) -> dict[int, int]:
+    """Number of a partition -> its rows."""
+    counted = frame.mapInArrow(_count_share, "part int, rows bigint").toArrow()
+    parts, rows = (column.to_pylist() for column in counted.columns)
+    return dict(sorted(zip(parts, rows, strict=True)))
+
+
+def _count_share(batches: Iterable[Any]) -> Iterator[Any]:
+    rows = sum(batch.num_rows for batch in batches)
+    part, count = pa.array([_part()], pa.int32()), pa.array([rows], pa.int64())
+    yield pa.record_batch([part, count], ["part", "rows"])
+
+
+def _part() -> int:
+    """The number of the partition that this worker works at."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None  # on a worker
+    return int(context.partitionId())
+
+
+def _schema(mechanism: Mechanism, frame: Any, keep: Sequence[str]) -> tuple[list[Any], str]:
+    """Columns of the output, as Arrow and as Spark name their types."""
+    kinds = dict(frame.dtypes)
+    named = [
+        (field.name, _SPARK_TYPES.get(field.type, "binary"))
+        for field in report_fields(mechanism, text=False)
+    ]
+    fields = [pa.field(name, _ARROW_TYPES[kind]) for name, kind in named]
+    named += [(CARDED, "boolean"), *((name, kinds[name]) for name in keep)]
+    written = ", ".join(f"`{name}` {kind}" for name, kind in named)
+    return [*fields, pa.field(CARDED, pa.bool_())], written
+
+
+def _respond(
+    header: Header,
+    labels: Labels,
+    shares: Mapping[int, int],
+    key: bytes,
+    *,
+    deals: bool,
+    schema: Sequence[Any],
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function of Arrow batches for Spark's workers: reports of a share of the rows."""
+
+    def respond(batches: Iterable[Any]) -> Iterator[Any]:
+        part = _part()
+        first = sum(rows for other, rows in shares.items() if other < part)
+        done = 0
+        for batch in _in_blocks(batches):
+            values, answering = labels.encode(batch.column(0))
+            start = first + done
+            reports = reports_of(header.mechanism, values, start, key, deals=deals)
+            columns = [
+                column.cast(field.type)
+                for column, field in zip(
+                    reports_to_arrow(header.mechanism, reports, text=False), schema, strict=False
+                )
+            ]
+            if not answering.all():
+                raise ArgumentError("column must have an answer in every row")
+            carded = pa.array(np.full(len(values), deals))
+            names = [field.name for field in schema]
+            yield pa.record_batch(
+                [*columns, carded, *batch.columns[1:]], [*names, *batch.schema.names[1:]]
+            )
+            done += batch.num_rows
+        if done != shares.get(part, 0):
+            raise DamagedError(f"data must not change: {shares.get(part)} rows were {done}")
+
+    return respond
+
+
+def reports_of(mechanism: Mechanism, values: Any, first: int, key: bytes, *, deals: bool) -> Any:
+    """The reports of rows first, first + 1, …, which follow from the key and their numbers.
+
+    Args:
+        mechanism: of the reports.
+        values: true ones, at most BLOCK of them.
+        first: number of the first row; every block that is ever perturbed has another one.
+        key: 32 secret bytes.
+        deals: whether every row has a card.
+    """
+    coins = KeyedRandom(key, b"coins:" + first.to_bytes(8, "little"))
+    if not deals:
+        return mechanism.respond(values, None, coins)
+    places = np.arange(first, first + len(values))
+    size = mechanism.moments.deck
+    assert size is not None  # there are cards
+    parts = [
+        deck_of(mechanism, key, int(number)).cards(places[places // size == number] % size)
+        for number in np.unique(places // size)
+    ]
+    return mechanism.respond(values, np.concatenate(parts), coins)
+
+
+def _in_blocks(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in blocks of BLOCK and a last one, however they come."""
+    waiting: list[Any] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        while count >= BLOCK:
+            whole = pa.Table.from_batches(waiting).combine_chunks()
+            yield whole.slice(0, BLOCK).to_batches()[0]
+            waiting = whole.slice(BLOCK).to_batches()
+            count -= BLOCK
+    if count:
+        yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
