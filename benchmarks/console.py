@@ -12,6 +12,8 @@ import json
 import secrets
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -80,8 +82,8 @@ def signed_in(collector: Running) -> str:
     return next(line.partition(";")[0] for line in lines if line.startswith("jrr-console="))
 
 
-def load_page(collector: Running, cookie: str, path: str) -> float:
-    host = urlsplit(collector.url).netloc
+def load_page(url: str, cookie: str, path: str) -> float:
+    host = urlsplit(url).netloc
     with closing(http.client.HTTPConnection(host, timeout=120)) as connection:
         begun = time.perf_counter()
         connection.request("GET", path, headers={"Cookie": cookie})
@@ -93,32 +95,44 @@ def load_page(collector: Running, cookie: str, path: str) -> float:
 
 @contextmanager
 def live_pages(collector: Running, cookie: str, path: str, count: int) -> Iterator[None]:
-    """Pages that listen, and fetch the results whenever they are told of new ones."""
-    stop = threading.Event()
-    host = urlsplit(collector.url).netloc
-
-    def listen() -> None:
-        with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
-            connection.request("GET", f"{path}/events", headers={"Cookie": cookie})
-            reply, look = connection.getresponse(), 0
-            while not stop.is_set():
-                line = reply.readline()
-                if line.startswith(b"data: {"):
-                    now = json.loads(line[6:])["look"]
-                    if now != look:
-                        look = now
-                        load_page(collector, cookie, f"{path}/results")
-
-    threads = [threading.Thread(target=listen, daemon=True) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    time.sleep(3.0 if count else 0.0)  # the first look is over
-    try:
+    """Pages that are open, in a process of their own: it must not slow those who send."""
+    if not count:
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(20)
+        return
+    command = [sys.executable, "-m", "benchmarks.console", "--listen", collector.url, cookie, path]
+    with subprocess.Popen([*command, str(count)], stdout=subprocess.PIPE, text=True) as pages:
+        assert pages.stdout is not None
+        pages.stdout.readline()  # all of them have heard something
+        try:
+            yield
+        finally:
+            pages.kill()
+
+
+def listen(url: str, cookie: str, path: str, count: int) -> None:
+    """Pages that listen, and fetch the results whenever they are told of new ones."""
+    host = urlsplit(url).netloc
+    heard = threading.Semaphore(0)
+
+    def follow() -> None:
+        connection = http.client.HTTPConnection(host, timeout=60)
+        connection.request("GET", f"{path}/events", headers={"Cookie": cookie})
+        reply, look = connection.getresponse(), 0
+        while True:
+            line = reply.readline()
+            if line.startswith(b"data: {"):
+                now = json.loads(line[6:])["look"]
+                if now != look:
+                    look = now
+                    load_page(url, cookie, f"{path}/results")
+                heard.release()
+
+    for _ in range(count):
+        threading.Thread(target=follow, daemon=True).start()
+    for _ in range(count):
+        heard.acquire()
+    print("ready", flush=True)
+    threading.Event().wait()
 
 
 def processor_seconds(collector: Running) -> float:
@@ -160,9 +174,14 @@ def upload(collector: Running, campaign: Campaign, count: int) -> tuple[float, f
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--many", type=int, default=1_000_000)
-    options.add_argument("--uploads", type=int, default=8_000)
-    options.add_argument("--rounds", type=int, default=4)
+    options.add_argument("--uploads", type=int, default=4_000)
+    options.add_argument("--rounds", type=int, default=12)
+    options.add_argument("--listen", nargs=4, metavar=("URL", "COOKIE", "PATH", "COUNT"))
     given = options.parse_args()
+    if given.listen is not None:
+        url, cookie, path, count = given.listen
+        listen(url, cookie, path, int(count))
+        return
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         collector = stack.enter_context(running("collector", folder, None, "--console"))
@@ -174,13 +193,13 @@ def main() -> None:
         first = {}
         for name, campaign in (("few", few), ("many", many)):
             path = f"/console/campaigns/{campaign.hash}"
-            first[name] = load_page(collector, cookie, path)
-            took = load_page(collector, cookie, f"{path}/results")
+            first[name] = load_page(collector.url, cookie, path)
+            took = load_page(collector.url, cookie, f"{path}/results")
             print(f"{name}: first page {1_000 * first[name]:.1f} ms, results {took:.2f} s")
         for _ in range(LOADS):
             for name, campaign in (("few", few), ("many", many)):
                 times[name].append(
-                    load_page(collector, cookie, f"/console/campaigns/{campaign.hash}")
+                    load_page(collector.url, cookie, f"/console/campaigns/{campaign.hash}")
                 )
         middle = {name: statistics.median(some) for name, some in times.items()}
         ratio = middle["many"] / middle["few"]
@@ -198,10 +217,14 @@ def main() -> None:
         for count, rows in found.items():
             cost, speed = (statistics.median(column) for column in zip(*rows, strict=True))
             print(f"{count} live pages: {cost:.3f} s of processor for 1,000 reports, {speed:.0f}/s")
-        costs = [statistics.median(cost for cost, _ in rows) for rows in found.values()]
-        speeds = [statistics.median(speed for _, speed in rows) for rows in found.values()]
-        print(f"ten live pages: {100 * (costs[1] / costs[0] - 1):+.1f}% processor time,")
-        print(f"                {100 * (speeds[1] / speeds[0] - 1):+.1f}% reports a second")
+        pairs = list(zip(found[0], found[PAGES], strict=True))  # of rounds beside each other
+        cost, speed = (
+            statistics.median(after[at] / before[at] for before, after in pairs) for at in (0, 1)
+        )
+        print(
+            f"ten live pages: {100 * (cost - 1):+.1f}% processor time, "
+            f"{100 * (speed - 1):+.1f}% reports a second"
+        )
 
 
 if __name__ == "__main__":

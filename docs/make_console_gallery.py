@@ -84,7 +84,7 @@ def main() -> None:
         for at, row in enumerate(table[:some]):
             answer_by_program(row["program_link"], at, row["invitation"])
         researcher.wait_for_figure("answered", str(some))
-        page.wait_for_timeout(3_000)
+        page.wait_for_timeout(12_000)  # until the next look
         photograph(page, "watch")
         researcher.close()
         researcher.groups()

@@ -116,6 +116,7 @@ HEAVY = (
     "tests/cli/test_files.py::test_labels_from_a_file_and_other_mechanisms",
     "tests/cli/test_files.py::test_two_runs_at_once_do_not_meet",
     "tests/cli/test_numbers.py",
+    "tests/console",
     "tests/documents/test_errata.py",
     "tests/documents/test_examples.py",
     "tests/documents/test_security_page.py",

@@ -29,6 +29,12 @@ def test_without_a_session_every_page_leads_to_the_form(servers: Servers, path: 
     assert (events.status, events.raw) == (204, b"")
 
 
+def test_the_address_without_its_slash_leads_there_too(visitor: Visitor) -> None:
+    reply = visitor.request("GET", "/console")
+    assert reply.status in (303, 307)
+    assert reply.headers["location"].endswith("/console/")
+
+
 def test_the_cookie_is_for_this_server_alone(servers: Servers) -> None:
     visitor = Visitor(servers.collector.url)
     form = visitor.request("GET", "/console/sign-in")

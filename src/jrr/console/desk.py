@@ -57,8 +57,9 @@ HEADERS = {
 }
 
 
-class NotHereError(JrrError):
+def not_here(words: str) -> Problem:
     """There is no such page, survey or file."""
+    return Problem(404, "not-here", words)
 
 
 class Form:
@@ -225,10 +226,9 @@ def page(desk: Desk, path: str, handler: Handler, *methods: str) -> Route:
 def _answered(handler: Handler, visit: Visit) -> Response:
     try:
         return handler(visit)
-    except NotHereError as error:
-        return visit.page("refused.html", 404, words=str(error))
     except (JrrError, Problem) as error:
-        return visit.page("refused.html", 422, words=in_words(error))
+        is_missing = isinstance(error, Problem) and error.status == 404
+        return visit.page("refused.html", 404 if is_missing else 422, words=in_words(error))
     except Exception as error:
         # Neither what was sent nor what was computed: both may hold what nobody should read.
         log.error("unexpected %s in %s", type(error).__name__, visit.request.url.path)

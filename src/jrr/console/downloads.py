@@ -7,7 +7,7 @@ from jrr.client.codebook import codebook_csv, codebook_json
 from jrr.client.operator import Operator
 from jrr.client.r_script import r_script
 from jrr.client.report import ReportWish
-from jrr.console.desk import Desk, NotHereError, Visit, download, page
+from jrr.console.desk import Desk, Visit, download, not_here, page
 from jrr.console.held import KIND, HeldDocument, held_of, operator_of
 from jrr.console.looking import report_of
 from jrr.reporting.catalogue import known_languages
@@ -58,11 +58,11 @@ def _file(visit: Visit) -> Response:
         return download(held.document.to_bytes(), f"survey-{start}.json", "application/json")
     if isinstance(operator, Operator):
         if file not in OF_CAMPAIGNS:
-            raise NotHereError("there is no such file")
+            raise not_here("there is no such file")
         body = operator.export(file.removeprefix("reports."))
         return download(body, f"{start}-{file}", _kind(file))
     if file not in OF_SURVEYS:
-        raise NotHereError("there is no such file")
+        raise not_here("there is no such file")
     survey, name = operator.survey, f"{start}-{file}"
     if file.startswith("answers.") and not file.endswith(".R"):
         return download(operator.export(file.removeprefix("answers.")), name, _kind(file))

@@ -19,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from jrr.console.desk import NotHereError
+from jrr.console.desk import not_here
 
 METADATA = MetaData()
 TABLE = Table(
@@ -69,7 +69,7 @@ def find_draft(connection: Connection, name: str) -> Draft:
     """One draft."""
     row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
     if row is None:
-        raise NotHereError("there is no such draft")
+        raise not_here("there is no such draft")
     return Draft(json.loads(row.document), row.draft, row.version)
 
 

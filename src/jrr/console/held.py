@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from jrr.client.http import Admin
 from jrr.client.operator import Operator
 from jrr.client.survey_operator import SurveyOperator
-from jrr.console.desk import Desk, NotHereError, Visit
+from jrr.console.desk import Desk, Visit, not_here
 from jrr.console.sessions import Session
 from jrr.errors import ProtocolError
 from jrr.servers.collector.store import CollectorStore
@@ -92,13 +92,13 @@ def all_held(connection: Connection) -> list[HeldDocument]:
 def find_held(connection: Connection, kind: str, name: str) -> HeldDocument:
     """One of them; refused where it is not of this collector."""
     if kind not in (SURVEYS, CAMPAIGNS):
-        raise NotHereError("there is no such page")
+        raise not_here("there is no such page")
     is_survey = kind == SURVEYS
     table: Any = CollectorStore.surveys if is_survey else CollectorStore.campaigns
     column = table.c.survey if is_survey else table.c.campaign
     row = connection.execute(select(table).where(column == name)).one_or_none()
     if row is None or (not is_survey and row.survey is not None):
-        raise NotHereError("this collector holds no such survey")
+        raise not_here("this collector holds no such survey")
     body = bytes(row.document)
     return HeldDocument(read_survey(body) if is_survey else read_campaign(body))
 

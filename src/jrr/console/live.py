@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from jrr.console.counts import Counts, counts_of
-from jrr.console.desk import Desk, NotHereError, cookie_name
+from jrr.console.desk import Desk, cookie_name
 from jrr.console.held import KIND, HeldDocument, find_held, read
 from jrr.console.looking import Looks, facts_of, looks_of
 from jrr.console.sessions import Session
@@ -126,7 +126,7 @@ def routes(desk: Desk) -> list[Route]:
             held = await run_in_threadpool(
                 read, desk, find_held, request.path_params["kind"], request.path_params["name"]
             )
-        except NotHereError:
+        except Problem:
             return Response(status_code=204)
         return StreamingResponse(live.listen(held, session, name), media_type="text/event-stream")
 

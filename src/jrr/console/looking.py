@@ -20,7 +20,7 @@ from jrr.errors import JrrError
 from jrr.reporting.report_facts import CampaignReport, Participation
 
 SHARE = 20  # a look that took a second is not repeated for so many
-PAUSE = 2.0  # seconds between two looks, at least
+PAUSE = 10.0  # seconds between two looks, at least
 
 
 @dataclass(frozen=True, kw_only=True)

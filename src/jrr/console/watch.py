@@ -11,7 +11,7 @@ from jrr.client.survey_operator import SurveyOperator
 from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, goto, page, render
 from jrr.console.held import KIND, HeldDocument, all_held, held_of, operator_of, read, take_tokens
-from jrr.console.looking import facts_of, looks_of, report_of
+from jrr.console.looking import Look, facts_of, looks_of, report_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.reporting.report_facts import CampaignReport
 from jrr.reporting.report_page import groups_section, results_section
@@ -21,6 +21,15 @@ from jrr.survey.surveys import Survey
 def routes(desk: Desk) -> list[Route]:
     """Their addresses."""
     looks = looks_of(desk)
+    drawn: dict[str, tuple[Look, Markup]] = {}  # the latest results of each survey, as HTML
+
+    def results_of(held: HeldDocument, look: Look) -> Markup:
+        """Drawn once for all pages that are open."""
+        kept = drawn.get(held.name)
+        if kept is None or kept[0] is not look:
+            kept = drawn[held.name] = (look, _results(look.report))
+        return kept[1]
+
     base = f"/{KIND}/{{name}}"
 
     def watch(visit: Visit) -> Response:
@@ -34,14 +43,14 @@ def routes(desk: Desk) -> list[Route]:
             facts=facts_of(held, counts, look),
             known=[at in visit.session.dealer_tokens for at in held.dealers],
             dealer_error="" if look is None else look.dealer_error,
-            results=None if look is None else _results(look.report),
+            results=None if look is None else results_of(held, look),
         )
 
     def results(visit: Visit) -> Response:
         """A part of the page, when more has come."""
         held = held_of(visit)
         seen = looks.look(held, visit.session)
-        return render("results.html", results=_results(seen.report))
+        return render("results.html", results=results_of(held, seen))
 
     def dealers(visit: Visit) -> Response:
         """Keep dealers' tokens for this session, once they have said that these are theirs."""
@@ -64,7 +73,8 @@ def _results(report: CampaignReport) -> Markup:
     """The results; where no item has one and all for the same reason, that reason once."""
     reasons = {item.reason for item in report.items}
     if len(report.items) > 1 and len(reasons) == 1 and None not in reasons:
-        (reason,) = reasons
+        reason = str(next(iter(reasons)))
+        reason = f"{reason[:1].upper()}{reason[1:]}"
         listed = Markup("").join(Markup("<li>{}</li>").format(item.text) for item in report.items)
         return Markup("<article><h3>No result yet</h3><p>{}.</p><ul>{}</ul></article>").format(
             reason, listed

@@ -1,0 +1,66 @@
+"""Attacks on the console in a real browser: scripts in texts, frames, forms of other pages."""
+
+from typing import Any
+
+import pytest
+
+from tests.console import WORK, Servers, answer
+from tests.console.researching import Researcher
+
+EVIL = '"><img src=x onerror="window.hurt=1"><script>window.hurt=1</script><svg onload="hurt=1">'
+
+
+@pytest.fixture
+def page(browser: Any) -> Any:
+    context = browser.new_context(locale="en-GB")
+    yield context.new_page()
+    context.close()
+
+
+def test_scripts_in_texts_labels_and_covariates_do_not_run(servers: Servers, page: Any) -> None:
+    items = [
+        WORK["items"][0] | {"text": EVIL, "labels": [EVIL, "b"]},
+        WORK["items"][1] | {"text": EVIL},
+        {"name": "c", "kind": "choice", "text": EVIL, "labels": [EVIL, "other"]},
+    ]
+    survey = servers.survey(
+        WORK | {"title": EVIL, "by": EVIL, "items": items}, dealers=(), mechanism="rr"
+    )
+    for invitation in servers.begin(survey, 4):
+        answer(survey, invitation, {"sector": EVIL, "bribed": "no", "c": EVIL})
+    servers.operator(survey).close()
+    Researcher(page, servers).sign_in()
+    base = f"{servers.collector.url}/console"
+    of_survey = ("", "/results", "/groups?by=sector", "/waves", "/invite", "/files", "/close")
+    for path in ("/", *(f"/surveys/{survey.hash}{one}" for one in of_survey)):
+        page.goto(base + path)
+        page.wait_for_timeout(200)
+        assert page.evaluate("window.hurt") is None, path
+        assert page.locator("img[src=x]").count() == 0, path
+    page.goto(f"{base}/surveys/{survey.hash}")
+    page.locator(".results figure").first.wait_for()  # put there by the page's own script
+    assert page.evaluate("window.hurt") is None
+    assert page.locator(".results", has_text="onerror").count()  # the text is shown as it is
+
+
+def test_no_other_page_can_frame_the_console_or_send_its_forms(
+    servers: Servers, page: Any, page_url: str
+) -> None:
+    researcher = Researcher(page, servers)
+    researcher.sign_in()
+    drafts = page.locator(".state.draft").count()
+    url = f"{servers.collector.url}/console/"
+    page.goto("about:blank")  # another origin, in a browser that is signed in
+    page.set_content(f'<iframe src="{url}"></iframe>')
+    page.wait_for_timeout(700)
+    assert not any("Surveys" in frame.content() for frame in page.frames)
+    page.set_content(
+        f'<form method="post" action="{url}drafts/new"><input name="csrf" value="x"></form>'
+    )
+    with page.expect_navigation():
+        page.evaluate("document.forms[0].submit()")
+    # The cookie is not sent along: to the server this is a stranger, or a form that is not its own.
+    assert "Surveys" not in page.locator("h1").inner_text()
+    page.goto(url)
+    page.get_by_role("heading", name="Surveys").wait_for()
+    assert page.locator(".state.draft").count() == drafts
