@@ -17,6 +17,7 @@ CLIENT = Path(__file__).parents[1] / "clients" / "js"
 INDEX = CLIENT / "page" / "index.html"
 SCRIPT = "page.js"
 STYLE = "page.css"
+PACKAGE = "index.js"  # what the package exports; the page imports each module by itself
 _LINES = re.compile(
     r'^ *<(?:link rel="(?:modulepreload|stylesheet)"|script) [^\n]*\n', flags=re.MULTILINE
 )
@@ -32,7 +33,11 @@ def lines() -> list[str]:
     """The lines of index.html that name files; modules before the script that imports them."""
     page = INDEX.parent
     modules = [
-        *((path, f"../src/{path.name}") for path in sorted((CLIENT / "src").glob("*.js"))),
+        *(
+            (path, f"../src/{path.name}")
+            for path in sorted((CLIENT / "src").glob("*.js"))
+            if path.name != PACKAGE
+        ),
         *((path, path.name) for path in sorted(page.glob("*.js")) if path.name != SCRIPT),
     ]
     style, script = integrity(page / STYLE), integrity(page / SCRIPT)

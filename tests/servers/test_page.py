@@ -77,7 +77,7 @@ def test_only_reading() -> None:
 
 
 def test_headers_keep_everything_else_out() -> None:
-    for path in ("/page/", "/src/index.js", "/nothing"):
+    for path in ("/page/", "/src/campaign.js", "/nothing"):
         headers = get(path)[1]
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["x-content-type-options"] == "nosniff"

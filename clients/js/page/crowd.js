@@ -3,7 +3,7 @@
 //
 // Cards of masks are drawn with floating-point numbers: good enough to look at, and nothing else.
 
-import { chances, deals, respond, supports } from "../src/index.js";
+import { chances, deals, respond, supports } from "../src/mechanisms.js";
 
 const isMasked = ({ mechanism }) => mechanism === "MRR" || mechanism === "MaskedLaplace";
 
@@ -77,11 +77,7 @@ export function madeUpReports(mechanism, value, times) {
 /** How many people a crowd has: fewer where a report is long. */
 export const crowdSize = ({ k = 2 }) => Math.max(100, Math.min(1000, Math.floor(50_000 / k)));
 
-/**
- * A crowd of whom a share has one answer and the others the rest, evenly.
- *
- * @returns `people`; `truth` and `estimate`, the share that has it and what the reports say of it.
- */
+/** A crowd of whom a share has one answer and the others the rest, evenly; what reports say of it. */
 export function crowd(mechanism, value, share) {
   const people = crowdSize(mechanism);
   const holders = Math.round(share * people);
@@ -108,11 +104,7 @@ function sumOf(mechanism, hands, value) {
   return sum / steps;
 }
 
-/**
- * What reports can be told apart by, for a picture: names of rows, and which rows a report adds to.
- *
- * @param values Of which to speak; masked reports are shown by their number at the first of them.
- */
+/** Rows of a picture, and to which a report adds; of masks, by the number at the first value. */
 export function rowsOf(mechanism, labels, values) {
   if (!tellsNumbers(mechanism)) {
     const names = values.map((value) => labels[value]);

@@ -1,7 +1,7 @@
 // What a person reads before anything is asked: who asks, why answering is safe in three sentences
 // with one number and a small picture, and details on request.
 
-import { cost } from "../src/index.js";
+import { cost } from "../src/campaign.js";
 import { element, foreign, heading, paragraph } from "./elements.js";
 
 /** Rounded up: never less than what holds, but for what adding floats may have put on top. */

@@ -2,10 +2,14 @@
 // lives in the form (of a survey: in its walk) until "Send" is pressed, then in one variable until
 // the report is made, and nowhere else.
 
-import {
-  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret, isSurveyLink,
-  splitLink,
-} from "../src/index.js";
+import { splitLink } from "../src/campaign.js";
+import { Contributor } from "../src/contributor.js";
+import { JrrError } from "../src/errors.js";
+import { invitationSecret } from "../src/identity.js";
+import { Ledger } from "../src/ledger.js";
+import { IndexedDbStorage } from "../src/storage.js";
+import { SurveyContributor } from "../src/survey-contributor.js";
+import { isSurveyLink } from "../src/survey.js";
 import { acts, element, heading, paragraph } from "./elements.js";
 import { hosts, introductionParts, whomToAsk } from "./introduction.js";
 import { questionForm } from "./question.js";

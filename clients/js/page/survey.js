@@ -1,7 +1,7 @@
 // The screens of a survey of several items: what a person reads before the first, each item, what
 // is sent, and what was sent.
 
-import { surveyCost } from "../src/index.js";
+import { surveyCost } from "../src/survey.js";
 import { acts, element, foreign, heading, paragraph } from "./elements.js";
 import {
   computed, consentBlocks, hosts, picture, rounded, whoAsks, whomToAsk,

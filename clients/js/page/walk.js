@@ -1,7 +1,8 @@
 // The way of one person through the items of a survey: which comes next, which came before, how far
 // it is. Answers are kept here, in memory, until they are taken to be sent.
 
-import { askedItems, isAsked } from "../src/index.js";
+import { isAsked } from "../src/open-answers.js";
+import { askedItems } from "../src/survey.js";
 
 export class Walk {
   #survey;

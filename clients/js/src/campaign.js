@@ -197,11 +197,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   return campaign;
 }
 
-/**
- * The mechanism for as many people as enrolled; without enrolment the campaign's own.
- *
- * @throws {ProtocolError} For so many people it would not keep what the campaign promises.
- */
+/** The mechanism for as many people as enrolled, if it keeps what the campaign promises. */
 export function forPeople(campaign, n, who) {
   const { mechanism, capacity } = campaign;
   if (!campaign.enrols) return mechanism;

@@ -80,11 +80,7 @@ async function culprit(record, shares, opened) {
   });
 }
 
-/**
- * A share of one's own slot with the key that opens it, for all parties to judge.
- *
- * @param {object} reply What the accused party gave.
- */
+/** A share of one's own slot, as the accused gave it, with the key that opens it. */
 export function evidenceOf(reply, round, party, key) {
   const { sealed, path } = reply.rounds[round].envelope;
   return { round, party, sealed, path, key: toHex(key.seed) };
@@ -109,11 +105,7 @@ function cardOf(mechanism, element) {
   return faces[at];
 }
 
-/**
- * One's card of a round, from the replies of all parties.
- *
- * @throws {ProtocolError} `integrity`: the parties did not keep to the rules; complain.
- */
+/** One's card of a round, from the replies of all parties; else somebody broke the rules. */
 export async function openCard(campaign, mechanism, key, replies, round) {
   const shares = replies.map((reply, party) => readShare(reply, round, party));
   const stories = shares.map((share) => canonicalJson(share.record));

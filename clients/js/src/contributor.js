@@ -2,11 +2,13 @@
 // collector has the report. The true answer is used once, to make the report, and kept nowhere.
 
 import { campaignPath, cost, readCampaign, splitLink } from "./campaign.js";
-import { checkTotal, fetchNamed, sendKept, settingsOf } from "./conversation.js";
-import { canonicalJson, fromHex, toHex } from "./documents.js";
+import {
+  checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
+} from "./conversation.js";
+import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { announcedMechanism, checkDealers, collectorStatus, fetchHand, takeSeats } from "./hand.js";
-import { collectorRole, newSecret, pseudonym } from "./identity.js";
+import { collectorRole, pseudonym } from "./identity.js";
 import { reportFrom, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 
@@ -90,27 +92,17 @@ export class Contributor {
     checkTotal(this.#own, before, cost(this.#campaign).epsilon, rounds - answered.length);
   }
 
-  /** Whoever holds the invitation; of a public campaign, this device. */
   async #secret() {
     const campaign = await this.campaign();
-    if (this.#own.invitation !== null) return this.#own.invitation;
-    if (campaign.invitations) {
-      throw new ArgumentError("invitation", "invitation must be given for this campaign");
-    }
-    const kept = await this.#own.outbox.secret(`public:${campaign.hash}`, toHex(newSecret()));
-    return fromHex(kept, 20);
+    return holderOf(this.#own, campaign, campaign.hash);
   }
 
-  /** Whose answer it is, by a name that nobody else knows: several people may share a device. */
   async #person() {
-    const name = await pseudonym(await this.#secret(), (await this.campaign()).hash, "state");
-    return name.slice(0, 32);
+    return personOf(await this.#secret(), (await this.campaign()).hash);
   }
 
-  /** A secret of this person on this device, so that nobody else can fetch its cards. */
   async #device() {
-    const purpose = `device:${(await this.campaign()).hash}:${await this.#name(0)}`;
-    return fromHex(await this.#own.outbox.secret(purpose, toHex(newSecret(32))));
+    return deviceOf(this.#own, (await this.campaign()).hash, await this.#name(0));
   }
 
   /** The value 0..k-1 of an answer; a number between two ends is rounded by chance to one. */
@@ -133,9 +125,7 @@ export class Contributor {
 
   /** Send a report that was kept and perhaps not received; null where there is none. */
   async resume(round = 0) {
-    const kept = await this.before(round);
-    if (kept === null) return null;
-    return kept.sent ? { body: kept.body, before: true } : this.#send(kept.body, round);
+    return sendAgain(await this.before(round), (body) => this.#send(body, round));
   }
 
   /** Answer once; a report that was made before is sent again instead of a new one. */

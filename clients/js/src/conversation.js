@@ -2,8 +2,9 @@
 // document that must be the one which the link names, a report that is sent until it is received.
 
 import { hashOf } from "./campaign.js";
+import { fromHex, toHex } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
-import { invitationSecret } from "./identity.js";
+import { invitationSecret, newSecret, pseudonym } from "./identity.js";
 import { Ledger, totalWith } from "./ledger.js";
 import { secureWords } from "./mechanisms.js";
 import { Outbox } from "./outbox.js";
@@ -47,6 +48,27 @@ export function checkTotal({ totalLimit }, entries, epsilon, more) {
   if (total > totalLimit) {
     throw new ProtocolError("cost", `answers would cost ε = ${total} together: too much`);
   }
+}
+
+/** Whoever holds the invitation; where anybody may answer, this device, by a name for `salt`. */
+export async function holderOf({ invitation, outbox }, { invitations }, salt) {
+  if (invitation !== null) return invitation;
+  if (invitations) throw new ArgumentError("invitation", "invitation must be given");
+  return fromHex(await outbox.secret(`public:${salt}`, toHex(newSecret())), 20);
+}
+
+/** Whose answer it is, by a name that nobody else knows: several people may share a device. */
+export const personOf = async (secret, hash) => (await pseudonym(secret, hash, "state")).slice(0, 32);
+
+/** A secret of a person on this device, so that nobody else can fetch its cards. */
+export async function deviceOf({ outbox }, hash, name) {
+  return fromHex(await outbox.secret(`device:${hash}:${name}`, toHex(newSecret(32))));
+}
+
+/** What was kept and perhaps not received goes to `send`; null where nothing was kept. */
+export async function sendAgain(kept, send) {
+  if (kept === null) return null;
+  return kept.sent ? { body: kept.body, before: true } : send(kept.body);
 }
 
 /** Send what is kept until the collector has it; whether that had it before. */

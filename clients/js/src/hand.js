@@ -166,13 +166,8 @@ async function committeeCard(campaign, net, secrets, round) {
 }
 
 /**
- * One's card of a round, and the serial numbers that go with it where card sums are announced.
- *
- * @returns `card`: null where none is to be had in time, of several dealers a list of theirs;
- *   `mechanism`: by which to answer;
- *   `serials`: one from each dealer, null from one that was left out; undefined where reports
- *   carry none.
- * @throws {ProtocolError} A dealer serves another campaign, or refuses.
+ * One's `card` of a round (null: none in time; of several dealers a list), the `mechanism` to answer
+ * by and, where sums are announced, `serials` (null: of a dealer that was left out).
  */
 export async function fetchHand(campaign, net, { secret, device, round }) {
   if (campaign.dealers.length === 0) return { card: null, mechanism: campaign.mechanism };

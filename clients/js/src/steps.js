@@ -42,12 +42,8 @@ const isOffline = () => globalThis.navigator?.onLine === false;
 const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Ask until a server answers that has no trouble; later where it says so, as long as patience lasts.
- *
- * @param net `fetch` (the function), `patience` (seconds to wait between tries, in all).
- * @param {string} address
- * @param [options] `body`: a text to send; `silenceIsFine`: return the last reply instead of an
- *   error; `also`: statuses besides trouble and silence after which to ask again.
+ * Ask until a server answers that has no trouble, as long as `patience` (seconds) lasts; `also`:
+ * statuses after which to ask again; `silenceIsFine`: the last reply instead of an error.
  */
 export async function insist(net, address, { body, silenceIsFine = false, also = [] } = {}) {
   let [pause, waited] = [FIRST_WAIT, 0];

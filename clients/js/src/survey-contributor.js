@@ -3,11 +3,13 @@
 // the reports, and kept nowhere.
 
 import { splitLink } from "./campaign.js";
-import { checkTotal, fetchNamed, sendKept, settingsOf } from "./conversation.js";
-import { canonicalJson, fromHex, toHex } from "./documents.js";
+import {
+  checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
+} from "./conversation.js";
+import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { checkDealers } from "./hand.js";
-import { collectorRole, newSecret, pseudonym } from "./identity.js";
+import { collectorRole, pseudonym } from "./identity.js";
 import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
@@ -66,15 +68,7 @@ function splitAnswers(survey, answers) {
   return { open, asked };
 }
 
-/**
- * All answers of a person as they are sent.
- *
- * @param survey Which asks.
- * @param answers Item -> a label, a number, a list of labels; null for "prefer not to say".
- * @param options `name`: the pseudonym at the collector; `hands`: by the names of the parts, or a
- *   function that fetches them once the answers are found good; `words`: random ones of 64 bits.
- * @returns {Promise<{document: object, asked: object[]}>}
- */
+/** All answers of a person as they are sent (index.d.ts). */
 export async function uploadOf(survey, answers, { name, hands, words = secureWords }) {
   const { open, asked } = splitAnswers(survey, answers);
   const values = asked.map((part) => valueOf(part, answers[part.item.name], words));
@@ -95,14 +89,13 @@ export class SurveyContributor {
   #own; // what was given, checked
   #survey = null;
 
-  /** As of `Contributor`; the link names a survey. */
+  /** As of `Contributor`, and its methods; the link names a survey. */
   constructor(link, options) {
     splitLink(link, "surveys");
     this.#link = link;
     this.#own = settingsOf(options);
   }
 
-  /** What is asked and promised: fetched from the collector once, and checked. */
   async survey() {
     if (this.#survey !== null) return this.#survey;
     const named = splitLink(this.#link, "surveys");
@@ -115,7 +108,6 @@ export class SurveyContributor {
     return survey;
   }
 
-  /** What the collector tells everybody: `state`. */
   async status() {
     await this.survey();
     const reply = await insist(this.#own.net, `${this.#address()}/status`);
@@ -123,7 +115,6 @@ export class SurveyContributor {
     return readReply(reply);
   }
 
-  /** Refuse, before anybody is asked for an answer, what could not be sent. */
   async checkReady() {
     const survey = await this.survey();
     this.#checkTotal(surveyCost(survey).epsilon, await this.#person(), await this.#own.ledger.entries());
@@ -133,7 +124,6 @@ export class SurveyContributor {
     await checkDealers(survey, this.#own.net);
   }
 
-  /** What all answers on this device have cost: how many uploads there were, and their ε together. */
   spent() {
     return this.#own.ledger.spent();
   }
@@ -148,21 +138,13 @@ export class SurveyContributor {
     checkTotal(this.#own, before, epsilon, again ? 0 : 1);
   }
 
-  /** Whoever holds the invitation; of a public survey, this device. */
   async #secret() {
     const survey = await this.survey();
-    if (this.#own.invitation !== null) return this.#own.invitation;
-    if (survey.invitations) {
-      throw new ArgumentError("invitation", "invitation must be given for this survey");
-    }
-    const salt = survey.panel ?? survey.hash; // the same person in every wave
-    return fromHex(await this.#own.outbox.secret(`public:${salt}`, toHex(newSecret())), 20);
+    return holderOf(this.#own, survey, survey.panel ?? survey.hash); // the same in every wave
   }
 
-  /** Whose answers they are, by a name that nobody else knows: several people may share a device. */
   async #person() {
-    const name = await pseudonym(await this.#secret(), (await this.survey()).hash, "state");
-    return name.slice(0, 32);
+    return personOf(await this.#secret(), this.#survey.hash);
   }
 
   /** The name at the collector: in all waves of a panel the same. */
@@ -171,10 +153,8 @@ export class SurveyContributor {
     return pseudonym(await this.#secret(), panel ?? hash, collectorRole(0));
   }
 
-  /** A secret of this person on this device, so that nobody else can fetch its cards. */
   async #device() {
-    const purpose = `device:${this.#survey.hash}:${await this.#name()}`;
-    return fromHex(await this.#own.outbox.secret(purpose, toHex(newSecret(32))));
+    return deviceOf(this.#own, this.#survey.hash, await this.#name());
   }
 
   /** The upload that was made before on this device: `body` and whether it was `sent`; or null. */
@@ -182,11 +162,8 @@ export class SurveyContributor {
     return this.#own.outbox.find((await this.survey()).hash, await this.#name());
   }
 
-  /** Send an upload that was kept and perhaps not received; null where there is none. */
   async resume() {
-    const kept = await this.before();
-    if (kept === null) return null;
-    return kept.sent ? { body: kept.body, before: true } : this.#send(kept.body);
+    return sendAgain(await this.before(), (body) => this.#send(body));
   }
 
   /** Answer once; an upload that was made before is sent again instead of a new one. */

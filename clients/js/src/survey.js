@@ -178,13 +178,7 @@ export function askedParts({ questionnaire, parts }, open) {
   return parts.filter(({ item }) => isAsked(questionnaire, item, open));
 }
 
-/**
- * The ε that all answers cost together, and against whom: parts are perturbed with coins and cards
- * of their own, so that losses add up.
- *
- * @param survey Which asks.
- * @param parts Those that are answered; all of them unless given.
- */
+/** The ε of these answers together, and against whom: coins and cards differ, so losses add up. */
 export function surveyCost(survey, parts = survey.parts) {
   if (parts.length === 0) return { epsilon: 0, view: "report" };
   const view = costView(parts);

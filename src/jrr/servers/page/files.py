@@ -13,7 +13,8 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-START_FILE = "start.txt"  # names a survey, beside the page; no part of it
+START_FILE = "start.txt"  # names a survey, beside the page
+NO_PART = (START_FILE, "index.js")  # index.js: what the package exports, and no page imports
 FOLDERS = ("page", "src")  # of clients/js: the page itself, and the client that it stands on
 _IN_PACKAGE = Path(__file__).with_name("client")  # where a built package has them
 _IN_SOURCES = Path(__file__).parents[4] / "clients" / "js"
@@ -50,7 +51,7 @@ def page_files() -> tuple[PageFile, ...]:
         path
         for name in FOLDERS
         for path in (folder / name).iterdir()
-        if path.suffix in TYPES and path.name != START_FILE
+        if path.suffix in TYPES and path.name not in NO_PART
     )
     return tuple(PageFile(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths)
 
