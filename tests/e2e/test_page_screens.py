@@ -197,9 +197,12 @@ def test_the_main_screens_in_every_look(
         visit.page.locator("#start").wait_for()
         seen("0-start")
         visit.page.goto(address)
-        visit.page.locator(".computed").wait_for()
+        visit.page.locator(".picture").wait_for()
+        # One number: what the device computes stands in the details, where the text says the same.
+        assert visit.page.locator(".computed").is_hidden()
         seen("1-introduction")
         visit.page.locator("main summary").click()
+        assert visit.page.locator(".computed").is_visible()
         seen("2-details")
         visit.click(AGREE[language])
         visit.wait_for("Have you ever")

@@ -55,9 +55,10 @@ export function around(text, key, gap, node, gaps = {}) {
 
 const figure = (value) => element("strong", { class: "figure" }, value);
 
-/** Who asks, as the document says; else whose server collects. */
+/** Who asks, as the document says, and whose server collects: anybody may claim to be somebody. */
 export function whoAsks(text, key, names, by, gaps = {}) {
-  return element("p", {}, ...around(text, key, "who", element("bdi", {}, by ?? names.collector), gaps));
+  const asked = around(text, key, "who", element("bdi", {}, by ?? names.collector), gaps);
+  return element("p", {}, ...asked, by ? ` ${text("goes_to", names)}` : "");
 }
 
 /** Whom to ask, if the document says: as text, never as a link. */
@@ -78,7 +79,13 @@ export function computed({ epsilon, view }, times, text, language) {
   const parts = around(text, "computed", "after", figure(percent(after)), {
     before: percent(PRIOR), ...unless(text, view),
   });
-  return element("p", { class: "computed" }, ...parts);
+  return { figure: percent(after), line: element("p", { class: "computed" }, ...parts) };
+}
+
+/** One number: where the consent text says what was computed here, that goes to the details. */
+export function oneNumber(shown, { figure: told, line }) {
+  const bare = (words) => words.replace(/\s/gu, "");
+  return shown.some((block) => bare(block).includes(bare(told))) ? { above: [], below: [line] } : { above: [line], below: [] };
 }
 
 function reasons(campaign, text, language) {
@@ -94,7 +101,7 @@ function reasons(campaign, text, language) {
   ];
 }
 
-function details(campaign, consent, text, language, spent) {
+function details(campaign, consent, below, text, language, spent) {
   const { epsilon, view } = cost(campaign);
   const { mechanism, hash, dealers, losses, invitations, rounds } = campaign;
   const names = hosts(campaign, language);
@@ -114,6 +121,7 @@ function details(campaign, consent, text, language, spent) {
     "details",
     {},
     element("summary", {}, text("details")),
+    ...below,
     ...consent.map((line) => foreign("p", line, "quiet")),
     ...lines.map((line) => paragraph(line, { class: "quiet" })),
   );
@@ -126,15 +134,15 @@ export function introductionParts(campaign, text, language, spent) {
   const own = consent.details.length === 0;
   const words = consent.shown.map((block) => foreign("p", block));
   const safe = reasons(campaign, text, language).map((parts) => element("li", {}, ...parts));
+  const number = computed(cost(campaign), campaign.rounds, text, language);
+  const { above, below } = own ? { below: [] } : oneNumber(consent.shown, number);
   return [
     whoAsks(text, "who", hosts(campaign, language), campaign.by),
     ...(own ? words : []),
     whomToAsk(text, campaign.contact),
     heading(2, text("safe_title")),
     picture(text, campaign.dealers.length > 0),
-    ...(own
-      ? [element("ol", {}, ...safe)]
-      : [...words, computed(cost(campaign), campaign.rounds, text, language)]),
-    details(campaign, consent.details, text, language, spent),
+    ...(own ? [element("ol", {}, ...safe)] : [...words, ...above]),
+    details(campaign, consent.details, below, text, language, spent),
   ];
 }

@@ -4,7 +4,7 @@
 import { surveyCost } from "../src/survey.js";
 import { acts, element, foreign, heading, paragraph } from "./elements.js";
 import {
-  computed, consentBlocks, hosts, picture, rounded, whoAsks, whomToAsk,
+  computed, consentBlocks, hosts, oneNumber, picture, rounded, whoAsks, whomToAsk,
 } from "./introduction.js";
 import { itemForm } from "./items.js";
 
@@ -51,17 +51,19 @@ export function surveyIntroduction(survey, text, language, spent) {
   const open = items.filter(({ sensitive }) => !sensitive).length;
   const count = { count: String(items.length), open: String(open) };
   const { by, contact, waves } = survey.questionnaire;
+  const { above, below } = oneNumber(consent.shown, computed(surveyCost(survey), waves, text, language));
   return [
     whoAsks(text, open ? "survey_who_open" : "survey_who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
     heading(2, text("safe_title")),
     picture(text, survey.dealers.length > 0),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
-    computed(surveyCost(survey), waves, text, language),
+    ...above,
     element(
       "details",
       {},
       element("summary", {}, text("details")),
+      ...below,
       ...consent.details.map((line) => inLanguage("p", line, shown, "quiet")),
       ...ownDetails(survey, text, language, spent),
     ),

@@ -212,10 +212,8 @@ export function forPeople(campaign, n, who) {
 }
 
 /**
- * The ε that one answer costs, and against whom.
- *
- * Masks keep their secret however many others are known. Of other cards this client counts what
- * somebody who knows the card learns: more than the campaign promises, never less than what holds.
+ * The ε that one answer costs, and against whom. Masks stay secret however many others are known; of
+ * other cards this is what somebody learns who knows the card: never less than what holds.
  */
 export function cost(campaign) {
   if (!deals(campaign.mechanism)) return { epsilon: campaign.losses.report, view: "report" };

@@ -22,11 +22,8 @@ function write(value, number) {
 }
 
 /**
- * The only text that stands for a document of whole numbers, texts, lists and objects.
- *
- * @param document Which is written.
- * @param [options] `fractions`: other numbers may be in it; languages write these differently, so
- *   that such a text is for one that reads it, not for one that compares it.
+ * The only text that stands for a document of whole numbers, texts, lists and objects. With
+ * `fractions`, which languages write differently, a text is to be read and not compared.
  */
 export function canonicalJson(document, { fractions = false } = {}) {
   const fits = fractions ? Number.isFinite : Number.isSafeInteger;

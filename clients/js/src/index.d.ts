@@ -251,6 +251,7 @@ export function isSurveyLink(link: string): boolean;
 export function isAsked(questionnaire: Questionnaire, item: Item, open: Answers): boolean;
 export function askedItems(survey: Survey, open: Answers): Item[];
 export function askedParts(survey: Survey, open: Answers): Part[];
+/** Open answers of exactly the open items that were shown: "no" or "yes", labels of the first language, numbers, null. */
 export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
 export function surveyCost(survey: Survey, parts?: readonly Part[]): { epsilon: number; view: View };
 /** All answers of a person as they are sent. */

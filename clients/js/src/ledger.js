@@ -24,12 +24,7 @@ export class Ledger {
     return { answers: entries.length, epsilon: added(entries) };
   }
 
-  /**
-   * Enter an answer unless it is there: whoever sends the same report again pays nothing.
-   *
-   * @param entry As `entries` has it.
-   * @param check Is given what was entered before, and throws where this one must not be.
-   */
+  /** Enter an answer unless it is there; `check` throws where those before forbid it. */
   async enter(entry, check = () => {}) {
     const key = `${PREFIX}${entry.campaign}:${entry.person}:${entry.round}`;
     await this.#storage.addChecked(PREFIX, key, JSON.stringify(entry), (kept) =>

@@ -91,10 +91,7 @@ const ofCoins = (mechanism) =>
 
 const ONE_FOR_ALL = { DRR: ofDealt, SS: ofSubsets, SUE: ofBits, OUE: ofBits };
 
-/**
- * Upper bounds of ε in the views `report` (one report), `everything` (all reports, everybody else's
- * answers) and `dealer` (your card too).
- */
+/** Upper bounds of ε in the views `report`, `everything` and `dealer`. */
 export function losses(mechanism) {
   if (mechanism.mechanism === "MRR") return ofMasked(mechanism);
   if (Object.hasOwn(mechanism, "steps")) return ofSteps(mechanism);

@@ -12,12 +12,7 @@ import { MRR } from "./masks.js";
 
 const MECHANISMS = { RR, JRR, DRR, MRR, SS, SUE, OUE, OLH, Laplace, MaskedLaplace };
 
-/**
- * Refuse what is no mechanism that this client speaks.
- *
- * @throws {UnsupportedError} It is another one.
- * @throws {DamagedError} It is none.
- */
+/** Refuse what is no mechanism, or none that this client speaks. */
 export function checkMechanism(document) {
   const name = document?.mechanism;
   if (typeof name !== "string") throw new DamagedError("mechanism", "mechanism must have a name");
@@ -85,10 +80,7 @@ export function resized(mechanism, n) {
   return other;
 }
 
-/**
- * The report that words make of a value, as JSON has it; `next`: the next random word of 64 bits.
- * More: index.d.ts.
- */
+/** The report that words make of a value; `next`: the next random word (index.d.ts). */
 export function reportFrom(mechanism, value, card, next) {
   const last = Object.hasOwn(mechanism, "steps") ? mechanism.steps : mechanism.k - 1;
   if (!Number.isInteger(value) || value < 0 || value > last) {

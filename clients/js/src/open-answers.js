@@ -61,14 +61,7 @@ function checked(item, answer, [language]) {
   return answer;
 }
 
-/**
- * The open answers of one person: of exactly the open items that were shown.
- *
- * @param questionnaire Which asks.
- * @param given Item -> "no" or "yes", a label in the first language, a list of labels, a whole
- *   number of a scale, a number; null for "prefer not to say".
- * @throws {ArgumentError} One is missing, too many, or none of its item's answers.
- */
+/** The open answers of one person: of exactly the open items that were shown (index.d.ts). */
 export function checkOpenAnswers(questionnaire, given) {
   const found = {};
   for (const item of questionnaire.items.filter(({ sensitive }) => !sensitive)) {
