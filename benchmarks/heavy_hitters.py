@@ -30,10 +30,6 @@ WORDS = jrr.Words("01", BITS, fixed=True)
 EPSILONS = (1.0, 2.0, 4.0)
 RUNS = 10  # of ours
 THEIRS = {"PEM, FLH, two levels": 1, "PEM, FLH, three levels": 1}  # pure-ldp's methods -> runs
-PUBLISHED = (
-    "Wang, Li and Jha (PEM; IEEE TDSC 2019, arXiv 1708.06674) search the first 990,000 users' "
-    "pages and words of 48 bits by prefixes with OLH; TreeHist needs more levels and splits ε"
-)
 
 
 def hashed(strings: list[str], epsilon: float, rng: np.random.Generator) -> tuple[str, ...]:
@@ -113,7 +109,6 @@ def measure(data: Path) -> dict[str, Any]:
         "strings": len(ids),
         "top": TOP,
         "share_of_the_last": float(counts[order[-1]] / len(items)),
-        "published": PUBLISHED,
         "notes": notes,
         "results": results,
     }
