@@ -43,8 +43,10 @@ FIELDS = {
     "item1.text.en": "Have you taken a bribe?\r\nEver?",
     "item1.text.de": "Bestochen?",
     "item1.sensitive": "yes",
-    "item1.only_item": "where",
-    "item1.only_answers": "office",
+    "item1.only_item.0": "where",
+    "item1.only_answers.0": "office",
+    "item1.only_item.1": "",
+    "item1.only_answers.1": "",
     "item2.kind": "number",
     "item2.text.en": "Have you taken days off?",
     "item2.text.de": "Tage?",
@@ -67,6 +69,29 @@ def test_a_form_is_the_document_of_a_file() -> None:
     assert (asked.items[2].low, asked.items[2].high) == (0.0, 30.0)
     again = Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked)))
     assert again == asked
+
+
+def test_an_item_may_be_asked_after_several_answers(visitor: Visitor) -> None:
+    """What the editor shows of an imported item, it sends again."""
+    items = [
+        {"name": name, "kind": "yes-no", "sensitive": False, "text": {"en": f"{name}?"}}
+        for name in ("drives", "smokes")
+    ]
+    only = {"drives": ["yes"], "smokes": ["yes", "no"]}
+    asked = {"name": "last", "kind": "yes-no", "text": {"en": "Last?"}, "only_if": only}
+    about = {"title": {"en": "Ways"}, "languages": ["en"], "epsilon": 1}
+    document = about | {"items": [*items, asked]}
+    shown = visitor.post("/drafts/import", text=json.dumps(document)).body
+    fields = dict(re.findall(r'name="(item2\.only_answers\.\d)" value="([^"]*)"', shown))
+    assert fields == {
+        "item2.only_answers.0": "yes",
+        "item2.only_answers.1": "yes; no",
+        "item2.only_answers.2": "",
+    }
+    more = {f"item2.only_item.{at}": name for at, name in enumerate(("drives", "smokes", ""))}
+    last = {"languages": "en", "item2.kind": "yes-no", "item2.text.en": "Last?"}
+    saved = read_document(Form(list((last | fields | more).items())))
+    assert saved["items"][0]["only_if"] == only
 
 
 def test_buttons_add_move_and_remove_items_and_languages() -> None:

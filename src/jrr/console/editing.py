@@ -6,6 +6,7 @@ is said by `Questionnaire.from_dict`, whose rules are the only ones.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 from jrr.console.desk import Form
@@ -122,11 +123,20 @@ def _item(
     for name in ("weight", "margin"):
         if form.get(f"{start}{name}"):
             item[name] = _number(form.get(f"{start}{name}"))
-    other = form.get(f"{start}only_item")
-    if other:
-        answers = [part.strip() for part in form.get(f"{start}only_answers").split(";")]
-        item["only_if"] = {other: [answer for answer in answers if answer]}
+    branches = dict(_branches(form, start))
+    if branches:
+        item["only_if"] = branches
     return item
+
+
+def _branches(form: Form, start: str) -> Iterator[tuple[str, list[str]]]:
+    """Open items and the answers to them that an item is asked after."""
+    for which in range(MOST_ITEMS):
+        other = form.get(f"{start}only_item.{which}")
+        if not other:
+            return
+        answers = [part.strip() for part in form.get(f"{start}only_answers.{which}").split(";")]
+        yield other, [answer for answer in answers if answer]
 
 
 def _labels(form: Form, start: str, languages: list[str]) -> list[dict[str, str]]:
