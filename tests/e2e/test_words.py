@@ -153,7 +153,7 @@ def test_a_survey_in_words(sqlite_pair: Pair, said: Said) -> None:
     assert "%" not in shown
     found = json.loads(said("campaign", "show", file, "--json"))
     assert found["collector"]["reports"] == 4
-    assert found["too_few"] == {"reports": 4, "min_cell": 5}
+    assert found["too_few"] == {"reports": 4, "min_cell": 5, "min_batch": 1}
     assert "estimate" not in found
     answer_all(campaign, people[4:6], covariates=everywhere[4:])
     shown = said("campaign", "show", file, "--by", "region")
