@@ -16,7 +16,7 @@ demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a re
 	$(BIN)/jrr demo $(ARGS)
 
 test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
 browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
 	@for name in chromium chromium-browser google-chrome; do \
