@@ -112,4 +112,6 @@ def _connect(database: str, *, read_only: bool = False) -> Any:
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    return duckdb.connect(database, read_only=read_only, config=settings)
+    connection = duckdb.connect(database, read_only=read_only, config=settings)
+    connection.execute("SET enable_progress_bar_print = false")  # it would go to standard output
+    return connection

@@ -48,9 +48,11 @@ def counting_query(
 def count_reports(rows: Any, columns: Sequence[str], by: str | None) -> Any:
     """How often every combination of columns occurs in an Ibis table, as an Ibis table."""
     keys = {name: rows[name] for name in columns}
-    if by is not None:
-        keys[GROUP] = _group_name(rows[by], by)
-    return rows.group_by(**keys).agg(**{ROWS: rows.count()})
+    if by is None:
+        return rows.group_by(**keys).agg(**{ROWS: rows.count()})
+    counted = rows.group_by(**keys, **{GROUP: rows[by]}).agg(**{ROWS: rows.count()})
+    # Names are made of the few rows that are left; one may then stand in several of them.
+    return counted.mutate(**{GROUP: _group_name(counted[GROUP], by)})
 
 
 def _group_name(column: Any, by: str) -> Any:
