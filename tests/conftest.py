@@ -7,6 +7,11 @@ samples or enumerate for seconds. `make test` runs them all.
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test depends on how fast the machine is.
+settings.register_profile("jrr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("jrr")
 
 ROOT = Path(__file__).parents[1]
 # What is in `make test-slow` only: variants of which another one stays in `make test`, and what
