@@ -79,13 +79,15 @@ export function computed({ epsilon, view }, times, text, language) {
   const parts = around(text, "computed", "after", figure(percent(after)), {
     before: percent(PRIOR), ...unless(text, view),
   });
-  return { figure: percent(after), line: element("p", { class: "computed" }, ...parts) };
+  const figures = [PRIOR, after].map((share) => percent(share).replace(/\s/gu, ""));
+  return { figures, line: element("p", { class: "computed" }, ...parts) };
 }
 
-/** One number: where the consent text says what was computed here, that goes to the details. */
-export function oneNumber(shown, { figure: told, line }) {
-  const bare = (words) => words.replace(/\s/gu, "");
-  return shown.some((block) => bare(block).includes(bare(told))) ? { above: [], below: [line] } : { above: [line], below: [] };
+/** One number: what was computed here goes to the details where the text says it, and no other. */
+export function oneNumber(shown, { figures, line }) {
+  const said = shown.join(" ").replace(/\s/gu, "").match(/[\d.,]+%/gu) ?? [];
+  const same = said.includes(figures[1]) && said.every((figure) => figures.includes(figure));
+  return same ? { above: [], below: [line] } : { above: [line], below: [] };
 }
 
 function reasons(campaign, text, language) {
