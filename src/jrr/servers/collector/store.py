@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from jrr.servers.common.store import (
     survey_column,
     surveys_table,
 )
-from jrr.survey.messages import StoredReport
+from jrr.survey.messages import StoredReport, report_limit
 from jrr.survey.states import Role
 
 ROWS = 20_000  # reports read at a time
@@ -56,6 +57,11 @@ class CollectorCampaign(HeldCampaign):
     sums: (
         dict[str, Any] | None
     )  # what dealers told of their cards (jrr.survey.told), once they have
+
+    @cached_property
+    def report_limit(self) -> int:
+        """Bytes that no report exceeds."""
+        return report_limit(self.campaign)
 
     @property
     def decks(self) -> int:

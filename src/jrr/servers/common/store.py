@@ -7,6 +7,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
@@ -100,7 +101,7 @@ class HeldCampaign:
     arrivals: int  # seats, members or reports so far
     survey: str | None = None  # hash of the survey that it is a part of
 
-    @property
+    @cached_property
     def mechanism(self) -> Mechanism:
         """For as many people as were dealt cards, where that is fixed."""
         return self.campaign.mechanism if self.n is None else self.campaign.for_people(self.n)
