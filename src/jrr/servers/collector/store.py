@@ -32,6 +32,7 @@ from sqlalchemy import (
 
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
+from jrr.servers.common.bulk import find_rows
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
@@ -158,12 +159,9 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         self, names: Sequence[str], people: Iterable[bytes]
     ) -> dict[str, dict[bytes, StoredReport]]:
         """What some people have sent to each campaign, without serial numbers."""
-        table, who = self.reports, set(people)
         found: dict[str, dict[bytes, StoredReport]] = {name: {} for name in names}
-        if not who:
-            return found
-        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(who))
-        for row in self.connection.execute(query):
+        rows = find_rows(self.connection, self.reports, campaign=names, pseudonym=set(people))
+        for row in rows:
             found[row.campaign][bytes(row.pseudonym)] = StoredReport(
                 name=bytes(row.pseudonym),
                 round=row.round,
