@@ -208,7 +208,8 @@ def _together(folder: Path, database: str, name: str, reports: int) -> dict[str,
             stack.enter_context(running("collector", folder / f"{name}-{at}", database))
             for at in range(count)
         ]
-        crowd = gather(servers[0], 1_000 + reports)
+        # Room for many more: where few are still to come, processes take turns.
+        crowd = gather(servers[0], 1_000 + reports, capacity=10_000_000)
 
         def load(bodies: Sequence[bytes]) -> Load:
             urls = [server.url for server in servers]

@@ -16,7 +16,6 @@ from sqlalchemy.pool import NullPool
 
 from jrr.errors import ArgumentError, DamagedError, UnreachableError
 
-PAGES = 32 << 20  # bytes of an SQLite file that a connection keeps in memory, at most
 READS = "jrr_reads"  # an option of connections that never write
 
 
@@ -59,7 +58,6 @@ def connect(url: str, patience: float = 10.0) -> Engine:
             "secure_delete=ON",  # what is deleted is overwritten
             f"busy_timeout={round(1000 * patience)}",
             "temp_store=MEMORY",  # nothing of a rewrite is left in a file
-            f"cache_size=-{PAGES >> 10}",
         ):
             connection.execute(f"PRAGMA {pragma}")
 
