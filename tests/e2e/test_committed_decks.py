@@ -112,7 +112,7 @@ def test_who_asks_again_gets_the_same_card_and_marks_are_left_once(pair: Pair) -
     assert is_problem(reply, 422) == "refused"
     for server in (pair.dealer, pair.collector):
         name = "decks" if server is pair.dealer else "notes"
-        assert is_problem(ask(server.url, "GET", path_of(plain, name)), 409) == "wrong-state"
+        assert is_problem(ask(server.url, "GET", path_of(plain, name)), 404) == "no-decks"
 
 
 def test_operators_with_one_token_each_open_it_in_turn(sqlite_pair: Pair) -> None:

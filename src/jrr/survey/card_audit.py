@@ -224,7 +224,7 @@ def not_auditable(campaign: Campaign, mechanism: Mechanism) -> str | None:
         return (
             "cards are drawn numbers, of which a dealer may announce any sum"
             if mechanism.announced
-            else "cards are drawn numbers: decks can be committed to instead (--committed-decks)"
+            else "cards are drawn numbers: decks can be committed to (--committed-decks, jrr audit-deck)"
         )
     deck = mechanism.sorted_deck
     if deck is None or deck.bits is not None:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from jrr.errors import DamagedError, IntegrityError
 from jrr.servers.collector.store import CollectorStore
-from jrr.servers.common.problems import Problem, wrong_state
+from jrr.servers.common.problems import Problem, no_decks, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.problems import CHEATING
@@ -88,6 +88,6 @@ def keep_faults(
 def shown(held: Any) -> dict[str, Any]:
     """What was written down, for everybody."""
     if not held.campaign.committed_decks:
-        raise wrong_state("the campaign's dealer commits to no decks")
+        raise no_decks()
     document: dict[str, Any] = held.witnessed.to_document()
     return document

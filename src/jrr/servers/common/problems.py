@@ -50,6 +50,11 @@ def wrong_state(what: str) -> Problem:
     return Problem(409, "wrong-state", what)
 
 
+def no_decks() -> Problem:
+    """Nothing is committed to, or not yet."""
+    return Problem(404, "no-decks", "no decks are committed to in this campaign by now")
+
+
 def busy() -> Problem:
     """More is asked than can be done in time."""
     return Problem(503, "busy", "more is asked than can be done now", _later())

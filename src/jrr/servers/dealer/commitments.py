@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from jrr._base import checks
 from jrr._base.forgetting import overwrite
-from jrr.servers.common.problems import Problem, gone, wrong_state
+from jrr.servers.common.problems import Problem, gone, no_decks, wrong_state
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.store import DealerCampaign, DealerStore
 from jrr.survey.committed_dealer import commit_decks, open_decks, promise_decks
@@ -39,10 +39,10 @@ class DeckJobs:
     def shown(self, connection: Connection, name: str) -> bytes:
         """What is public by now; a Problem before there is a promise."""
         store = DealerStore(connection)
-        check_committed(store.find(name))
+        store.find(name)  # a Problem if unknown
         written = store.published(name)
         if written is None:
-            raise Problem(404, "no-decks", "the dealer has promised no decks yet")
+            raise no_decks()
         return written.encode()
 
     def begin(self, connection: Connection, name: str, beacon: bytes | None) -> Published | Drawing:

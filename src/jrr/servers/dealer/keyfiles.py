@@ -133,8 +133,9 @@ class KeyFiles:
     def burn(self, campaign: str) -> None:
         """Overwrite the key file, then remove it."""
         self._burned(campaign).touch(mode=0o600)
-        for path in (self._seats(campaign), self._coin(campaign)):
-            path.unlink(missing_ok=True)
+        for note in (self._seats(campaign), self._coin(campaign)):
+            if note.exists():
+                note.unlink()
         path = self.path(campaign)
         try:
             descriptor = os.open(path, os.O_WRONLY)
