@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from jrr._base import checks
 from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
+from jrr.client.invitations import invitations_in
 from jrr.client.letters import letter_of
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
@@ -51,6 +52,7 @@ def routes(desk: Desk) -> list[Route]:
             code=code,
             limits=PUBLIC_LIMITS,
             languages=_languages(held),
+            wave=held.document.wave if isinstance(held.document, Survey) else 1,
         )
 
     def invite(visit: Visit) -> Response:
@@ -58,14 +60,16 @@ def routes(desk: Desk) -> list[Route]:
         kind = checks.one_of("format", visit.form.get("format"), tuple(FORMATS))
         address = visit.form.get("page") or desk.settings.answer_page
         page_address(address)  # before there are secrets
-        wished = visit.form.get("count")
-        if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
-            raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+        made_before = visit.form.raw("made_before").strip()
+        if made_before:  # such as the wave before: the same people
+            invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
+        count = len(invitations) if made_before else _count(visit.form.get("count"))
         take_tokens(visit, held)
         operator = operator_of(desk, held, visit.session)
         operator.install()
-        operator.check_inviting(int(wished))
-        invitations = new_invitations(int(wished))
+        if not made_before:
+            operator.check_inviting(count)
+            invitations = new_invitations(count)
         operator.invite(invitations)
         looks.forget(held)
         language = visit.form.get("language") or _languages(held)[0]
@@ -82,6 +86,12 @@ def routes(desk: Desk) -> list[Route]:
 
     base = f"/{KIND}/{{name}}/invite"
     return [page(desk, base, form), page(desk, base, invite, "POST")]
+
+
+def _count(wished: str) -> int:
+    if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
+        raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+    return int(wished)
 
 
 def _languages(held: HeldDocument) -> tuple[str, ...]:
