@@ -1,5 +1,9 @@
 """Invitations: made once, told to the servers as hashes, given to the browser, kept nowhere."""
 
+import io
+import zipfile
+from collections.abc import Mapping
+
 from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,6 +18,7 @@ from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, download, page
 from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
 from jrr.console.looking import looks_of
+from jrr.console.names_files import names_file
 from jrr.errors import ArgumentError
 from jrr.survey.surveys import Survey
 
@@ -82,10 +87,29 @@ def routes(desk: Desk) -> list[Route]:
             language=language,
         )
         name, content, _ = FORMATS[kind]
-        return download(body, f"{held.name[:8]}-{name}", content)
+        others = [
+            number
+            for number, address in enumerate(held.dealers)
+            if address not in visit.session.dealer_tokens
+        ]
+        if not others:
+            return download(body, f"{held.name[:8]}-{name}", content)
+        files = {f"{held.name[:8]}-{name}": body}
+        for number in others:
+            file = f"for-dealer-{number + 1}.json"
+            files[file] = names_file(held, number, invitations)
+        return download(_zipped(files), f"{held.name[:8]}-invitations.zip", "application/zip")
 
     base = f"/{KIND}/{{name}}/invite"
     return [page(desk, base, form), page(desk, base, invite, "POST")]
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return sink.getvalue()
 
 
 def _count(wished: str) -> int:
