@@ -100,6 +100,12 @@ def campaign() -> None:
     help="MRR: cards that nearly cancel, so that the dealer announces no sum at the end.",
 )
 @click.option(
+    "--committed-decks",
+    type=int,
+    help="The dealer commits to so many decks, and the collector's coin picks the one that is "
+    "dealt: a lying dealer passes with chance 1 in so many (docs/security.md). Decks are closed.",
+)
+@click.option(
     "--party",
     multiple=True,
     help="Instead of a dealer, 3 times or more: URL,HOST:PORT,CERTIFICATE.pem of a party.",
@@ -211,6 +217,11 @@ def create(
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
     if announced and closed_deck:
         raise ArgumentError("--announced and --closed-deck must not be given together")
+    if announced and wanted["committed_decks"] is not None:
+        raise ArgumentError(
+            "--announced and --committed-decks must not be given together: of an announced sum "
+            "nobody can see whether it is true"
+        )
     request = CampaignRequest(
         dealer=dealer[0] if len(dealer) == 1 else None,
         dealers=dealer if len(dealer) > 1 else (),
@@ -254,6 +265,11 @@ def create(
         )
     elif document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
+    if document.committed_decks:
+        screen.print(
+            f"The dealer commits to {document.committed_decks} decks: opening takes messages "
+            "between dealer and collector (jrr campaign open), and the answer page refuses it."
+        )
     if public:
         screen.print(UNPROTECTED, style="bold")
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Closing, Ending
+from jrr.client.committing import Committing
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
@@ -53,6 +54,7 @@ class Operator:
     dealer: Admin | None = None
     collector: Admin | None = None
     parties: tuple[Admin, ...] = ()  # of a committee; or several dealers
+    ca: str | Path | None = None  # certificates to trust, where a server is asked without a token
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
@@ -100,7 +102,7 @@ class Operator:
             collector = Admin(
                 campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
             )
-        return cls(campaign, dealer, collector, tuple(parties))
+        return cls(campaign, dealer, collector, tuple(parties), ca)
 
     @property
     def _dealing(self) -> tuple[Admin, ...]:
@@ -163,6 +165,8 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
+        if self.campaign.committed_decks:
+            self._committing().run()
         for name, server in self.dealing_by_name().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self.campaign.enrols or n is not None):
@@ -230,6 +234,8 @@ class Operator:
             else:
                 decks = closed[name]["decks"]
                 undealt = closed[name].get("undealt")
+        if self.campaign.committed_decks and not failed:
+            closed |= self._audited_decks()
         if self.collector is not None and not failed:
             # Last: once closed, it is never told from how many decks was dealt.
             try:
@@ -240,6 +246,18 @@ class Operator:
         if failed:
             raise self._not_closed(closed, failed)
         return closed
+
+    def _committing(self) -> Committing:
+        return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
+
+    def _audited_decks(self) -> dict[str, Any]:
+        """What the collector found of the dealer's decks; nothing where neither is known."""
+        notes = self._committing().end()
+        if notes is None:
+            return {}
+        faults = notes["faults"] or ()
+        found = "passed" if notes["faults"] == [] else f"the dealer cheated: {'; '.join(faults)}"
+        return {"decks": found}
 
     def check_enough(self, ending: Ending | None = None) -> None:
         """Refuse to close where too few have answered for a result; nothing is changed.
