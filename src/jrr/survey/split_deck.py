@@ -60,6 +60,10 @@ class SplitDeck:
         if self._last is not None:
             overwrite_array(self._last[1])
 
+    def totals(self) -> list[tuple[int, int]]:
+        """Of every value's cards: how many minus and how many plus tokens the deck has."""
+        return [self._total(value) for value in range(self._form.numbers_per_card)]
+
     def cards_from(self, first: int, count: int) -> NDArray[Any]:
         """The cards at places first, first + 1, …, as `respond` takes them."""
         first = checks.integer("first", first, 0, self.size)
