@@ -37,7 +37,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError, UnreachableError
+from jrr.errors import ArgumentError, DamagedError, IntegrityError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
@@ -404,6 +404,7 @@ def close(
     Asks first on a terminal, since nothing opens a campaign again.
     """
     from jrr.client.closing import Ending
+    from jrr.client.operator import PASSED
 
     wished: dict[str, Any] = {
         "by": by,
@@ -431,6 +432,9 @@ def close(
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+    found = closed.get("collector", {}).get("commitments", PASSED)
+    if found != PASSED:
+        raise IntegrityError(f"the campaign is closed, but its dealer cheated: {found}")
 
 
 def _closing_words(options: dict[str, Any]) -> str:

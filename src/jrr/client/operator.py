@@ -24,6 +24,7 @@ from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
+PASSED = "passed"  # of committed decks; else what is wrong with them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +215,8 @@ class Operator:
                 (jrr.client.closing).
 
         Returns:
-            What each server says.
+            What each server says; the collector's part has `commitments`, where the dealer has
+            committed to its decks: "passed", or what is wrong.
         """
         if self.campaign.announces:
             return self._announce_and_close(ending or Ending())
@@ -234,13 +236,15 @@ class Operator:
             else:
                 decks = closed[name]["decks"]
                 undealt = closed[name].get("undealt")
+        commitments = {}
         if self.campaign.committed_decks and not failed:
-            closed |= self._audited_decks()
+            commitments = self._audited_decks()
         if self.collector is not None and not failed:
             # Last: once closed, it is never told from how many decks was dealt.
             try:
                 told = {"decks": decks} | ({} if undealt is None else {"undealt": undealt})
-                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", told)
+                reply = self.collector.post(f"{self.path}/close", told)
+                closed[COLLECTOR] = reply | commitments
             except JrrError as error:
                 failed[COLLECTOR] = error
         if failed:
@@ -250,14 +254,12 @@ class Operator:
     def _committing(self) -> Committing:
         return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
 
-    def _audited_decks(self) -> dict[str, Any]:
-        """What the collector found of the dealer's decks; nothing where neither is known."""
+    def _audited_decks(self) -> dict[str, str]:
+        """What the collector found of the dealer's decks; nothing where that is not known yet."""
         notes = self._committing().end()
         if notes is None:
             return {}
-        faults = notes["faults"] or ()
-        found = "passed" if notes["faults"] == [] else f"the dealer cheated: {'; '.join(faults)}"
-        return {"decks": found}
+        return {"commitments": "; ".join(notes["faults"]) or PASSED}
 
     def check_enough(self, ending: Ending | None = None) -> None:
         """Refuse to close where too few have answered for a result; nothing is changed.
