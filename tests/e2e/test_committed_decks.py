@@ -302,6 +302,9 @@ def test_commands_from_the_document_to_the_audit(
     shown = " ".join(said("campaign", "show", file).split())
     assert "4 of 5 decks were drawn again and passed (and at the end)" in shown
     assert "passes with chance 1/5 (20%)" in shown
+    page = tmp_path / "report.html"
+    said("campaign", "report", file, "-o", str(page))
+    assert "chance of 1 in 5" in page.read_text("utf-8")
     out = str(tmp_path / "out")
     found = json.loads(said("audit-deck", "--campaign", file, "-o", out, "--json"))
     assert found == {"passed": True, "faults": [], "decks": 5, "chance": 0.2, "ended": True}
