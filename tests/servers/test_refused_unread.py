@@ -47,7 +47,8 @@ def replies(plug: socket.socket, count: int, quiet: float = 0.0) -> list[int]:
 
     quiet: Seconds in which no other one may follow.
     """
-    received, found = b"", []
+    received = b""
+    found: list[int] = []
     plug.settimeout(5.0)
     while len(found) < count:
         head, whole, rest = received.partition(b"\r\n\r\n")

@@ -176,7 +176,8 @@ class Writer:
 
     def _still_there(self, batch: list[_Waiting]) -> list[_Waiting]:
         """Those for whom somebody waits; the others are told that nothing was done."""
-        stay, left = [], []
+        stay: list[_Waiting] = []
+        left: list[_Waiting] = []
         for one in batch:
             (stay if one.is_there is None or one.is_there() else left).append(one)
         if left:
