@@ -1,8 +1,5 @@
-"""The status page of a dealer is what the dealer's own database says; a party has one, too."""
+"""The status page of a dealer is what the dealer's own database says."""
 
-from pathlib import Path
-
-from jrr.research.processes import running
 from tests.console import WORK, Servers, Visitor, answer_work
 
 
@@ -17,16 +14,8 @@ def test_a_dealer_shows_its_own_counts(servers: Servers) -> None:
     body = dealer.get("/").words
     shown = body.partition(title)[2]
     assert shown.startswith(" open 7 invited 5 enrolled 5 dealt to 2 decks committed to")
-    assert "told at the end" in shown[:120]
+    assert "0 lost so far: never fetched" in shown[:120]
     servers.operator(survey).close()
     shown = dealer.get("/").words.partition(title)[2]
     assert shown.startswith(" closed burned 7 invited 5 enrolled 5 dealt to 2 decks")
     assert "0 lost, by this dealer's count" in shown[:140]
-
-
-def test_a_party_has_a_status_page(tmp_path: Path) -> None:
-    with running("party", tmp_path, None, "--console") as party:
-        visitor = Visitor(party.url)
-        assert visitor.sign_in(party.token).status == 200
-        assert "Status of this party" in visitor.get("/").words
-        assert visitor.get("/plan").status == 404

@@ -12,9 +12,13 @@ import numpy as np
 
 from jrr.privacy.binomial import FAINT, ULP, Floats, Part
 from jrr.privacy.informed.sums import (
+    BLOCK,
+    Block,
     Reporters,
     Rows,
+    fewer_marked,
     hypergeometric,
+    mixtures_of,
     ones_of,
     rows_of,
     side_by_side,
@@ -118,17 +122,18 @@ def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidenc
 def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence:
     """Two groups of others, each alike; z is the number of 1s in each, and the rest are silent."""
     others = cards.total - 1
-    silent = others - first.size - second.size
     deals = {held: hypergeometric(others, held, first.size) for _, held, _ in cards.kinds}
+    if second.size == 0:
+        return _of_one_group_and_silence(cards, first, deals)
     low = min(deal.start for deal in deals.values())
     high = max(deal.start + len(deal.law) for deal in deals.values()) - 1
     of_first = rows_of(first, low, high)
     splits = {
-        held: _split(deal, others - first.size, held, second.size, silent)
-        for held, deal in deals.items()
+        held: _split(deal, others - first.size, held, second.size) for held, deal in deals.items()
     }
-    e_low = min(part.start for parts in splits.values() for part in parts)
-    e_high = max(part.start + len(part.law) for parts in splits.values() for part in parts) - 1
+    blocks = [block for split in splits.values() for block in split]
+    e_low = min(block.start for block in blocks)
+    e_high = max(block.start + block.laws.shape[1] for block in blocks) - 1
     of_second = rows_of(second, e_low, e_high)
     joint = {
         kind: chance * _table(deals[held], splits[held], of_first, of_second)
@@ -137,7 +142,18 @@ def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence
     size = of_first.laws.shape[1] * of_second.laws.shape[1]
     lengths = sum(of_first.laws.shape) + sum(of_second.laws.shape)
     faint = 128 * lengths * FAINT + size * _SILENT
-    seen = _evidence(joint, size, (32 * lengths + 256) * ULP, faint)
+    seen = _evidence(joint, size, (32 * lengths + 1024) * ULP, faint)
+    heard = seen.plus + seen.minus > _SILENT
+    return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
+
+
+def _of_one_group_and_silence(cards: Cards, group: Reporters, deals: dict[int, Part]) -> Evidence:
+    """The same where the second group is nobody: its table has one column."""
+    _, laws, terms = mixtures_of(group, [deals[held] for _, held, _ in cards.kinds])
+    joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
+    size = laws.shape[1]
+    faint = 128 * terms * FAINT + size * _SILENT
+    seen = _evidence(joint, size, (32 * terms + 1024) * ULP, faint)
     heard = seen.plus + seen.minus > _SILENT
     return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
 
@@ -175,24 +191,27 @@ def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float
     return Evidence(plus, minus, error, missing)
 
 
-def _split(deal: Part, left: int, held: int, drawn: int, silent: int) -> list[Part]:
-    """For each number of plus cards in the first group, how many the second has."""
+def _split(deal: Part, left: int, held: int, drawn: int) -> list[Block]:
+    """For each number of plus cards in the first group, how many the second has; in blocks."""
     numbers = range(deal.start, deal.start + len(deal.law))
-    if silent == 0:
-        return [Part(held - number, np.ones(1)) for number in numbers]
-    return [hypergeometric(left, held - number, drawn) for number in numbers]
+    return [
+        fewer_marked(left, held - numbers[at], min(BLOCK, len(numbers) - at), drawn)
+        for at in range(0, len(numbers), BLOCK)
+    ]
 
 
-def _table(deal: Part, split: list[Part], of_first: Rows, of_second: Rows) -> Floats:
-    """The joint law of both counts, flattened."""
-    begin = deal.start - of_first.low
-    weighted = of_first.laws[begin : begin + len(deal.law)] * deal.law[:, None]
-    if all(len(part.law) == 1 for part in split):
-        rows = of_second.laws[[part.start - of_second.low for part in split]]
-    else:
-        share = np.zeros((len(split), len(of_second.laws)))
-        for row, part in zip(share, split, strict=True):
-            row[part.start - of_second.low : part.start - of_second.low + len(part.law)] = part.law
-        rows = share @ of_second.laws
-    table: Floats = (weighted.T @ rows).ravel()
-    return table
+def _table(deal: Part, split: list[Block], of_first: Rows, of_second: Rows) -> Floats:
+    """The joint law of both counts, flattened.
+
+    A law is 0 outside of its own stretch, so that what is multiplied is a part of everything.
+    """
+    table = np.zeros((of_first.laws.shape[1], of_second.laws.shape[1]))
+    row = deal.start - of_first.low
+    for at, (start, share) in zip(range(0, len(deal.law), BLOCK), split, strict=True):
+        mine = slice(row + at, row + at + len(share))
+        down = slice(min(of_first.begins[mine]), max(of_first.ends[mine]))
+        weighted = of_first.laws[mine, down] * deal.law[at : at + len(share), None]
+        theirs = slice(start - of_second.low, start - of_second.low + share.shape[1])
+        across = slice(min(of_second.begins[theirs]), max(of_second.ends[theirs]))
+        table[down, across] += weighted.T @ (share @ of_second.laws[theirs, across])
+    return table.ravel()

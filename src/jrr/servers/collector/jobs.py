@@ -59,7 +59,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         check_whole(held, None)
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
-        return IncomingReport(held.name, held.n, report)
+        most = held.campaign.capacity * held.campaign.rounds
+        return IncomingReport(held.name, held.n, most, report)
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
         """Take one report; False where the same one is here already."""
@@ -81,9 +82,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     ) -> list[bool | Problem]:
         """Reports of one campaign: everything is looked up at once, then written at once."""
         # Several processes may take reports at the same time, until few are still to come.
-        near = len(incoming) + NEARLY_FULL
-        room = store.find(name)
-        almost = room.arrivals + near >= room.campaign.capacity * room.campaign.rounds
+        near = incoming[0].most - len(incoming) - NEARLY_FULL
+        almost = store.has_processes and store.count_of_arrivals(name) >= near
         held = store.find(name, lock=almost, share=True)
         check_state(Act.REPORT_AGAIN, held)
         if held.sums is not None:  # serial numbers are forgotten by then

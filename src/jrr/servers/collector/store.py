@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from sqlalchemy import (
 
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
+from jrr.servers.common.bulk import find_rows
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
@@ -40,7 +42,7 @@ from jrr.servers.common.store import (
     survey_column,
     surveys_table,
 )
-from jrr.survey.messages import StoredReport
+from jrr.survey.messages import StoredReport, report_limit
 from jrr.survey.states import Role
 from jrr.survey.witnessed import Witnessed
 
@@ -58,6 +60,11 @@ class CollectorCampaign(HeldCampaign):
         dict[str, Any] | None
     )  # what dealers told of their cards (jrr.survey.told), once they have
     witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
+
+    @cached_property
+    def report_limit(self) -> int:
+        """Bytes that no report exceeds."""
+        return report_limit(self.campaign)
 
     @property
     def decks(self) -> int:
@@ -160,12 +167,9 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         self, names: Sequence[str], people: Iterable[bytes]
     ) -> dict[str, dict[bytes, StoredReport]]:
         """What some people have sent to each campaign, without serial numbers."""
-        table, who = self.reports, set(people)
         found: dict[str, dict[bytes, StoredReport]] = {name: {} for name in names}
-        if not who:
-            return found
-        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(who))
-        for row in self.connection.execute(query):
+        rows = find_rows(self.connection, self.reports, campaign=names, pseudonym=set(people))
+        for row in rows:
             found[row.campaign][bytes(row.pseudonym)] = StoredReport(
                 name=bytes(row.pseudonym),
                 round=row.round,

@@ -55,6 +55,11 @@ def no_decks() -> Problem:
     return Problem(404, "no-decks", "no decks are committed to in this campaign by now")
 
 
+def too_large(limit: int) -> Problem:
+    """A body of more bytes than there is room for."""
+    return Problem(413, "too-large", f"a body may have at most {limit} bytes")
+
+
 def busy() -> Problem:
     """More is asked than can be done in time."""
     return Problem(503, "busy", "more is asked than can be done now", _later())
