@@ -1,6 +1,7 @@
 """Mechanisms whose report is a value 0..k-1, made from one random word."""
 
 from abc import abstractmethod
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,11 @@ class Categorical(Mechanism):
     @property
     def report_format(self) -> NumberFormat:
         """A whole number."""
-        return NumberFormat(self.k)
+        return _format(self.k)
+
+    def report_bytes(self, document: object) -> bytes:
+        """A report in JSON as the bytes that are stored; out of the domain is refused."""
+        return self.report_format.from_json(document)  # a number below k: all there is to check
 
     def deal(self, rng: Rng = None) -> Cards | None:
         """A shuffled deck; None where there are no cards."""
@@ -100,6 +105,12 @@ class Categorical(Mechanism):
         check_countable(self.k)
         at = reports.astype(np.intp, copy=False)
         return np.bincount(at, weights, minlength=self.k).astype(np.float64, copy=False)
+
+
+@lru_cache(maxsize=256)
+def _format(k: int) -> NumberFormat:
+    """Made once: a server asks for every report."""
+    return NumberFormat(k)
 
 
 def shuffled_deck(deck: SortedDeck, rng: Rng) -> Cards:

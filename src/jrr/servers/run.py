@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from jrr.errors import ArgumentError, JrrError, MissingExtraError
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.garbage import settle
 from jrr.servers.common.logs import configure
 from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety
@@ -124,6 +125,7 @@ def run_app(
     shown = f"[{host}]" if ":" in host else host
     ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
     _listen_for_hangup(config, certificate, key, on_hangup)
+    settle()
     # The event loop accepts one connection of each socket per turn. In a crowd turns are long, and
     # whoever is not accepted cannot even be refused; so there are several for the one address.
     doors = [listening, *(listening.dup() for _ in range(DOORS - 1))]

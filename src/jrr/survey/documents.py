@@ -10,7 +10,7 @@ HASH_DIGITS = 64  # hexadecimal digits of 32 bytes: a hash, a pseudonym, a publi
 
 def canonical_json(document: dict[str, Any]) -> bytes:
     """The only bytes that stand for a document: sorted keys, no blanks, UTF-8."""
-    return json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    return _CANONICAL.encode(document).encode()
 
 
 def read_document(what: str, data: bytes, most: int) -> Any:
@@ -50,11 +50,7 @@ def read_body(body: bytes, *fields: str, optional: tuple[str, ...] = ()) -> dict
             somebody's report.
     """
     try:
-        document = json.loads(
-            body.decode("utf-8"),
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_refuse_repeated_keys,
-        )
+        document = _BODY.decode(body.decode("utf-8"))
     except RecursionError:
         raise DamagedError("body must be JSON, got too many brackets") from None
     except ValueError:
@@ -84,3 +80,8 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
+
+
+# Made once: `json.loads` and `json.dumps` would make theirs anew for every report.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_BODY = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys)

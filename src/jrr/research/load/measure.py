@@ -101,6 +101,7 @@ class Load:
     readyz: float  # longest answer of /readyz meanwhile, seconds
     memory_mb: float  # most that the server held meanwhile
     processor: float  # seconds of processor that the server took
+    generator: float  # seconds of processor that all who sent took
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -236,4 +237,5 @@ def _joined(
         readyz=watch.slowest,
         memory_mb=watch.memory,
         processor=used,
+        generator=sum(part.processor for part in parts),
     )

@@ -21,11 +21,12 @@ class IncomingReport:
 
     campaign: str
     n: int | None
+    most: int  # reports that the campaign can take
     report: StoredReport
 
     def without_serials(self) -> "IncomingReport":
         """The same, as it is compared when serial numbers are forgotten."""
-        return replace(self, report=replace(self.report, serials=()))
+        return replace(self, report=_without_serials(self.report))
 
 
 @dataclass
@@ -67,7 +68,7 @@ class Intake:
     def keep(self, report: StoredReport) -> None:
         """Take one that is new."""
         self.owners |= dict.fromkeys(_serials(report), report.name)
-        self.kept[report.name] = replace(report, serials=())
+        self.kept[report.name] = _without_serials(report)
         self.new.append(report)
 
     def _is_repeat(self, report: StoredReport) -> bool:
@@ -80,9 +81,13 @@ class Intake:
         if kept is None:
             return False
         owners = {self.owners.get(serial) for serial in _serials(report)}
-        if kept != replace(report, serials=()) or not owners <= {report.name}:
+        if kept != _without_serials(report) or not owners <= {report.name}:
             raise Problem(409, "conflict", "another report was received under this pseudonym")
         return True
+
+
+def _without_serials(report: StoredReport) -> StoredReport:
+    return replace(report, serials=()) if report.serials else report
 
 
 def _serials(report: StoredReport) -> list[tuple[int, bytes]]:

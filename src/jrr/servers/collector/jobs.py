@@ -23,10 +23,11 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.card_audit import lying_dealer
 from jrr.survey.messages import read_report
 from jrr.survey.naming import EVERYBODY, Naming
-from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.problems import CHEATING, RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
 from jrr.survey.told import ToldSums
+from jrr.survey.witnessed import commitment_facts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +52,15 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
-        return {"decks": None, "sums": None}
+        return {"decks": None, "sums": None, "notes": None}
 
     def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
         """A report that fits the campaign, before the database is asked anything."""
         check_whole(held, None)
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
-        return IncomingReport(held.name, held.n, report)
+        most = held.campaign.capacity * held.campaign.rounds
+        return IncomingReport(held.name, held.n, most, report)
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
         """Take one report; False where the same one is here already."""
@@ -80,9 +82,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     ) -> list[bool | Problem]:
         """Reports of one campaign: everything is looked up at once, then written at once."""
         # Several processes may take reports at the same time, until few are still to come.
-        near = len(incoming) + NEARLY_FULL
-        room = store.find(name)
-        almost = room.arrivals + near >= room.campaign.capacity * room.campaign.rounds
+        near = incoming[0].most - len(incoming) - NEARLY_FULL
+        almost = store.has_processes and store.count_of_arrivals(name) >= near
         held = store.find(name, lock=almost, share=True)
         check_state(Act.REPORT_AGAIN, held)
         if held.sums is not None:  # serial numbers are forgotten by then
@@ -120,6 +121,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             held.campaign.for_people(checks.integer("n", n, 2))
         elif n is not None:
             raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+        if held.campaign.committed_decks and not held.witnessed.passed:
+            reason = "; ".join(held.witnessed.faults or ("they were not all opened yet",))
+            raise wrong_state(f"the dealer's decks must have passed: {reason}")
         store.move(held, OPEN, n=n)
         return OPEN
 
@@ -138,7 +142,11 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
                 sums = ToldSums.from_document(held.campaign, document)
-                store.keep_sums(name, sums.to_document())
+                if held.witnessed.undealt is not None and held.sums is not None:
+                    if _told(held) != sums:
+                        raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
+                else:
+                    store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
         return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
@@ -333,6 +341,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         )
         if campaign.deals:
             results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
+        if campaign.committed_decks:
+            results["dealer"]["commitments"] = commitment_facts(campaign, held.witnessed)
         return results | {
             "campaign": name,
             "state": held.state,

@@ -1,5 +1,6 @@
 """The collector's server: it takes perturbed reports and never sees a card."""
 
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -8,18 +9,21 @@ from sqlalchemy import Engine
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
+from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
+from jrr.servers.collector.witness import Redrawing, keep_faults, read_published, shown, witness
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.memory import CampaignMemory
+from jrr.servers.common.problems import unknown_campaign
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.common.web import HEX, Name, body_schema, read_at_most
+from jrr.servers.common.uploads import Upload
+from jrr.servers.common.web import HEX, Name, body_schema
 from jrr.survey.documents import bytes_from_hex, read_body
-from jrr.survey.messages import report_limit
 
 REPORT = body_schema(
     pseudonym=HEX,
@@ -48,25 +52,51 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     admin = admin_dependency(settings)
 
     @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
-    async def receive(name: Name, request: Request, response: Response) -> dict[str, Any]:
+    async def receive(name: Name) -> dict[str, Any]:
         """Take a report once; the same again is fine, another one is a conflict."""
-        held = await memory.find(name)
-        body = await read_at_most(request, report_limit(held.campaign))
-        new = await writer.run_bulk(jobs.receive_all, jobs.read(held, body))
-        response.status_code = 201 if new else 200
-        return {"received": True}
+        raise unknown_campaign()  # whatever has a name goes to `take_report`
+
+    async def limit_of_report(name: str) -> int:
+        held: CollectorCampaign = await memory.find(name)
+        return held.report_limit
+
+    async def take_report(name: str, body: bytes) -> bool:
+        report = jobs.read(await memory.find(name), body)
+        return await writer.run_bulk(jobs.receive_all, report)
+
+    app.state.uploads.append(Upload("/v1/campaigns/", "/reports", limit_of_report, take_report))
+
+    @app.get("/v1/campaigns/{name}/notes")
+    async def notes(name: Name) -> dict[str, Any]:
+        """What was written down of the dealer's committed decks, and when they passed."""
+        return shown(await memory.find(name))
+
+    @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
+    async def witness_decks(name: Name, request: Request) -> dict[str, Any]:
+        """Write down what the dealer has published by now, and draw what comes next."""
+        published = await asyncio.to_thread(read_published, await request.body())
+        found = await writer.run(witness, name, published)
+        if isinstance(found, Redrawing):
+            faults = await asyncio.to_thread(found.run)
+            found = await writer.run(keep_faults, name, published, faults)
+        return found.to_document()
 
     surveys = CollectorSurveyJobs(jobs)
     survey_memory = add_survey_routes(app, writer, surveys, admin)
 
     @app.post("/v1/surveys/{name}/reports", openapi_extra=UPLOAD)
-    async def receive_answers(name: Name, request: Request, response: Response) -> dict[str, Any]:
+    async def receive_answers(name: Name) -> dict[str, Any]:
         """Take somebody's answers to a survey once, all together."""
-        known = await survey_memory.find(name)
-        body = await read_at_most(request, known.upload_limit)
-        new = await writer.run_bulk(surveys.receive_all, surveys.read(known.survey, body))
-        response.status_code = 201 if new else 200
-        return {"received": True}
+        raise unknown_campaign()  # whatever has a name goes to `take_answers`
+
+    async def limit_of_answers(name: str) -> int:
+        return (await survey_memory.find(name)).upload_limit
+
+    async def take_answers(name: str, body: bytes) -> bool:
+        answers = surveys.read((await survey_memory.find(name)).survey, body)
+        return await writer.run_bulk(surveys.receive_all, answers)
+
+    app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit_of_answers, take_answers))
 
     @app.get("/v1/admin/surveys/{name}/change", dependencies=admin)
     async def survey_change(

@@ -8,7 +8,8 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from sqlalchemy import (
 
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
+from jrr.servers.common.bulk import find_rows
 from jrr.servers.common.store import (
     CampaignStore,
     HeldCampaign,
@@ -40,8 +42,9 @@ from jrr.servers.common.store import (
     survey_column,
     surveys_table,
 )
-from jrr.survey.messages import StoredReport
+from jrr.survey.messages import StoredReport, report_limit
 from jrr.survey.states import Role
+from jrr.survey.witnessed import Witnessed
 
 ROWS = 20_000  # reports read at a time
 LOOKED_UP = 2_000  # serial numbers in one query
@@ -56,6 +59,12 @@ class CollectorCampaign(HeldCampaign):
     sums: (
         dict[str, Any] | None
     )  # what dealers told of their cards (jrr.survey.told), once they have
+    witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
+
+    @cached_property
+    def report_limit(self) -> int:
+        """Bytes that no report exceeds."""
+        return report_limit(self.campaign)
 
     @property
     def decks(self) -> int:
@@ -93,6 +102,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
+        Column("notes", Text),  # JSON: what was written down of a dealer's committed decks
         survey_column(),
     )
     surveys = surveys_table(metadata)
@@ -140,7 +150,12 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
         sums = None if row.sums is None else json.loads(row.sums)
-        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums)
+        notes = Witnessed() if row.notes is None else Witnessed.from_document(json.loads(row.notes))
+        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums, witnessed=notes)
+
+    def keep_notes(self, name: str, notes: Mapping[str, Any]) -> None:
+        """Keep what was written down of a dealer's committed decks."""
+        self._set(name, notes=json.dumps(notes))
 
     def stored_reports(
         self, name: str, reports: Sequence[StoredReport]
@@ -152,12 +167,9 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         self, names: Sequence[str], people: Iterable[bytes]
     ) -> dict[str, dict[bytes, StoredReport]]:
         """What some people have sent to each campaign, without serial numbers."""
-        table, who = self.reports, set(people)
         found: dict[str, dict[bytes, StoredReport]] = {name: {} for name in names}
-        if not who:
-            return found
-        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(who))
-        for row in self.connection.execute(query):
+        rows = find_rows(self.connection, self.reports, campaign=names, pseudonym=set(people))
+        for row in rows:
             found[row.campaign][bytes(row.pseudonym)] = StoredReport(
                 name=bytes(row.pseudonym),
                 round=row.round,

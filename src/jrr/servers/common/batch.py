@@ -176,9 +176,11 @@ class Writer:
 
     def _still_there(self, batch: list[_Waiting]) -> list[_Waiting]:
         """Those for whom somebody waits; the others are told that nothing was done."""
-        stay = [one for one in batch if one.is_there is None or one.is_there()]
-        if len(stay) < len(batch):
-            left = [one for one in batch if one not in stay]
+        stay: list[_Waiting] = []
+        left: list[_Waiting] = []
+        for one in batch:
+            (stay if one.is_there is None or one.is_there() else left).append(one)
+        if left:
             self._answer(left, [busy() for _ in left])
         return stay
 

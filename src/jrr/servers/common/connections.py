@@ -16,6 +16,7 @@ import json
 import logging
 import random
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -37,8 +38,14 @@ REFUSALS = 1.0  # unread, for each request that is answered
 MORE_REFUSALS = 50  # at each look, also where nothing is answered
 MOST_REFUSALS = 500  # saved up
 MOST_HELD = 64 << 10  # bytes of an upload that waits unread
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n", re.IGNORECASE)
 _POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
+# One line, then headers as everybody writes them: a name, a colon, printable characters. Folded
+# lines, odd line ends and whatever else there is are for the parser.
+_HEAD = re.compile(
+    rb"POST [!-~]+ HTTP/1\.[01]\r\n(?:[A-Za-z0-9-]+:[ \t]*[\x20-\x7e\x80-\xff]*\r\n)+"
+)
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n")
+_UNUSUAL = (b"\r\ntransfer-encoding:", b"\r\nexpect:", b"\r\nupgrade:", b"\r\ntrailer:")
 
 
 def _never() -> bool:
@@ -56,7 +63,7 @@ class Door:
     refused: int = 0  # uploads, unread
     hung_up: int = 0  # connections that were silent, slow or too many
     open: dict["Connection", None] = field(default_factory=dict)  # in the order they came
-    held: dict["Connection", None] = field(default_factory=dict)  # uploads that wait unread
+    held: OrderedDict["Connection", None] = field(default_factory=OrderedDict)  # wait unread
     may_refuse: float = MOST_REFUSALS  # uploads, now
     looking: asyncio.TimerHandle | None = None
     room: int = 512  # requests that may be under way
@@ -109,8 +116,9 @@ class Door:
 
     def _let_in(self) -> None:
         """Serve or refuse those who wait unread, as far as there is room or time."""
-        for connection in list(self.held):
-            if connection.is_crowded and self.may_refuse < 1:
+        for _ in range(len(self.held)):
+            connection = next(iter(self.held), None)
+            if connection is None or (self.may_refuse < 1 and connection.is_crowded):
                 return
             del self.held[connection]
             connection.go_on()
@@ -185,6 +193,9 @@ class Connection(HttpToolsProtocol):
             self.door.refused += 1
             self._unset_keepalive_if_required()
             self.transport.write(self.door.refusal())
+            if _is_last(data):
+                self._is_refused = True
+                self.transport.close()
             return
         super().data_received(data)
         if self._in_headers:
@@ -292,10 +303,33 @@ def quiet_logs() -> None:
 
 
 def _is_whole(data: bytes) -> bool:
-    """Whether these bytes are one request and nothing else."""
+    """Whether these bytes are one request and nothing else, written in the usual way.
+
+    What is refused unread must end where the parser, and any proxy before it, says that it ends:
+    or a part of somebody's body could pass for the next request.
+    """
     head, found, body = data.partition(b"\r\n\r\n")
-    length = _LENGTH.search(head + b"\r\n")
-    return bool(found) and length is not None and len(body) == int(length[1])
+    if not found or len(head) > HEADERS:
+        return False
+    head += b"\r\n"
+    lower = head.lower()
+    length = _LENGTH.search(lower)
+    return (
+        length is not None
+        and len(body) == int(length[1])
+        and lower.count(b"\r\ncontent-length") == 1
+        and not any(header in lower for header in _UNUSUAL)
+        and _HEAD.fullmatch(head) is not None
+    )
+
+
+def _is_last(data: bytes) -> bool:
+    """Whether the client expects the connection to end with the reply, as older proxies do."""
+    head = data.partition(b"\r\n\r\n")[0].lower() + b"\r\n"
+    if b" http/1.0\r\n" in head:
+        return True
+    at = head.find(b"\r\nconnection:")
+    return at >= 0 and b"close" in head[at + 2 :].partition(b"\r\n")[0]
 
 
 def _reply(problem: Problem, headers: list[tuple[str, str]]) -> bytes:

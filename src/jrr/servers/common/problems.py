@@ -50,6 +50,11 @@ def wrong_state(what: str) -> Problem:
     return Problem(409, "wrong-state", what)
 
 
+def too_large(limit: int) -> Problem:
+    """A body of more bytes than there is room for."""
+    return Problem(413, "too-large", f"a body may have at most {limit} bytes")
+
+
 def busy() -> Problem:
     """More is asked than can be done in time."""
     return Problem(503, "busy", "more is asked than can be done now", _later())

@@ -7,6 +7,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
@@ -27,9 +28,12 @@ from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from jrr.mechanisms import Mechanism
+from jrr.servers.common.bulk import find_rows, insert_rows
 from jrr.servers.common.problems import unknown_campaign
 from jrr.survey.campaign import Campaign, read_campaign
 from jrr.survey.states import NEW, Role, State, check_move, read_state
+
+_DRAWN = 16  # bytes: so many that two are never the same
 
 
 def campaigns_table(metadata: MetaData, *more: Column[Any]) -> Table:
@@ -100,7 +104,7 @@ class HeldCampaign:
     arrivals: int  # seats, members or reports so far
     survey: str | None = None  # hash of the survey that it is a part of
 
-    @property
+    @cached_property
     def mechanism(self) -> Mechanism:
         """For as many people as were dealt cards, where that is fixed."""
         return self.campaign.mechanism if self.n is None else self.campaign.for_people(self.n)
@@ -121,6 +125,11 @@ class CampaignStore(ABC, Generic[H]):
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether others may write at the same time: in SQLite one waits for the other."""
+        return self.connection.dialect.name != "sqlite"
 
     @abstractmethod
     def _held(self, row: Any, facts: dict[str, Any]) -> H:
@@ -241,9 +250,11 @@ class CampaignStore(ABC, Generic[H]):
     def _add(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         """Insert rows in random order, so that no file of the database tells who came first."""
         if rows:
-            shuffled = list(rows)
-            secrets.SystemRandom().shuffle(shuffled)
-            self.connection.execute(insert(table), shuffled)
+            # In the order of a random number of each, drawn at once.
+            drawn = secrets.token_bytes(_DRAWN * len(rows))
+            numbers = [drawn[at : at + _DRAWN] for at in range(0, len(drawn), _DRAWN)]
+            order = sorted(range(len(rows)), key=numbers.__getitem__)
+            insert_rows(self.connection, table, [rows[at] for at in order])
 
     def _set(self, name: str, **values: Any) -> None:
         self.connection.info.setdefault("changed", set()).add(name)  # for what is remembered
@@ -266,8 +277,8 @@ class CampaignStore(ABC, Generic[H]):
 
     def rows_of(self, table: Table, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
         """Rows of a table by hash of the pseudonym, for those of some people who have one."""
-        query = select(table).where(table.c.campaign == name, table.c.pseudonym.in_(set(people)))
-        return {bytes(row.pseudonym): row for row in self.connection.execute(query)}
+        found = find_rows(self.connection, table, campaign=[name], pseudonym=set(people))
+        return {bytes(row.pseudonym): row for row in found}
 
     def count(self, table: Table, name: str) -> int:
         """Rows of a campaign."""

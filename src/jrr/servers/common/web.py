@@ -22,16 +22,17 @@ from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
 from jrr.servers.common.measured import Measured
-from jrr.servers.common.problems import Problem, unavailable, unknown_campaign
+from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_campaign
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
+from jrr.servers.common.uploads import Upload, Uploads
 from jrr.servers.common.visitors import Visitors
 
 log = logging.getLogger("jrr.servers")
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
 READY = 1.0  # seconds that an answer about health holds
 SMALL_BODY = 4096  # bytes of a contributor's request that is no report
-LONG_PATHS = ("/announce", "/unknown", "/discard")
+LONG_PATHS = ("/announce", "/unknown", "/discard", "/decks")
 LONG_FORMS = ("/invite", "/close")  # of the console: files of a name for each person
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
@@ -79,6 +80,9 @@ def make_app(
     app.state.tokens = TokenGuard(settings.admin_token_sha256)
     app.state.is_full = lambda: writer.is_full  # asked by connections
     app.state.any_origin = ANY in read_origins(settings.origins)
+    uploads: list[Upload] = []  # roles add theirs
+    app.state.uploads = uploads
+    app.add_middleware(Uploads, kinds=uploads)
     app.add_middleware(BodyLimit, limit=settings.body_limit, long_limit=LONG_BODY)
     app.add_middleware(Visitors)
     app.add_middleware(CrossOrigin, origins=read_origins(settings.origins))
@@ -152,12 +156,12 @@ async def read_at_most(request: Request, limit: int) -> bytes:
     """A body of at most so many bytes; a Problem before more than that is read."""
     claimed = request.headers.get("content-length", "")
     if claimed.isdecimal() and int(claimed) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > limit:
-            raise _too_large(limit)
+            raise too_large(limit)
     return bytes(body)
 
 
@@ -196,21 +200,17 @@ class BodyLimit:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > limit:
-                raise _too_large(limit)
+                raise too_large(limit)
             return message
 
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value) > limit):
-                await _refusal(scope, _too_large(limit))(scope, receive, send)
+                await _refusal(scope, too_large(limit))(scope, receive, send)
                 return
         try:
             await self._app(scope, counted, send)
         except Problem as problem:  # raised while the body was read, outside any route
             await _refusal(scope, problem)(scope, receive, send)
-
-
-def _too_large(limit: int) -> Problem:
-    return Problem(413, "too-large", f"a body may have at most {limit} bytes")
 
 
 def _refusal(scope: Scope, problem: Problem) -> JSONResponse:
