@@ -20,14 +20,19 @@ from benchmarks import (
     domains,
     engines,
     files,
+    heavy_hitters,
     imports,
     picture,
+    ranges,
     serve,
+    spark,
     table,
+    year,
 )
 from benchmarks.child import ROOT
 
-PARTS = ("core", "everything", "domains", "files", "committee", "serve", "engines")
+MORE = {"heavy_hitters": heavy_hitters, "ranges": ranges, "year": year, "spark": spark}
+PARTS = ("core", "everything", "domains", "files", "committee", "serve", "engines", *MORE)
 
 
 def main() -> int:
@@ -67,6 +72,10 @@ def main() -> int:
         document |= measured
         picture.draw(measured, ROOT / "build" / "benchmark.png")
         print(*table.lines(measured), sep="\n", file=sys.stderr)
+    for name, module in MORE.items():
+        if part in (None, name):
+            document[name], results = module.run()
+            document["results"] += results
     print(*map(table.verdict, document["results"]), sep="\n", file=sys.stderr)
     text = json.dumps(document, indent=2)
     (ROOT / "build").mkdir(exist_ok=True)

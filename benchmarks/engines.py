@@ -37,7 +37,7 @@ def counting(sizes: tuple[int, ...] = SIZES) -> list[dict[str, object]]:
     results: list[dict[str, object]] = []
     seconds: dict[int, float] = {}
     for rows in sizes:
-        path = _reports(rows)
+        path = reports_file(rows)
         best = alternate(
             {
                 "estimate": lambda path=path: tables.estimate(path, by="region", engine="duckdb"),
@@ -57,7 +57,7 @@ def counting(sizes: tuple[int, ...] = SIZES) -> list[dict[str, object]]:
             "kept": grown <= most,
         }
     )
-    return [*results, _memory(_reports(sizes[-1]))]
+    return [*results, _memory(reports_file(sizes[-1]))]
 
 
 def _bare(path: Path) -> Any:
@@ -65,7 +65,7 @@ def _bare(path: Path) -> Any:
     return duckdb.sql(query).fetchall()
 
 
-def _reports(rows: int) -> Path:
+def reports_file(rows: int) -> Path:
     """Random binary reports with cards in a thousand regions; made once."""
     path = ROOT / "build" / f"reports-{rows}-by-region.parquet"
     if path.exists() and pq.ParquetFile(path).metadata.num_rows == rows:

@@ -1,6 +1,6 @@
 """Recall of the most frequent pages of Kosarak, ours beside pure-ldp's, in one run.
 
-    python -m benchmarks.heavy_hitters kosarak_first100k.dat.gz
+    python -m benchmarks.heavy_hitters [kosarak_first100k.dat.gz]
 
 Every click is a person with one string of 16 bits. Ours: local hashing (reports sent at once, no
 cards) and masked cards (one group after the other; what the cards and coins leave of each group is
@@ -10,6 +10,8 @@ drawn from its exact law). Writes build/heavy_hitters.json and build/heavy_hitte
 import argparse
 import gzip
 import json
+import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,8 +22,9 @@ from typing import Any
 import numpy as np
 
 import jrr
-from benchmarks import peers
+from benchmarks import by_epsilon, peers
 from benchmarks.child import ROOT
+from benchmarks.timing import ratio
 from jrr.estimation.estimates import Estimate, Stratum
 from jrr.telemetry.words import Symbols, places
 
@@ -29,11 +32,16 @@ BITS, TOP, KEEP = 16, 20, 40
 WORDS = jrr.Words("01", BITS, fixed=True)
 EPSILONS = (1.0, 2.0, 4.0)
 RUNS = 10  # of ours
+LEVELS = (11, BITS)  # without cards
+HASHED, MASKED = "jrr, OLH, two levels", "jrr, MRR announced, three levels"
+PUBLISHED = "PEM by its published variance, two levels"
+SHARED = Path(os.environ.get("JRR_SHARED", ROOT.parent / "shared"))
+KOSARAK = SHARED / "data" / "kosarak_first100k.dat.gz"
 THEIRS = {"PEM, FLH, two levels": 1, "PEM, FLH, three levels": 1}  # pure-ldp's methods -> runs
 
 
 def hashed(strings: list[str], epsilon: float, rng: np.random.Generator) -> tuple[str, ...]:
-    search = jrr.HeavyHitters(WORDS, epsilon, KEEP, (11, BITS))
+    search = jrr.HeavyHitters(WORDS, epsilon, KEEP, LEVELS)
     return search.find(search.respond(strings, rng), TOP).strings
 
 
@@ -46,6 +54,25 @@ def masked(rows: Symbols, epsilon: float, rng: np.random.Generator) -> tuple[str
         held = np.bincount(places(search.prefixes, rows[group]), minlength=search.k)
         counts = jrr.simulate(m, held, 1, rng)[0]
         stratum = Stratum(moments=m.moments, n=len(group), counts=counts, decks=1)
+        search = search.extended(Estimate([stratum]))
+    return search.found.strings[:TOP]
+
+
+def published(rows: Symbols, epsilon: float, rng: np.random.Generator) -> tuple[str, ...]:
+    """PEM as it is published: normal noise of local hashing's variance, 4 n e^ε / (e^ε - 1)².
+
+    The variance is from Wang, Blocki, Li and Jha (USENIX Security 2017), the search from Wang, Li
+    and Jha (arXiv:1708.06674).
+    """
+    moments = jrr.OLH(1 << BITS, epsilon=epsilon).moments
+    search = jrr.PrefixSearch.start(WORDS, KEEP, LEVELS)
+    groups = np.array_split(rng.permutation(len(rows)), len(LEVELS))
+    while search.found is None:
+        group = groups[search.level]
+        held = np.bincount(places(search.prefixes, rows[group]), minlength=search.k)[: search.k]
+        spread = math.sqrt(4 * len(group) * math.exp(epsilon)) / (math.exp(epsilon) - 1)
+        counts = held + rng.normal(0.0, spread, len(held))
+        stratum = Stratum(moments=moments, n=len(group), counts=counts, decks=1)
         search = search.extended(Estimate([stratum]))
     return search.found.strings[:TOP]
 
@@ -72,22 +99,33 @@ def measure(data: Path) -> dict[str, Any]:
 
     rng = np.random.default_rng(1)
     results: list[dict[str, Any]] = []
+    notes: list[str] = []
+    document = {
+        "data": data.name,
+        "people": len(items),
+        "strings": len(ids),
+        "top": TOP,
+        "share_of_the_last": float(counts[order[-1]] / len(items)),
+        "notes": notes,
+        "results": results,
+    }
 
     def add(method: str, epsilon: float, found: list[Any], seconds: float) -> None:
         recalls = [recall(one) for one in found]
         row = {"method": method, "epsilon": epsilon, "recall": float(np.mean(recalls))}
         results.append(row | {"recalls": recalls, "seconds_a_run": seconds})
         print(results[-1], file=sys.stderr, flush=True)
+        by_epsilon.keep("heavy_hitters", document)  # runs take long: what was found stays
 
     for epsilon in EPSILONS:
         for name, method, given in (
-            ("jrr, OLH, two levels", hashed, strings),
-            ("jrr, MRR announced, three levels", masked, rows),
+            (HASHED, hashed, strings),
+            (MASKED, masked, rows),
+            (PUBLISHED, published, rows),
         ):
             began = time.process_time()
             found = [method(given, epsilon, rng) for _ in range(RUNS)]  # type: ignore[operator]
             add(name, epsilon, found, (time.process_time() - began) / RUNS)
-    notes = []
     try:
         python = peers.python()
     except peers.NoPeersError as error:
@@ -103,53 +141,43 @@ def measure(data: Path) -> dict[str, Any]:
                     seconds = float(np.mean([answer["seconds"] for answer in answers]))
                     found = [answer["found"] for answer in answers]
                     add(f"pure-ldp, {method}", epsilon, found, seconds)
-    return {
-        "data": data.name,
-        "people": len(items),
-        "strings": len(ids),
-        "top": TOP,
-        "share_of_the_last": float(counts[order[-1]] / len(items)),
-        "notes": notes,
-        "results": results,
-    }
+    return document
 
 
-def draw(document: dict[str, Any], path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name in dict.fromkeys(row["method"] for row in document["results"]):
-        rows = [row for row in document["results"] if row["method"] == name]
-        line = "-" if name.startswith("jrr") else "--"
-        points = [row["epsilon"] for row in rows], [row["recall"] for row in rows]
-        axes.plot(*points, line, marker="o", label=name)
-    axes.set(
-        xscale="log", xticks=EPSILONS, xlabel="ε of the one report of a person", ylim=(0, 1.03)
+def run(data: Path | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Measure, keep and draw; the document, and whether cards find as many as hashing does."""
+    path = KOSARAK if data is None else data
+    if not path.is_file():
+        note = (
+            f"skipped: {path.name} is not here; set JRR_SHARED to the folder above its data folder"
+        )
+        print(note, file=sys.stderr)
+        return {"notes": [note], "results": []}, []
+    document = measure(path)
+    by_epsilon.draw(
+        document["results"],
+        by_epsilon.keep("heavy_hitters", document),
+        value="recall",
+        ylim=(0, 1.03),
+        ylabel=f"share of the true top {TOP} that is found",
+        title=f"Kosarak: {document['people']:,} clicks, {document['strings']:,} pages",
     )
-    axes.set_xticklabels([f"{epsilon:g}" for epsilon in EPSILONS])
-    axes.minorticks_off()
-    axes.set_ylabel(f"share of the true top {document['top']} that is found")
-    axes.set_title(
-        f"Kosarak: {document['people']:,} clicks, {document['strings']:,} pages", fontsize=11
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8, loc="lower right")
-    figure.savefig(path, dpi=150)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.heavy_hitters")
-    parser.add_argument("data", type=Path, help="Kosarak: a person's page ids on every line, .gz")
-    document = measure(parser.parse_args().data)
-    build = ROOT / "build"
-    build.mkdir(exist_ok=True)
-    (build / "heavy_hitters.json").write_text(json.dumps(document, indent=2) + "\n")
-    draw(document, build / "heavy_hitters.png")
-    print(json.dumps(document))
+    recalls = {(row["method"], row["epsilon"]): row["recall"] for row in document["results"]}
+    return document, [
+        ratio(
+            f"recall of {HASHED}, ε = {epsilon:g}",
+            f"of {MASKED}",
+            {
+                f"recall of {HASHED}, ε = {epsilon:g}": recalls[HASHED, epsilon],
+                f"of {MASKED}": recalls[MASKED, epsilon],
+            },
+            at_most=1.0,
+        )
+        for epsilon in EPSILONS
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(prog="benchmarks.heavy_hitters")
+    parser.add_argument("data", type=Path, nargs="?", help="a person's page ids on every line, .gz")
+    print(json.dumps(run(parser.parse_args().data)[0]))

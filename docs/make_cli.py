@@ -41,7 +41,7 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr quantiles` | quantiles of a number: `perturb` on devices, `estimate` at the collector |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
 | `jrr audit-cards` | takes cards as contributors do, and checks that the deck is what it should be |
-| `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose) |
+| `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose), from files or of a campaign |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
 SVG and one report |
 | `jrr demo` | a complete survey, side by side |

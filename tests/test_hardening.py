@@ -197,9 +197,12 @@ def test_strange_mechanisms_are_refused_at_once(document: object) -> None:
     ],
 )
 def test_absurd_numbers_are_one_line_and_exit_code_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    arguments: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert run(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -1,22 +1,27 @@
 """The console over real sockets: what these tests share."""
 
+import asyncio
 import html
 import http.client
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from jrr.client.fleet import drive_all
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_contributor import SurveyContributor
 from jrr.client.survey_operator import SurveyOperator
 from jrr.research.processes import Running
+from jrr.survey.identity import invitation_secret
 from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.survey_contributor import contribute_survey
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
+from tests.e2e import LIMITS
 
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 WORK: dict[str, Any] = {
@@ -159,6 +164,16 @@ def answer(survey: Survey, invitation: str | None, answers: dict[str, Any]) -> N
     """Somebody answers, on a device of their own."""
     with tempfile.TemporaryDirectory() as folder:
         SurveyContributor(survey.link, invitation, limit=600.0, state=folder).answer(answers)
+
+
+def answer_at_once(survey: Survey, answers: Mapping[str, dict[str, Any]]) -> None:
+    """Everybody answers at the same time: invitation -> answers."""
+    steps = [
+        contribute_survey(survey, invitation_secret(invitation), told, LIMITS)
+        for invitation, told in answers.items()
+    ]
+    found = asyncio.run(drive_all(steps))
+    assert [one for one in found if isinstance(one, Exception)] == []
 
 
 def answer_work(survey: Survey, invitations: Sequence[str]) -> None:

@@ -43,6 +43,57 @@ def test_scripts_in_texts_labels_and_covariates_do_not_run(servers: Servers, pag
     assert page.locator(".results", has_text="onerror").count()  # the text is shown as it is
 
 
+def test_scripts_in_a_draft_do_not_run_in_the_editor_or_its_preview(
+    servers: Servers, page: Any
+) -> None:
+    """Every text field of the editor and of the form after it."""
+    researcher = Researcher(page, servers)
+    researcher.sign_in()
+    researcher.press("New survey")
+    researcher.press("One of several")
+    box = page.locator("#item0")
+    box.wait_for()
+    page.locator("summary", has_text="Words before consent").click()
+    page.locator("summary", has_text="More").click()
+    for field in page.locator("form[data-quick] :is(textarea, input:not([type]))").all():
+        name = field.get_attribute("name")
+        if name not in ("epsilon", "waves", "language") and ".only_" not in str(name):
+            field.fill(EVIL if ".labels." not in str(name) else f"{EVIL}\nother")
+    box.get_by_label("Name in results").fill("evil")
+    box.get_by_label("Wanted margin").fill("")
+    box.get_by_label("Weight").fill("")
+    researcher.press("Save")
+    frame = page.frame_locator("iframe")
+    frame.get_by_text("onerror").first.wait_for()
+    frame.get_by_role("button", name="I agree", exact=True).click()
+    frame.locator("h1", has_text="onerror").wait_for()
+    researcher.press("Save and go on")
+    for label in ("People to invite", "Address of the dealer", "Address of this collector"):
+        page.get_by_label(label).fill(EVIL)
+    researcher.press("Create the survey")
+    page.locator(".note-box.wrong").wait_for()
+    for one in page.frames:
+        assert one.evaluate("window.hurt") is None
+    page.goto(f"{servers.collector.url}/console/plan?people={EVIL}&draft={EVIL}")
+    assert page.evaluate("window.hurt") is None
+
+
+def test_scripts_in_a_survey_do_not_run_at_the_dealer(servers: Servers, page: Any) -> None:
+    survey = servers.survey(
+        WORK | {"title": EVIL, "by": EVIL, "contact": EVIL}, consent={"en": EVIL}
+    )
+    servers.begin(survey, 3)
+    page.goto(f"{servers.dealer.url}/console/")
+    page.get_by_label("Admin token").fill(servers.dealer.token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="onerror").first.click()
+    page.get_by_text("Whom to accept").wait_for()
+    page.locator("#people").fill(EVIL)
+    page.get_by_role("button", name="Accept them").click()
+    page.locator(".note-box.wrong").wait_for()
+    assert page.evaluate("window.hurt") is None
+
+
 def test_no_other_page_can_frame_the_console_or_send_its_forms(
     servers: Servers, page: Any, page_url: str
 ) -> None:

@@ -1,5 +1,6 @@
 """The editor, the preview and planning: what a form says is what the library makes of it."""
 
+import html
 import json
 import math
 import re
@@ -172,6 +173,49 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     assert len(lines) == 6
     shown = servers.operator(survey).show()
     assert {name: one["invited"] for name, one in shown.items()} == {"dealer": 5, "collector": 5}
+
+
+def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visitor: Visitor) -> None:
+    page = visitor.post("/drafts/new")
+    found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert found is not None
+    draft, words = found[1], f"Approved by the board. {EVIL}"
+    one = {"consent.en": words, "opens": "2026-01-31T08:00", "closes": "2199-12-31T20:30"}
+    half = visitor.post(f"{draft}/quick", **FIELDS, **one, version="0")
+    assert "consent must be with one for de" in half.words  # in every language or in none
+    both = one | {"consent.de": "Genehmigt."}
+    side = visitor.post(f"{draft}/quick", **FIELDS, **both, version="0")
+    frame = re.search(r"#survey=http://[^/]+(/[^\"]+)\"", side.body)
+    assert frame is not None
+    shown = json.loads(visitor.request("GET", frame[1]).raw)
+    assert shown["consent"]["texts"]["en"].startswith(words)
+    again = visitor.get(draft)  # the draft keeps it
+    assert 'value="2199-12-31T20:30"' in again.body
+    assert html.escape(words, quote=False)[:30] in again.body
+    assert "<script>alert" not in again.body
+    for wrong in ({"opens": "tomorrow"}, {"closes": "2026-01-30T08:00"}):
+        refused = visitor.post(f"{draft}/quick", **(FIELDS | both | wrong), version="0")
+        assert "Not ready yet" in refused.words, wrong
+    visitor.post(f"{draft}/quick", **FIELDS, **both, version="0")
+    assert "until 2199-12-31 20:30 UTC" in visitor.get(f"{draft}/create").words
+    made = visitor.post(f"{draft}/create", people="100", dealers=servers.dealer.url)
+    installed = re.search(r"/surveys/([0-9a-f]{64})/open", made.body)
+    assert installed is not None
+    survey = read_survey(visitor.get(f"/surveys/{installed[1]}/files/document.json").raw)
+    assert survey.consent["en"].startswith(words)
+    assert survey.consent["de"].startswith("Genehmigt.")
+    assert "ε" in survey.consent["en"][len(words) :]  # what it costs follows in any case
+    for campaign in survey.campaigns.values():
+        opens, closes = "2026-01-31T08:00:00Z", "2199-12-31T20:30:00Z"
+        assert (campaign.opens, campaign.closes) == (opens, closes)
+    assert "until 2199-12-31 20:30 UTC" in visitor.get(f"/surveys/{installed[1]}").words
+    past = both | {"opens": "", "closes": "2026-01-30T08:00"}
+    page = visitor.post("/drafts/new")
+    found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert found is not None
+    visitor.post(f"{found[1]}/quick", **FIELDS, **past, version="0")
+    over = visitor.post(f"{found[1]}/create", people="100", dealers=servers.dealer.url)
+    assert (over.status, "a time in the future" in over.words) == (422, True)
 
 
 def test_a_late_keystroke_undoes_no_step(visitor: Visitor) -> None:

@@ -5,7 +5,7 @@ import pytest
 from jrr.console.lockout import FIRST, FREE, Lockout
 from jrr.console.sessions import IDLE, LONGEST, MOST, Sessions
 from jrr.research.processes import running
-from tests.console import CSRF, Servers, Visitor
+from tests.console import CSRF, WORK, Servers, Visitor
 
 PAGES = ("/", "/plan", f"/surveys/{'0' * 64}", f"/surveys/{'0' * 64}/results", "/drafts/new")
 
@@ -135,11 +135,26 @@ def test_guessing_is_made_to_wait_longer_and_longer() -> None:
     assert lockout.failed("1.2.3.4") == 0.0
 
 
-def test_after_wrong_tokens_even_the_right_one_must_wait(
-    tmp_path_factory: pytest.TempPathFactory,
+def test_another_collectors_surveys_and_wrong_tokens(
+    servers: Servers, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    """A real survey of another operator is not here; guessers wait, even with the right token."""
+    theirs = servers.survey(dealers=(), mechanism="rr")
+    servers.begin(theirs, 3)
     folder = tmp_path_factory.mktemp("locked")
     with running("collector", folder, None, "--console") as collector:
+        mine = Visitor(collector.url)
+        assert mine.sign_in(collector.token).status == 200
+        assert WORK["title"] not in mine.get("/").words
+        for path in ("", "/results", "/groups?by=sector", "/waves", "/files", "/invite", "/close"):
+            assert mine.get(f"/surveys/{theirs.hash}{path}").status == 404
+        for path in ("/files/answers.csv", "/files/document.json", "/names/0", "/report"):
+            assert mine.get(f"/surveys/{theirs.hash}{path}").status == 404
+        for step in ("open", "close", "invite", "dealers"):
+            refused = mine.post(f"/surveys/{theirs.hash}/{step}", sure="yes", format="csv")
+            assert refused.status == 404
+        stolen = Visitor(collector.url, servers.visitor().cookies)  # of the other server
+        assert stolen.request("GET", "/console/").status == 303
         visitor = Visitor(collector.url)
         statuses = [visitor.sign_in(f"guess {at}").status for at in range(FREE + 1)]
         assert statuses == [403] * (FREE - 1) + [429, 429]

@@ -134,23 +134,3 @@ def test_texts_of_surveys_stay_texts(servers: Servers, visitor: Visitor, evil: s
         body = visitor.get(path).body
         assert "<script>alert" not in body, path
         assert "<img src=x" not in body, path
-
-
-def test_interim_results_come_only_as_often_as_the_campaign_says(
-    servers: Servers, visitor: Visitor
-) -> None:
-    survey = servers.survey(dealers=(), mechanism="rr", results_every=4)
-    invitations = servers.begin(survey, 12)
-    operator = servers.operator(survey)
-    base = f"/surveys/{survey.hash}"
-    shown = []
-    for at in range(0, 12, 2):
-        answer_work(survey, invitations[at : at + 2])
-        page = visitor.get(f"{base}/results").words
-        shown.append(page)
-        facts = survey_report(operator, ReportWish(by=())).items[0]
-        # Whatever the collector shows or keeps back, the page does the same; by its own pace.
-        if facts.n is None:
-            assert "No result" in page
-    assert "No result" in shown[1]
-    assert "by group" in visitor.get(f"{base}/groups?by=sector").words  # only at the end

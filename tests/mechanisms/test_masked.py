@@ -12,8 +12,9 @@ import pytest
 import jrr
 from jrr._base.randomness import Words
 from jrr.errors import ArgumentError
-from jrr.mechanisms.masked_deck import _accepted, _most_likely_tokens, closed_deck, uniform_piles
+from jrr.mechanisms.masked_deck import closed_deck, kept, uniform_piles
 from jrr.mechanisms.request import Request
+from jrr.mechanisms.token_laws import PileTokens
 from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
 from tests.golden import make_masked_decks
 from tests.mechanisms.masked_oracle import closed, independent, seen, worst_loss
@@ -120,14 +121,15 @@ def test_acceptance_is_by_the_likeliest_number_of_tokens(n: int, rate: float) ->
     def worth(g: int) -> float:
         return math.lgamma(g + n) - math.lgamma(g + 1) - rate * g
 
-    mode = _most_likely_tokens(n, rate)
+    law = PileTokens(n, rate)
+    mode = law.mode
     assert worth(mode) >= max(worth(g) for g in range(3 * mode + 20)) - 1e-12
     for tokens in (mode, mode + 1, mode + 9):
         expected = math.exp(worth(tokens) - worth(mode))
         word = round(expected * 2**64)
-        assert _accepted(tokens, mode, n, rate, Given(min(word - (1 << 34), (1 << 64) - 1)))
+        assert kept(law, tokens, Given(min(word - (1 << 34), (1 << 64) - 1)))
         if word + (1 << 34) < 1 << 64:
-            assert not _accepted(tokens, mode, n, rate, Given(word + (1 << 34)))
+            assert not kept(law, tokens, Given(word + (1 << 34)))
 
 
 @pytest.mark.parametrize(("tokens", "n"), [(3, 3), (6, 2), (1, 4)])

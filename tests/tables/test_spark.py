@@ -15,6 +15,7 @@ import pytest
 import jrr
 from jrr import tables
 from jrr.errors import ArgumentError, MissingExtraError
+from jrr.survey.split_deck import RowDecks
 from jrr.tables.engines import spark_perturbing
 from jrr.tables.engines.spark_perturbing import perturb_on_spark
 from tests.statistics_rules import OFF, SURE
@@ -89,11 +90,18 @@ def write_answers(path: Path, rows: int, parts: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("cards", [True, False])
-def test_perturbing_deals_balanced_decks(session: Any, cards: bool, tmp_path: Path) -> None:
+PERTURBED = {
+    "DRR": jrr.DRR(50_000, truth=0.3, own=0.05),
+    "MRR": jrr.MRR(50_000, own=3.0, card_rate=0.9, total_rate=0.2),
+    "RR": jrr.RR(2, epsilon=1.0),
+}
+
+
+@pytest.mark.parametrize("name", PERTURBED)
+def test_perturbed_folders_are_estimated_alike(session: Any, name: str, tmp_path: Path) -> None:
     rows = 150_001
     data = write_answers(tmp_path / "answers", rows, 3)
-    m = jrr.DRR(50_000, truth=0.3, own=0.05) if cards else jrr.RR(2, epsilon=1.0)
+    m, cards = PERTURBED[name], name != "RR"
     out = tmp_path / "reports"
     options: dict[str, Any] = {"labels": ["no", "yes"], "keep": ["region", "row"]}
     header = perturb_on_spark(data, "answer", out, m, **options, session=session)
@@ -108,6 +116,41 @@ def test_perturbing_deals_balanced_decks(session: Any, cards: bool, tmp_path: Pa
     assert not low[1] <= wrong <= high[1]
     with pytest.raises(ArgumentError, match="does not exist yet"):
         perturb_on_spark(data, "answer", out, m, **options, session=session)
+
+
+# Reports of "no" are the cards themselves, but with a chance below 10^-8.
+ALL_CARD: dict[str, Any] = {
+    "DRR": jrr.DRR(40_000, truth=1e-9),
+    "MRR": jrr.MRR(40_000, own=30.0, card_rate=0.9, total_rate=0.2),
+}
+
+
+@pytest.mark.parametrize("name", ALL_CARD)
+def test_every_deck_is_balanced_and_whole(session: Any, name: str, tmp_path: Path) -> None:
+    """The faces of every deck of JRR and DRR, the sum of every deck of MRR, over all tasks."""
+    m, rows, key = ALL_CARD[name], 120_000, bytes(range(32))
+    data = tmp_path / "answers"
+    data.mkdir()
+    for part in range(5):
+        mine = np.arange(part * rows // 5, (part + 1) * rows // 5)
+        table = pa.table({"answer": pa.array(["no"] * len(mine)), "row": pa.array(mine)})
+        pq.write_table(table, data / f"part-{part}.parquet")
+    out = tmp_path / "reports"
+    options: dict[str, Any] = {"labels": ["no", "yes"], "keep": ["row"], "key": key}
+    perturb_on_spark(data, "answer", out, m, **options, session=session)
+    reports = np.concatenate(
+        [pq.read_table(part)["report"] for part in sorted(out.glob("*.parquet"))]
+    )
+    decks = reports.reshape(-1, m.n).astype(np.int64)  # tasks, and so parts, are in their order
+    assert len(decks) == 3
+    for number, deck in enumerate(decks):
+        assert np.array_equal(deck, RowDecks(m, key).cards(number * m.n, m.n))
+        assert not np.array_equal(deck, decks[number - 1])
+    if name == "DRR":
+        for deck in decks:
+            assert np.bincount(deck).tolist() == [m.n // 2, m.n // 2]
+    else:
+        assert np.abs(decks.sum(axis=1)).max() < 8 * np.sqrt(m.masks.variance_of(m.n))
 
 
 def test_a_task_that_runs_again_gives_the_same_reports(session: Any, tmp_path: Path) -> None:
@@ -129,10 +172,11 @@ def test_a_task_that_runs_again_gives_the_same_reports(session: Any, tmp_path: P
     assert not pq.read_table(other).sort_by("row").equals(rows[0])
 
 
-def test_a_worker_that_dies_changes_no_report(session: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["DRR", "MRR"])
+def test_a_worker_that_dies_changes_no_report(session: Any, name: str, tmp_path: Path) -> None:
     """Spark starts the task again; it kills its own Python worker the first time."""
     data = write_answers(tmp_path / "answers", 70_000, 1)
-    m = jrr.DRR(70_000, truth=0.3, own=0.05)
+    m = PERTURBED[name]
     kept: dict[str, Any] = {"labels": ["no", "yes"], "keep": ["row"], "key": bytes(32)}
     perturb_on_spark(data, "answer", tmp_path / "calm", m, **kept, session=session)
     marker = tmp_path / "died"
@@ -167,7 +211,7 @@ def test_what_perturbing_refuses(session: Any, tmp_path: Path) -> None:
         ("answer", m, {"labels": ["no", "maybe"]}, "must hold one of"),
         ("answer", m, {"keep": ["answer"]}, "keep must be"),
         ("answer", m, {"cards": True}, "mechanism must be"),
-        ("answer", jrr.MRR.for_epsilon(100, 1.0), {}, "public"),
+        ("answer", jrr.MRR.for_epsilon(100, 1.0, announced=True), {}, "closed deck"),
     ):
         options: dict[str, Any] = {"labels": ["no", "yes"]} | more
         with pytest.raises(ArgumentError, match=said):

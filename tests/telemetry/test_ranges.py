@@ -11,7 +11,7 @@ import pytest
 from jrr import JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, RangeTree, SeededRandom
 from jrr.estimation.estimates import Estimate
 from jrr.telemetry.consistency import consistent_leaves, weights_of
-from jrr.telemetry.ranges import RangeEstimate
+from jrr.telemetry.range_estimates import RangeEstimate
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 # Least squares ----------------------------------------------------------------------------------

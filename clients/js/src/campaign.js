@@ -136,6 +136,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
   const version = document.jrr_campaign;
   if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
+  if (document.committed_decks) throw new UnsupportedError("dealer", "committed decks");
   const names = version > 1 ? [...FIELDS, "results_every"] : [...FIELDS];
   for (const name of version > 1 ? OPTIONAL : []) {
     if (Object.hasOwn(document, name)) names.push(name);

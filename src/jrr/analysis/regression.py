@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr
 
 from jrr._base import checks
 from jrr.analysis.items import SensitiveItem
@@ -81,7 +80,7 @@ class Regression:
     def p_values(self) -> Floats:
         """Of the test that a coefficient is 0, two-sided."""
         with np.errstate(divide="ignore"):
-            tails: Floats = 2 * stats.norm.sf(np.abs(self.coefficients) / self.stderr)
+            tails: Floats = 2 * ndtr(-np.abs(self.coefficients) / self.stderr)
         return tails
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:

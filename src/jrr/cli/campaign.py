@@ -37,7 +37,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError, UnreachableError
+from jrr.errors import ArgumentError, DamagedError, IntegrityError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
@@ -98,6 +98,12 @@ def campaign() -> None:
     "--closed-deck",
     is_flag=True,
     help="MRR: cards that nearly cancel, so that the dealer announces no sum at the end.",
+)
+@click.option(
+    "--committed-decks",
+    type=int,
+    help="The dealer commits to so many decks, and the collector's coin picks the one that is "
+    "dealt: a lying dealer passes with chance 1 in so many (docs/security.md). Decks are closed.",
 )
 @click.option(
     "--party",
@@ -211,6 +217,11 @@ def create(
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
     if announced and closed_deck:
         raise ArgumentError("--announced and --closed-deck must not be given together")
+    if announced and wanted["committed_decks"] is not None:
+        raise ArgumentError(
+            "--announced and --committed-decks must not be given together: of an announced sum "
+            "nobody can see whether it is true"
+        )
     request = CampaignRequest(
         dealer=dealer[0] if len(dealer) == 1 else None,
         dealers=dealer if len(dealer) > 1 else (),
@@ -254,6 +265,11 @@ def create(
         )
     elif document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
+    if document.committed_decks:
+        screen.print(
+            f"The dealer commits to {document.committed_decks} decks: opening takes messages "
+            "between dealer and collector (jrr campaign open), and the answer page refuses it."
+        )
     if public:
         screen.print(UNPROTECTED, style="bold")
 
@@ -388,6 +404,7 @@ def close(
     Asks first on a terminal, since nothing opens a campaign again.
     """
     from jrr.client.closing import Ending
+    from jrr.client.operator import PASSED
 
     wished: dict[str, Any] = {
         "by": by,
@@ -415,6 +432,9 @@ def close(
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+    found = closed.get("collector", {}).get("commitments", PASSED)
+    if found != PASSED:
+        raise IntegrityError(f"the campaign is closed, but its dealer cheated: {found}")
 
 
 def _closing_words(options: dict[str, Any]) -> str:

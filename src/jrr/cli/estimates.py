@@ -44,6 +44,8 @@ def print_estimate(screen: "Console", document: dict[str, Any], level: float) ->
         screen.print(f"{counted(small, 'group is', 'groups are')} too small to be shown.")
     if "dealer" in document:
         screen.print(_about_the_dealer(document["dealer"]))
+        if "commitments" in document["dealer"]:
+            screen.print(_about_commitments(document["dealer"]["commitments"]))
 
 
 def _about_the_dealer(facts: dict[str, Any]) -> str:
@@ -58,3 +60,18 @@ def _about_the_dealer(facts: dict[str, Any]) -> str:
     )
     audited = counted(facts["audited"], "card was", "cards were")
     return f"{each} for each; {audited} audited, which notices swaps of {shown}."
+
+
+def _about_commitments(facts: dict[str, Any]) -> str:
+    """What the dealer's committed decks show, in a sentence."""
+    decks = facts["decks"]
+    if facts["faults"]:
+        return f"Deck commitments: the dealer cheated: {'; '.join(facts['faults'])}."
+    if not facts["passed"]:
+        return "Deck commitments: the dealer's decks were not audited."
+    over = "and at the end" if facts["ended"] else "so far; marks come at the end"
+    return (
+        f"Deck commitments: {decks - 1} of {decks} decks were drawn again and passed ({over}). A "
+        f"dealer that cheated in one deck passes with chance 1/{decks} ({100 * facts['chance']:.3g}"
+        "%)."
+    )

@@ -80,18 +80,37 @@ def read_invitations(source: Path) -> list[str]:
     if not source.is_file():
         raise checks.refusal("from", str(source), "a file that jrr invite wrote")
     try:
-        with source.open(encoding="utf-8", newline="") as lines:
-            entries = [str(row.get("invitation") or "") for row in csv.DictReader(lines)]
+        text = source.read_text("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    return invitations_in(text, "from", str(source))
+
+
+def invitations_in(text: str, argument: str, where: str) -> list[str]:
+    """The invitations in a table that has a column of them.
+
+    Args:
+        text: The table, as CSV.
+        argument: What to call it in a refusal.
+        where: What it is, in a refusal.
+
+    Raises:
+        DamagedError: It holds no invitations, or something else among them.
+    """
+    try:
+        rows = csv.DictReader(io.StringIO(text, newline=""))
+        entries = [str(row.get("invitation") or "") for row in rows]
         for entry in entries:
             invitation_secret(entry)
-    except (UnicodeDecodeError, csv.Error):
+    except csv.Error:
         entries = []
     except JrrError as error:
         raise DamagedError(
-            f"from must be a file that jrr invite wrote, {source}: {error}"
+            f"{argument} must be a file that jrr invite wrote, {where}: {error}"
         ) from None
     if not entries:
         raise DamagedError(
-            f"from must be a file that jrr invite wrote, with invitations, got from={str(source)!r}"
+            f"{argument} must be a file that jrr invite wrote, with invitations, got "
+            f"{argument}={where!r}"
         )
     return entries

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Closing, Ending
+from jrr.client.committing import Committing
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
@@ -23,6 +24,7 @@ from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
+PASSED = "passed"  # of committed decks; else what is wrong with them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,7 @@ class Operator:
     dealer: Admin | None = None
     collector: Admin | None = None
     parties: tuple[Admin, ...] = ()  # of a committee; or several dealers
+    ca: str | Path | None = None  # certificates to trust, where a server is asked without a token
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
@@ -100,7 +103,7 @@ class Operator:
             collector = Admin(
                 campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
             )
-        return cls(campaign, dealer, collector, tuple(parties))
+        return cls(campaign, dealer, collector, tuple(parties), ca)
 
     @property
     def _dealing(self) -> tuple[Admin, ...]:
@@ -163,6 +166,8 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
+        if self.campaign.committed_decks:
+            self._committing().run()
         for name, server in self.dealing_by_name().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self.campaign.enrols or n is not None):
@@ -210,7 +215,8 @@ class Operator:
                 (jrr.client.closing).
 
         Returns:
-            What each server says.
+            What each server says; the collector's part has `commitments`, where the dealer has
+            committed to its decks: "passed", or what is wrong.
         """
         if self.campaign.announces:
             return self._announce_and_close(ending or Ending())
@@ -230,16 +236,30 @@ class Operator:
             else:
                 decks = closed[name]["decks"]
                 undealt = closed[name].get("undealt")
+        commitments = {}
+        if self.campaign.committed_decks and not failed:
+            commitments = self._audited_decks()
         if self.collector is not None and not failed:
             # Last: once closed, it is never told from how many decks was dealt.
             try:
                 told = {"decks": decks} | ({} if undealt is None else {"undealt": undealt})
-                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", told)
+                reply = self.collector.post(f"{self.path}/close", told)
+                closed[COLLECTOR] = reply | commitments
             except JrrError as error:
                 failed[COLLECTOR] = error
         if failed:
             raise self._not_closed(closed, failed)
         return closed
+
+    def _committing(self) -> Committing:
+        return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
+
+    def _audited_decks(self) -> dict[str, str]:
+        """What the collector found of the dealer's decks; nothing where that is not known yet."""
+        notes = self._committing().end()
+        if notes is None:
+            return {}
+        return {"commitments": "; ".join(notes["faults"]) or PASSED}
 
     def check_enough(self, ending: Ending | None = None) -> None:
         """Refuse to close where too few have answered for a result; nothing is changed.

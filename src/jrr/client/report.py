@@ -25,11 +25,13 @@ from jrr.reporting.report_facts import (
     ReportedGroups,
     ReportedItem,
 )
+from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
 from jrr.survey.states import CLOSED
 from jrr.survey.surveys import VIEWS, Survey, SurveyPart
+from jrr.survey.witnessed import Witnessed
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",
@@ -150,7 +152,21 @@ def campaign_report(
         deals=campaign.deals,
         announces=campaign.announces,
         made=made,
+        **_found_of_decks(operator),
     )
+
+
+def _found_of_decks(operator: Operator) -> dict[str, Any]:
+    """What the collector found of the dealer's committed decks, where there are some."""
+    campaign = operator.campaign
+    if not campaign.committed_decks:
+        return {}
+    address = f"{campaign_path(campaign.hash)}/notes"
+    notes = Witnessed.from_document(operator.at_collector().get(address))
+    return {
+        "committed_decks": campaign.committed_decks if notes.passed else 0,
+        "dealer_faults": notes.faults or (),
+    }
 
 
 def survey_report(

@@ -26,6 +26,7 @@ PAGES = (  # modules of this room, in the order in which their addresses are loo
     "watch",
     "ending",
     "inviting",
+    "dealers_page",
     "downloads",
 )
 
@@ -56,7 +57,7 @@ def _routes(desk: Desk) -> list[BaseRoute]:
     is_collector = desk.settings.role == Role.COLLECTOR
     if is_collector:
         make_table(desk.engine)
-    names = PAGES if is_collector else ("status",)
+    names = PAGES if is_collector else ("status", "dealing")
     return [route for name in names for route in import_module(f"jrr.console.{name}").routes(desk)]
 
 

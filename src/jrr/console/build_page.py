@@ -16,6 +16,8 @@ from jrr.console.editing import (
     editable,
     new_document,
     read_document,
+    read_settings,
+    survey_options,
     what_is_wrong,
 )
 from jrr.console.held import read
@@ -37,7 +39,8 @@ def routes(desk: Desk) -> list[Route]:
         if not wrong:
             questionnaire = Questionnaire.from_dict(draft.document)
             try:
-                address = desk.more[PREVIEW](questionnaire, visit.origin)
+                more = survey_options(draft.settings)
+                address = desk.more[PREVIEW](questionnaire, visit.origin, more)
             except JrrError as error:
                 wrong = str(error)
         return {"draft": draft, "wrong": wrong, "preview": address}
@@ -48,6 +51,7 @@ def routes(desk: Desk) -> list[Route]:
             "edit.html",
             section="",
             document=draft.document,
+            settings={"consent": {}, "opens": "", "closes": ""} | draft.settings,
             named={name: draft.document.get(name) or {} for name in NAMED},
             items=[_shown(item) for item in draft.document["items"]],
             kinds=KIND_WORDS,
@@ -61,6 +65,7 @@ def routes(desk: Desk) -> list[Route]:
         if act == "language":
             act = f"language:{visit.form.get('language')}"
         draft.document, about = changed(read_document(visit.form), act)
+        draft.settings = read_settings(visit.form)
         if not change_draft(desk.engine, _as_seen(visit, draft), is_step=True):
             visit.session.note(
                 "Not saved: the draft was changed in another window meanwhile. This is it now.",
@@ -74,7 +79,7 @@ def routes(desk: Desk) -> list[Route]:
     def quick(visit: Visit) -> Response:
         """Keep what was written, and answer with what stands beside it."""
         draft = _draft(visit)
-        draft.document = read_document(visit.form)
+        draft.document, draft.settings = read_document(visit.form), read_settings(visit.form)
         change_draft(desk.engine, _as_seen(visit, draft), is_step=False)
         return render("edit_side.html", **side(visit, draft))
 

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from jrr._base import checks
 from jrr.console.desk import Desk, Visit, goto, page
 from jrr.console.drafts import Draft, drop_draft, find_draft
+from jrr.console.editing import survey_options
 from jrr.console.held import HeldDocument, all_held, operator_of, read
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
@@ -57,6 +58,7 @@ def _shown(
         questionnaire=asked,
         fields=usual | given,
         trust=TRUST,
+        settings={"consent": {}, "opens": "", "closes": ""} | draft.settings,
         waves=_waves_before(visit.desk, asked),
         words=words,
     )
@@ -100,7 +102,7 @@ def _request(visit: Visit, draft: Draft) -> SurveyRequest:
         "results_every": _whole(visit, "results_every", "1"),
         "min_batch": _whole(visit, "min_batch", "1"),
         "invitations": form.get("public") != "yes",
-    }
+    } | survey_options(draft.settings)
     after = form.get("after")
     if after:
         waves = {held.name: held.document for held in _waves_before(visit.desk, asked)}

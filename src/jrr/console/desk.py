@@ -27,7 +27,7 @@ from jrr.servers.common.tokens import TokenGuard
 
 log = logging.getLogger("jrr.servers")
 START = "/console"
-PREVIEW = "preview"  # in Desk.more: questionnaire and origin -> address of a preview
+PREVIEW = "preview"  # in Desk.more: questionnaire, origin and options -> address of a preview
 MOST_FIELDS = 20_000  # of a form
 POLICY = "; ".join(
     (
@@ -160,6 +160,7 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.globals |= {"start": START, "version": __version__}
 _TEMPLATES.filters["count"] = lambda number: f"{number:,}"
+_TEMPLATES.filters["time"] = lambda text: f"{text[:16].replace('T', ' ')} UTC"
 
 
 def render(template: str, status: int = 200, **values: Any) -> Response:

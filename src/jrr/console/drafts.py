@@ -29,15 +29,17 @@ TABLE = Table(
     Column("version", Integer, nullable=False),  # grows with every step
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
+SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its questionnaire
 
 
 @dataclass
 class Draft:
     """One of them."""
 
-    document: dict[str, Any]
+    document: dict[str, Any]  # of the questionnaire
     name: str = field(default_factory=lambda: secrets.token_hex(16))
     version: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)  # consent, opens and closes
 
     @property
     def title(self) -> str:
@@ -61,7 +63,7 @@ def make_table(engine: Engine) -> None:
 def all_drafts(connection: Connection) -> list[Draft]:
     """Every draft, by title."""
     rows = connection.execute(select(TABLE))
-    drafts = [Draft(json.loads(row.document), row.draft, row.version) for row in rows]
+    drafts = [_draft(row) for row in rows]
     return sorted(drafts, key=lambda draft: draft.title.casefold())
 
 
@@ -70,7 +72,13 @@ def find_draft(connection: Connection, name: str) -> Draft:
     row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
     if row is None:
         raise not_here("there is no such draft")
-    return Draft(json.loads(row.document), row.draft, row.version)
+    return _draft(row)
+
+
+def _draft(row: Any) -> Draft:
+    document = json.loads(row.document)
+    settings = document.pop(SETTINGS, {})
+    return Draft(document, row.draft, row.version, settings)
 
 
 def add_draft(engine: Engine, draft: Draft) -> None:
@@ -94,7 +102,7 @@ def change_draft(engine: Engine, draft: Draft, *, is_step: bool) -> bool:
 
 
 def _row(draft: Draft) -> dict[str, Any]:
-    body = json.dumps(draft.document, ensure_ascii=False)
+    body = json.dumps(draft.document | {SETTINGS: draft.settings}, ensure_ascii=False)
     return {"draft": draft.name, "version": draft.version, "document": body}
 
 

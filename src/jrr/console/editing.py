@@ -23,6 +23,7 @@ KIND_WORDS = {
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
 MOST_ITEMS = 200
 _ITEM = re.compile(r"item(\d{1,3})\.kind")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -65,6 +66,38 @@ def read_document(form: Form) -> dict[str, Any]:
         if any(texts.values()):
             document[name] = texts
     return document
+
+
+def read_settings(form: Form) -> dict[str, Any]:
+    """What a survey has beside its questionnaire: a text before the consent, and its times."""
+    languages = form.get("languages", "en").split() or ["en"]
+    texts = {code: form.get(f"consent.{code}") for code in languages}
+    return {
+        "consent": {code: text for code, text in texts.items() if text},
+        "opens": form.get("opens"),
+        "closes": form.get("closes"),
+    }
+
+
+def survey_options(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same as a request for a survey takes them; times are UTC, to the minute.
+
+    Raises:
+        ArgumentError: A time is none.
+    """
+    return {
+        "consent": settings.get("consent") or None,
+        "opens": _time("opens", settings.get("opens", "")),
+        "closes": _time("closes", settings.get("closes", "")),
+    }
+
+
+def _time(name: str, text: str) -> str | None:
+    if not text:
+        return None
+    if not _TIME.fullmatch(text):
+        raise ArgumentError(f"{name} must be a time as 2026-01-31T12:00, got {text!r:.40}")
+    return f"{text}:00Z"
 
 
 def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | None]:

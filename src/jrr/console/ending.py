@@ -10,10 +10,17 @@ from jrr.client.closing import Ending
 from jrr.client.operator import Operator
 from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, download, goto, page
-from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
+from jrr.console.held import (
+    KIND,
+    HeldDocument,
+    held_of,
+    opened,
+    operator_of,
+    read,
+    take_tokens,
+)
 from jrr.console.looking import looks_of
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.surveys import Survey
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -26,8 +33,9 @@ def routes(desk: Desk) -> list[Route]:
         take_tokens(visit, held)
         operator = operator_of(desk, held, visit.session)
         operator.install()
-        operator.open()
         looks.forget(held)
+        if not opened(operator, visit.session):
+            return goto(held.path)
         visit.session.note("Open: answers are taken.")
         _remind(visit, held, "opened")
         return goto(held.path)
@@ -40,7 +48,7 @@ def routes(desk: Desk) -> list[Route]:
             tab="close",
             counts=read(desk, counts_of, held.document),
             known=[at in visit.session.dealer_tokens for at in held.dealers],
-            announces=_announces(held),
+            announces=held.announces,
             settled=_is_settled(desk, held),
         )
 
@@ -49,7 +57,7 @@ def routes(desk: Desk) -> list[Route]:
         if visit.form.get("sure") != "yes":
             raise ArgumentError("closing is for good: say that you are sure, by the box above it")
         take_tokens(visit, held)
-        ending = Ending(by=visit.form.get("by") or None) if _announces(held) else None
+        ending = Ending(by=visit.form.get("by") or None) if held.announces else None
         _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
         looks.forget(held)
         looks.look(held, visit.session)  # closing takes its time; the next page has everything
@@ -78,12 +86,6 @@ def routes(desk: Desk) -> list[Route]:
         page(desk, f"{base}/close", close, "POST"),
         page(desk, f"{base}/names/{{number}}", names),
     ]
-
-
-def _announces(held: HeldDocument) -> bool:
-    document = held.document
-    campaigns = document.campaigns.values() if isinstance(document, Survey) else [document]
-    return any(one.announces for one in campaigns)
 
 
 def _close(operator: Any, ending: Ending | None, sums: list[Any] | None) -> Any:

@@ -56,6 +56,22 @@ class HeldDocument:
         return self.document.first if isinstance(self.document, Survey) else self.document
 
     @property
+    def campaigns(self) -> tuple[Campaign, ...]:
+        """One for each answer that is perturbed."""
+        document = self.document
+        return tuple(document.campaigns.values()) if isinstance(document, Survey) else (document,)
+
+    @property
+    def first_dealt(self) -> Campaign:
+        """The first that has cards, if any has."""
+        return next((one for one in self.campaigns if one.deals), self.first)
+
+    @property
+    def announces(self) -> bool:
+        """Whether dealers announce a sum of their cards at the end."""
+        return any(one.announces for one in self.campaigns)
+
+    @property
     def dealers(self) -> tuple[str, ...]:
         """Addresses of those who deal the cards."""
         if isinstance(self.document, Survey):
@@ -89,16 +105,24 @@ def all_held(connection: Connection) -> list[HeldDocument]:
     return found
 
 
-def find_held(connection: Connection, kind: str, name: str) -> HeldDocument:
-    """One of them; refused where it is not of this collector."""
+def find_held(
+    connection: Connection, kind: str, name: str, store: Any = CollectorStore
+) -> HeldDocument:
+    """One of them; refused where it is not of this server.
+
+    store: The class of the server's own; parties of a committee hold no surveys of several items.
+    """
     if kind not in (SURVEYS, CAMPAIGNS):
         raise not_here("there is no such page")
     is_survey = kind == SURVEYS
-    table: Any = CollectorStore.surveys if is_survey else CollectorStore.campaigns
-    column = table.c.survey if is_survey else table.c.campaign
-    row = connection.execute(select(table).where(column == name)).one_or_none()
-    if row is None or (not is_survey and row.survey is not None):
-        raise not_here("this collector holds no such survey")
+    table: Any = getattr(store, kind, None)
+    row = None
+    if table is not None:
+        column = table.c.survey if is_survey else table.c.campaign
+        row = connection.execute(select(table).where(column == name)).one_or_none()
+    is_part = row is not None and not is_survey and getattr(row, "survey", None) is not None
+    if row is None or is_part:
+        raise not_here(f"this {store.role} holds no such survey")
     body = bytes(row.document)
     return HeldDocument(read_survey(body) if is_survey else read_campaign(body))
 
@@ -111,11 +135,7 @@ def held_of(visit: Visit) -> HeldDocument:
 
 def operator_of(desk: Desk, held: HeldDocument, session: Session | None = None) -> AnyOperator:
     """The operator of this collector, and of those dealers whose tokens the session has."""
-    document = held.document
-    campaign = held.first
-    if isinstance(document, Survey):
-        dealt = (part.campaign for part in document.parts if part.campaign.deals)
-        campaign = next(dealt, campaign)
+    document, campaign = held.document, held.first_dealt
     inside = Admin(campaign.collector, "", sender=desk.sender)
     typed = {} if session is None else session.dealer_tokens
     admins = tuple(Admin(at, typed[at]) for at in held.dealers if at in typed)
@@ -127,6 +147,26 @@ def operator_of(desk: Desk, held: HeldDocument, session: Session | None = None) 
         () if alone else admins,
     )
     return SurveyOperator(document, servers) if isinstance(document, Survey) else servers
+
+
+def opened(operator: AnyOperator, session: Session) -> bool:
+    """Open at the servers that can be reached; False where it is another operator's turn first.
+
+    So it is where the dealer commits to decks: dealer and collector publish in turn.
+    """
+    try:
+        operator.open()
+    except ProtocolError as error:
+        if "it is the turn of" not in str(error):
+            raise
+        whose = "dealer" if "of the dealer" in str(error) else "collector"
+        session.note(
+            f"Not open yet. This dealer commits to its decks, and it is the turn of the {whose}'s "
+            "operator: open it there, then here again, until both are open. Nothing is lost.",
+            "warn",
+        )
+        return False
+    return True
 
 
 def take_tokens(visit: Visit, held: HeldDocument) -> None:

@@ -1,11 +1,16 @@
 """Invitations: made once, told to the servers as hashes, given to the browser, kept nowhere."""
 
+import io
+import zipfile
+from collections.abc import Mapping
+
 from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr._base import checks
 from jrr.client.answer_links import PUBLIC_LIMITS, answer_link, answer_links_text, page_address
+from jrr.client.invitations import invitations_in
 from jrr.client.letters import letter_of
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
@@ -13,6 +18,7 @@ from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, download, page
 from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
 from jrr.console.looking import looks_of
+from jrr.console.names_files import names_file
 from jrr.errors import ArgumentError
 from jrr.survey.surveys import Survey
 
@@ -51,6 +57,7 @@ def routes(desk: Desk) -> list[Route]:
             code=code,
             limits=PUBLIC_LIMITS,
             languages=_languages(held),
+            wave=held.document.wave if isinstance(held.document, Survey) else 1,
         )
 
     def invite(visit: Visit) -> Response:
@@ -58,14 +65,16 @@ def routes(desk: Desk) -> list[Route]:
         kind = checks.one_of("format", visit.form.get("format"), tuple(FORMATS))
         address = visit.form.get("page") or desk.settings.answer_page
         page_address(address)  # before there are secrets
-        wished = visit.form.get("count")
-        if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
-            raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+        made_before = visit.form.raw("made_before").strip()
+        if made_before:  # such as the wave before: the same people
+            invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
+        count = len(invitations) if made_before else _count(visit.form.get("count"))
         take_tokens(visit, held)
         operator = operator_of(desk, held, visit.session)
         operator.install()
-        operator.check_inviting(int(wished))
-        invitations = new_invitations(int(wished))
+        if not made_before:
+            operator.check_inviting(count)
+            invitations = new_invitations(count)
         operator.invite(invitations)
         looks.forget(held)
         language = visit.form.get("language") or _languages(held)[0]
@@ -78,10 +87,35 @@ def routes(desk: Desk) -> list[Route]:
             language=language,
         )
         name, content, _ = FORMATS[kind]
-        return download(body, f"{held.name[:8]}-{name}", content)
+        others = [
+            number
+            for number, address in enumerate(held.dealers)
+            if address not in visit.session.dealer_tokens
+        ]
+        if not others:
+            return download(body, f"{held.name[:8]}-{name}", content)
+        files = {f"{held.name[:8]}-{name}": body}
+        for number in others:
+            file = f"for-dealer-{number + 1}.json"
+            files[file] = names_file(held, number, invitations)
+        return download(_zipped(files), f"{held.name[:8]}-invitations.zip", "application/zip")
 
     base = f"/{KIND}/{{name}}/invite"
     return [page(desk, base, form), page(desk, base, invite, "POST")]
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return sink.getvalue()
+
+
+def _count(wished: str) -> int:
+    if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
+        raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
+    return int(wished)
 
 
 def _languages(held: HeldDocument) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ class Preview:
     name: str  # cannot be guessed
     origin: str
     questionnaire: Questionnaire
+    options: dict[str, Any]  # of the survey beside it
     survey: Survey
 
     @property
@@ -71,10 +72,14 @@ class Previews:
     def __init__(self) -> None:
         self._held: OrderedDict[str, Preview] = OrderedDict()
 
-    def make(self, questionnaire: Questionnaire, origin: str) -> Preview:
-        """A preview of a questionnaire; the same one for the same questionnaire."""
+    def make(self, questionnaire: Questionnaire, origin: str, options: dict[str, Any]) -> Preview:
+        """A preview of a questionnaire; the same one for the same questionnaire.
+
+        options: Consent, opens and closes, as for a survey; it shows as open, whenever that is.
+        """
         for held in reversed(list(self._held.values())):
-            if held.questionnaire == questionnaire and held.origin == origin:
+            same = held.questionnaire == questionnaire and held.options == options
+            if same and held.origin == origin:
                 return held
         name = secrets.token_urlsafe(24)
         request = SurveyRequest(
@@ -83,8 +88,12 @@ class Previews:
             collector=f"{origin}{START}/preview/{name}",
             dealers=(DEALER,),
             invitations=False,
+            **options,
         )
-        preview = Preview(name, origin, questionnaire, request.survey())
+        survey = request.survey()  # which checks the times
+        if options.get("opens") or options.get("closes"):
+            survey = replace(request, opens=None, closes=None).survey()
+        preview = Preview(name, origin, questionnaire, options, survey)
         self._held[name] = preview
         while len(self._held) > MOST:
             self._held.popitem(last=False)

@@ -20,32 +20,45 @@ from jrr.survey.surveys import read_survey
 class DealingStatus:
     """What somebody who deals knows of a campaign, or of a survey."""
 
+    path: str  # of its page below the console
     title: str
     state: str
     invited: int
     enrolled: int  # people who have a place
     dealt: int  # of them, whose cards have left
-    decks: int  # from which was dealt, each committed to before its first card leaves
-    lost: str  # cards that were dealt and did not come back, by its own count; "": not told
+    decks: int  # from which was dealt
+    committed: int  # decks that were committed to before the first card left
+    lost: str  # cards that were dealt and cannot come back, by its own count; "": not known
+    is_told: bool = False  # whether the collector has named the cards that came back
     burned: bool  # whether nothing is left from which a card could be found
 
 
 def routes(desk: Desk) -> list[Route]:
     """Its address."""
-    is_dealer = desk.settings.role == Role.DEALER
-    look = dealer_status if is_dealer else party_status
 
     def status(visit: Visit) -> Response:
-        with desk.engine.connect().execution_options(**{READS: True}) as connection:
-            rows = look(connection)
-        return visit.page("status.html", section="", rows=rows, is_dealer=is_dealer)
+        is_dealer = desk.settings.role == Role.DEALER
+        return visit.page("status.html", section="", rows=statuses(desk), is_dealer=is_dealer)
 
     return [page(desk, "/", status)]
 
 
-def dealer_status(connection: Connection) -> list[DealingStatus]:
+def own_store(desk: Desk) -> Any:
+    """The class of the store of a dealer or a party: loaded where one runs."""
+    is_dealer = desk.settings.role == Role.DEALER
+    module, name = ("dealer", "DealerStore") if is_dealer else ("party", "PartyStore")
+    return getattr(import_module(f"jrr.servers.{module}.store"), name)
+
+
+def statuses(desk: Desk) -> list[DealingStatus]:
+    """Of everything that this dealer or party holds; what is over comes last."""
+    look = dealer_status if desk.settings.role == Role.DEALER else party_status
+    with desk.engine.connect().execution_options(**{READS: True}) as connection:
+        return look(own_store(desk)(connection), connection)
+
+
+def dealer_status(store: Any, connection: Connection) -> list[DealingStatus]:
     """Of every campaign that a dealer holds; those of a survey under its title."""
-    store: Any = import_module("jrr.servers.dealer.store").DealerStore(connection)
     titles = {
         row.survey: next(iter(read_survey(bytes(row.document)).questionnaire.title.values()))
         for row in connection.execute(select(store.surveys))
@@ -63,7 +76,7 @@ def _of_dealer(
 ) -> DealingStatus:
     """Of a survey: everybody who has a card has one of every part."""
     seats = store.seats
-    enrolled = dealt = decks = 0
+    enrolled = dealt = decks = committed = 0
     lost: set[int] = set()
     held = [store.find(row.campaign) for row in rows]
     for one in held:
@@ -73,42 +86,54 @@ def _of_dealer(
             func.count(distinct(seats.c.block)).filter(seats.c.fetched.is_(True)),
         ).where(seats.c.campaign == one.name)
         places, gone, begun = connection.execute(query).one()
-        enrolled, dealt, decks = max(enrolled, places), max(dealt, gone), decks + begun
+        enrolled, dealt = max(enrolled, places), max(dealt, gone)
+        is_committed = store.published(one.name) is not None
+        committed += one.campaign.committed_decks if is_committed else 0
+        # Of decks committed to one is dealt; at its end who sat where is forgotten.
+        decks += min(1, gone) if is_committed else begun
+        # Before the end: places whose cards were never fetched. At the end the collector names
+        # the cards that came back, where their sum is announced.
         back = _named(one.told)
         if back is not None:
-            lost.add(max(0, gone - back))
+            lost.add(max(0, places - back))
+        elif one.state != CLOSED:
+            lost.add(places - gone)
     return DealingStatus(
+        path=f"/surveys/{name}" if name in titles else f"/campaigns/{name}",
         title=titles.get(name) or held[0].campaign.question,
         state=str(CLOSED if any(one.state == CLOSED for one in held) else held[0].state),
         invited=store.count(store.invited, name),
         enrolled=enrolled,
         dealt=dealt,
         decks=decks,
+        committed=committed,
         lost=" to ".join(f"{number:,}" for number in sorted({min(lost), max(lost)}))
         if lost
         else "",
+        is_told=any(_named(one.told) is not None for one in held),
         burned=all(one.wrapped_key is None for one in held),
     )
 
 
-def party_status(connection: Connection) -> list[DealingStatus]:
+def party_status(store: Any, connection: Connection) -> list[DealingStatus]:
     """Of every campaign that a party of a committee holds."""
-    store: Any = import_module("jrr.servers.party.store").PartyStore(connection)
     rows = []
     for row in connection.execute(select(store.campaigns)).all():
         campaign, name = read_campaign(bytes(row.document)), row.campaign
-        held, members = store.find(name), store.members
-        slots = select(func.count()).where(members.c.campaign == name, members.c.slot.is_not(None))
+        held = store.find(name)
+        is_kept = bool(store.count(store.envelopes, name))
         rows.append(
             DealingStatus(
+                path=f"/campaigns/{name}",
                 title=campaign.question,
                 state=str(held.state),
                 invited=store.count(store.invited, name),
-                enrolled=store.count(members, name),
-                dealt=int(connection.execute(slots).scalar_one()),
-                decks=store.count(store.records, name),
-                lost="",  # a party hears nothing of reports
-                burned=held.state == CLOSED and not store.count(store.envelopes, name),
+                enrolled=held.arrivals,  # counted: at the end who they were is forgotten
+                dealt=held.n or 0,
+                decks=0 if held.n is None else campaign.rounds,
+                committed=0 if held.n is None else campaign.rounds,
+                lost=f"{store.count(store.complaints, name):,}" if is_kept else "",
+                burned=held.state == CLOSED and not is_kept,
             )
         )
     return _sorted(rows)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-from scipy import stats
 
 from jrr.estimation.contrasts import Component, Floats
 from jrr.estimation.masks import NOTHING_KNOWN, WholeLaw
@@ -155,6 +154,8 @@ def _two_binomials(holders: int, p: float, others: int, q: float) -> WholeLaw:
 
 
 def _binomial(n: int, p: float) -> WholeLaw:
+    from scipy import stats  # a second to load, and most commands do without
+
     reach = _DEVIATIONS * np.sqrt(n * p * (1 - p)) + 20
     low, high = max(0, int(n * p - reach)), min(n, int(n * p + reach) + 1)
     numbers = np.arange(low, high + 1)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import fft, signal
+from scipy import fft
 
 from jrr.estimation.masks import (
     NOTHING_KNOWN,
@@ -61,8 +61,7 @@ class OwnNoise(Masks):
         if self.masks is None:
             return own
         mask = self.masks.card_law()
-        both = np.maximum(signal.fftconvolve(own.chances, mask.chances), 0.0)
-        return WholeLaw(own.first + mask.first, both / both.sum())
+        return _sum_of(own, mask)
 
     def tie(self, decks: int) -> float:
         """Own noise is independent: only masks are tied."""
@@ -85,8 +84,7 @@ class OwnNoise(Masks):
         if self.masks is None:
             return own
         left = self.masks.law(reports, decks, known)
-        chances = np.maximum(signal.fftconvolve(own.chances, left.chances), 0.0)
-        return WholeLaw(own.first + left.first, chances / chances.sum())
+        return _sum_of(own, left)
 
     def _own_law(self, reports: int, reach: int) -> WholeLaw:
         """The law of the sum of so many independent numbers, by its characteristic function."""
@@ -98,6 +96,14 @@ class OwnNoise(Masks):
             waves -= reports * ROUNDING * theta**2 / 2
         chances = fft.fftshift(np.maximum(fft.irfft(np.exp(waves), size), 0.0))
         return WholeLaw(-(size // 2), chances / chances.sum())
+
+
+def _sum_of(one: WholeLaw, other: WholeLaw) -> WholeLaw:
+    """The law of the sum of two independent numbers."""
+    from scipy import signal  # a second to load, and most commands do without
+
+    chances = np.maximum(signal.fftconvolve(one.chances, other.chances), 0.0)
+    return WholeLaw(one.first + other.first, chances / chances.sum())
 
 
 def _normal_law(deviation: float) -> WholeLaw:

@@ -6,20 +6,17 @@ tokens is drawn near that of the minus tokens, and accepted with the chance that
 as many; the tokens are spread over the piles, all ways being equally likely.
 """
 
-import math
-from decimal import Context, Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base.randomness import BLOCK, RandomSource
+from jrr.mechanisms.token_laws import PileTokens, TokenLaw
 from jrr.mechanisms.whole_noise import discrete_laplace, geometric, happens
 
 Ints = NDArray[np.int64]
-_LGAMMA = 2.0**-48  # far above the relative error of math.lgamma
 _DENSE = 16  # places for each that is chosen, up to which a coin for every place is quicker
-_CONTEXT = Context(prec=60)
 
 
 def closed_deck(n: int, card_rate: float, total_rate: float, source: RandomSource) -> Ints:
@@ -31,15 +28,43 @@ def closed_deck(n: int, card_rate: float, total_rate: float, source: RandomSourc
         total_rate: b, above 0.
         source: where randomness comes from.
     """
-    mode = _most_likely_tokens(n, card_rate)
+    law = pile_tokens(n, card_rate)
     while True:
         cards = geometric(card_rate, n, source)  # the minus piles
         tokens = int(cards.sum()) + int(discrete_laplace(total_rate, 1, source)[0])
-        if tokens >= 0 and _accepted(tokens, mode, n, card_rate, source):
+        if tokens >= 0 and kept(law, tokens, source):
             break
     np.negative(cards, out=cards)
     cards += uniform_piles(tokens, n, source)
     return cards
+
+
+def closed_totals(
+    n: int, card_rate: float, total_rate: float, source: RandomSource
+) -> tuple[int, int]:
+    """How many minus and plus tokens a deck has, without drawing its cards; as `closed_deck`."""
+    law = pile_tokens(n, card_rate)
+    while True:
+        minus = draw_tokens(law, source)
+        plus = minus + int(discrete_laplace(total_rate, 1, source)[0])
+        if plus >= 0 and kept(law, plus, source):
+            return minus, plus
+
+
+def kept(law: TokenLaw, tokens: int, source: RandomSource) -> bool:
+    """True with the chance of so many tokens by that of the likeliest number."""
+    return happens(*law.log_ratio(tokens), partial(law.exact_log_ratio, tokens), source)
+
+
+def draw_tokens(law: TokenLaw, source: RandomSource) -> int:
+    """A number of tokens; every number has exactly its chance."""
+    mode, rate = law.mode, 1 / law.width
+    while True:
+        tokens = mode + int(discrete_laplace(rate, 1, source)[0])
+        if tokens < 0 or (law.most is not None and tokens > law.most):
+            continue
+        if happens(*law.chance(tokens), partial(law.exact_chance, tokens), source):
+            return tokens
 
 
 def uniform_piles(tokens: int, n: int, source: RandomSource) -> Ints:
@@ -55,28 +80,9 @@ def uniform_piles(tokens: int, n: int, source: RandomSource) -> Ints:
 
 
 @lru_cache(64)  # asked for again with every deck
-def _most_likely_tokens(n: int, rate: float) -> int:
-    """The g at which C(g+n-1, n-1) e^(-rate g) is largest: it rises while r (g+n) > g+1."""
-    r = _CONTEXT.exp(-Decimal(rate))
-    peak = _CONTEXT.divide(_CONTEXT.multiply(Decimal(n), r) - 1, _CONTEXT.subtract(Decimal(1), r))
-    return max(0, math.floor(peak) + 1)
-
-
-def _accepted(tokens: int, mode: int, n: int, rate: float, source: RandomSource) -> bool:
-    """True with the chance of so many tokens in n piles, by that of the likeliest number."""
-    logs = [math.lgamma(g + shift) for g in (tokens, mode) for shift in (n, 1)]
-    ratio = logs[0] - logs[1] - logs[2] + logs[3] - rate * (tokens - mode)
-    error = _LGAMMA * (sum(map(abs, logs)) + rate * abs(tokens - mode) + 1)
-
-    def exact() -> Decimal:
-        low, high = sorted((tokens, mode))
-        rise = Decimal(1)
-        for g in range(low, high):
-            rise = _CONTEXT.multiply(rise, _CONTEXT.divide(Decimal(g + n), Decimal(g + 1)))
-        gained = _CONTEXT.ln(rise) - _CONTEXT.multiply(Decimal(rate), Decimal(high - low))
-        return gained if tokens > mode else -gained
-
-    return happens(ratio, error, exact, source)
+def pile_tokens(n: int, rate: float) -> PileTokens:
+    """The law of the tokens in n piles; its mode is found once."""
+    return PileTokens(n, rate)
 
 
 def _subset(size: int, count: int, source: RandomSource) -> Ints:

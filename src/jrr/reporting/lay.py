@@ -23,6 +23,7 @@ class SurveyFacts:
     waves: int = 1
     by: str | None = None  # who asks
     contact: str | None = None  # whom to ask
+    provable: bool = False  # whether cards come with a proof, of a deck that was committed to
 
 
 def rounded_sum(epsilon: float, times: int) -> float:
@@ -57,6 +58,11 @@ def asker_lines(facts: SurveyFacts, language: str) -> list[str]:
         for key, value in named.items()
         if value is not None
     ]
+
+
+def proof_lines(facts: SurveyFacts, language: str) -> list[str]:
+    """That a card comes with a proof, where it does."""
+    return [text(language, "consent.provable")] if facts.provable else []
 
 
 def _belief(epsilon: float, language: str) -> str:
@@ -110,5 +116,5 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
         told = say("linked", wave=str(facts.wave), waves=str(facts.waves), cost=every)
         details.append(told)
     details.append(say("adds"))
-    details += asker_lines(facts, language)
+    details += [*proof_lines(facts, language), *asker_lines(facts, language)]
     return with_details(introduction(facts, language), "\n".join(details), language)

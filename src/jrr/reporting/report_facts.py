@@ -129,6 +129,8 @@ class CampaignReport:
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
     by_invitation: bool
+    committed_decks: int = 0  # to which the dealer committed, if they passed; 0: there are none
+    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; an ε without bound is "unbounded"."""

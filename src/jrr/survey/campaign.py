@@ -23,10 +23,12 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.addresses import campaign_path, check_address, origin
+from jrr.survey.committed_rules import check_committed
 from jrr.survey.dealer_kinds import (
     Committee,
     ContributorGroups,
     DealerKind,
+    DealerServer,
     DealerServers,
     NoDealer,
     read_dealer,
@@ -64,6 +66,7 @@ _OPTIONAL = (
     "min_batch",
     "by",
     "contact",
+    "committed_decks",
 )  # from version 2 on, only where they say something
 
 
@@ -97,6 +100,7 @@ class Campaign:
     number: tuple[float, float] | None = None  # the answer is a number between these ends
     by: str | None = None  # who asks: an organisation or a person
     contact: str | None = None  # whom to ask: a mail address, a number, a postal address
+    committed_decks: int = 0  # to which the dealer commits; one of them is dealt. 0: it does not
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
@@ -199,6 +203,17 @@ class Campaign:
                 allowed = f"at another host or port than {owner}: one server must not be both"
                 raise checks.refusal("party" if self.by_committee else "dealer", address, allowed)
             owners[origin(address)] = f"{'party' if self.by_committee else 'dealer'} {number}'s"
+        if self.committed_decks != 0:
+            if self.version == 1:
+                raise checks.refusal("committed_decks", self.committed_decks, "0 in version 1")
+            check_committed(
+                self.committed_decks,
+                self.mechanism,
+                one_dealer=isinstance(self.dealer, DealerServer),
+                enrols=self.enrols,
+                capacity=self.capacity,
+                rounds=self.rounds,
+            )
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
@@ -433,6 +448,8 @@ class Campaign:
             document["results_every"] = self.results_every
         if self.min_batch > 1:
             document["min_batch"] = self.min_batch
+        if self.committed_decks:
+            document["committed_decks"] = self.committed_decks
         if self.number is not None:
             document["number"] = list(self.number)
         named = {"by": self.by, "contact": self.contact}
@@ -514,6 +531,7 @@ class Campaign:
             number=document.get("number"),
             by=document.get("by"),
             contact=document.get("contact"),
+            committed_decks=document.get("committed_decks", 0),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
@@ -41,17 +40,23 @@ class _Face:
 
     def outside(self, cards: int, several: bool) -> float:
         """The chance that a count is refused where so many cards have this face, at least."""
-        laws: list[Any] = [stats.hypergeom(self.size, cards, self.audited)]
-        if several:  # cards of different decks: between these two
-            laws.append(stats.binom(self.audited, cards / self.size))
+        laws = _laws(self.size, cards, self.audited, several)
         return float(min(law.cdf(self.fewest - 1) + law.sf(self.most) for law in laws))
+
+
+def _laws(size: int, cards: int, audited: int, several: bool) -> list[Any]:
+    """How many audited cards have a face; of cards from several decks, the two ends."""
+    from scipy import stats  # a second to load, and most commands do without
+
+    laws: list[Any] = [stats.hypergeom(size, cards, audited)]
+    if several:  # cards of different decks: between these two
+        laws.append(stats.binom(audited, cards / size))
+    return laws
 
 
 def _face(size: int, cards: int, audited: int, alarm: float, several: bool) -> _Face:
     """What an honest deck keeps to, but for a chance of `alarm`, half of it on each side."""
-    laws: list[Any] = [stats.hypergeom(size, cards, audited)]
-    if several:
-        laws.append(stats.binom(audited, cards / size))
+    laws = _laws(size, cards, audited, several)
     fewest = min(_last(law.cdf, audited, alarm / 2) + 1 for law in laws)
     most = max(audited - 1 - _last(_from_above(law, audited), audited, alarm / 2) for law in laws)
     return _Face(size, cards, audited, fewest, most)
@@ -224,7 +229,7 @@ def not_auditable(campaign: Campaign, mechanism: Mechanism) -> str | None:
         return (
             "cards are drawn numbers, of which a dealer may announce any sum"
             if mechanism.announced
-            else "cards are drawn numbers: see cut and choose (jrr audit-deck)"
+            else "cards are drawn numbers: they are checked by --committed-decks, jrr audit-deck"
         )
     deck = mechanism.sorted_deck
     if deck is None or deck.bits is not None:

@@ -103,6 +103,10 @@ class Deck:
             return chosen
         return self._found(wanted)
 
+    def cards_from(self, first: int, count: int) -> NDArray[Any]:
+        """So many cards, from one position on."""
+        return self.cards(np.arange(first, first + count))
+
     @property
     def _small(self) -> bool:
         return self._ends[-1] <= SHUFFLED

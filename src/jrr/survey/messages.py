@@ -39,13 +39,19 @@ def _bytes(document: Mapping[str, Any], name: str) -> bytes:
     return decoded
 
 
-def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
+def card_request(
+    pseudonym: bytes,
+    key: bytes | None = None,
+    device: bytes | None = None,
+    mark: bytes | None = None,
+) -> bytes:
     """Ask for one's cards, or for a place in the next deal.
 
     key: what a committee seals to. device: a secret of the device that asks; the dealer then
-    gives the cards to nobody else.
+    gives the cards to nobody else. mark: what the dealer publishes of one's place in the end,
+    where it has committed to its deck.
     """
-    document = {"pseudonym": pseudonym, "key": key, "device": device}
+    document = {"pseudonym": pseudonym, "key": key, "device": device, "mark": mark}
     return canonical_json(
         {name: value.hex() for name, value in document.items() if value is not None}
     )
@@ -59,6 +65,11 @@ def key_of(document: Mapping[str, Any]) -> bytes:
 def device_of(document: Mapping[str, Any]) -> bytes | None:
     """The hash of the device's secret in a request to a dealer, if there is one."""
     return hashed(_bytes(document, "device")) if "device" in document else None
+
+
+def mark_of(document: Mapping[str, Any]) -> bytes | None:
+    """The mark in a request to a dealer, if there is one."""
+    return _bytes(document, "mark") if "mark" in document else None
 
 
 def report_request(

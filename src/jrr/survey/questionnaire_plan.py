@@ -7,7 +7,7 @@ items', whatever the answers. "Several of" is one yes or no for each label.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -229,6 +229,9 @@ def expected_reports(people: int, response: float) -> int:
     return round(people * response)
 
 
+_planned = lru_cache(maxsize=256)(plan)  # items that are alike have the same plan
+
+
 @dataclass(frozen=True)
 class _Asked:
     """What all items have in common."""
@@ -253,7 +256,7 @@ class _Asked:
             if self.rounded and options["mechanism"] == AUTO:
                 options["mechanism"] = "mrr"
             return plan_number(self.n, part * self.total, item.low, item.high, **options)
-        return plan(self.n, part * self.total, k=item.values, **options)
+        return _planned(self.n, part * self.total, k=item.values, **options)
 
 
 def _shares(questionnaire: Questionnaire, asked: _Asked) -> list[float]:

@@ -366,6 +366,11 @@ def _check_part(
         raise ArgumentError(f"by and contact of {name} must be left out: the survey says them")
     if campaign.rounds != 1 or campaign.dealing != ARRIVAL:
         raise ArgumentError(f"part {name} must have one round, and deal on arrival")
+    if campaign.committed_decks:
+        raise ArgumentError(
+            f"committed_decks of {name} must be left out: they are for single campaigns, not yet "
+            "for the parts of a survey"
+        )
     for shared in _SHARED:
         if getattr(campaign, shared) != getattr(first, shared):
             raise ArgumentError(f"parts must have the same {shared}, got another for {name}")

@@ -5,7 +5,7 @@ own and perturbs the hash (OLH). The collector then goes through the levels (jrr
 prefix_search). Whatever it asks the reports, each device reported once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.mechanisms.base import Reports, Rng
 from jrr.mechanisms.hashed import OLH, support_of
 from jrr.mechanisms.report_formats import SEEDED_REPORT
+from jrr.telemetry.documents import exact_fields, level_and_report, list_of
 from jrr.telemetry.prefix_search import FrequentStrings, PrefixSearch, check_levels, default_levels
 from jrr.telemetry.words import Words, fingerprints
 
@@ -84,13 +85,9 @@ class HeavyHitters:
     @classmethod
     def from_dict(cls, document: object) -> "HeavyHitters":
         """What `to_dict` wrote."""
-        if not isinstance(document, Mapping) or set(document) != _FIELDS:
-            raise checks.refusal("document", document, f"an object with exactly {sorted(_FIELDS)}")
-        levels = document["levels"]
-        if not isinstance(levels, list):
-            raise checks.refusal("levels", levels, "a list")
-        words = Words.from_dict(document["words"])
-        return cls(words, document["epsilon"], document["keep"], tuple(levels))
+        fields = exact_fields(document, _FIELDS)
+        levels = tuple(list_of("levels", fields["levels"]))
+        return cls(**(fields | {"words": Words.from_dict(fields["words"]), "levels": levels}))
 
     # -- devices ----------------------------------------------------------------------------
 
@@ -122,10 +119,8 @@ class HeavyHitters:
 
     def report_from_json(self, document: object) -> tuple[int, int, int]:
         """The report that `report_to_json` wrote; anything else is refused."""
-        if not isinstance(document, list) or len(document) != 2:
-            raise checks.refusal("document", document, "a list of a level and a hashed report")
-        level = checks.integer("level", document[0], 0, len(self.levels) - 1)
-        seed, value = self.mechanism.report_from_json(document[1])
+        level, hashed = level_and_report(document, len(self.levels))
+        seed, value = self.mechanism.report_from_json(hashed)
         return level, seed, value
 
     # -- collector --------------------------------------------------------------------------

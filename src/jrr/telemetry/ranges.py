@@ -7,7 +7,7 @@ Everybody reports once, so that the loss is that of one report.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate, quantile
+from jrr.estimation.estimates import Estimate
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
@@ -27,12 +27,13 @@ from jrr.mechanisms.numbers import NumberRange
 from jrr.mechanisms.registry import from_dict
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.unary import OUE
-from jrr.telemetry.consistency import consistent_leaves, weights_of
+from jrr.telemetry.documents import exact_fields, level_and_report, list_of
+from jrr.telemetry.level_noise import NOISE
+from jrr.telemetry.range_estimates import RangeEstimate
 
 Cards = Literal["none", "masked"]
 MOST_BINS = 1 << 16
 _FEW = 256  # values up to which a report may be a bit for each
-_BLOCK = 1 << 21  # numbers at a time, where errors of many ranges are computed
 _FIELDS = {"low", "high", "branching", "mechanisms", "clip"}
 
 
@@ -81,8 +82,8 @@ class RangeTree:
             if checked_mechanism(mechanism).k != branching**level:
                 allowed = f"of {branching}, {branching}², ... values"
                 raise checks.refusal("mechanisms", mechanism, allowed)
-            if mechanism.name not in _TOGETHER:
-                raise checks.refusal("mechanisms", mechanism, f"of {', '.join(_TOGETHER)}")
+            if mechanism.name not in NOISE:
+                raise checks.refusal("mechanisms", mechanism, f"of {', '.join(NOISE)}")
             if mechanism.moments.signed is not None:
                 raise checks.refusal("mechanisms", mechanism, "without a coupling")
         checks.integer("bins", self.bins, 1, MOST_BINS)
@@ -154,14 +155,9 @@ class RangeTree:
     @classmethod
     def from_dict(cls, document: object) -> "RangeTree":
         """What `to_dict` wrote."""
-        if not isinstance(document, Mapping) or set(document) != _FIELDS:
-            raise checks.refusal("document", document, f"an object with exactly {sorted(_FIELDS)}")
-        made = document["mechanisms"]
-        if not isinstance(made, list):
-            raise checks.refusal("mechanisms", made, "a list")
-        mechanisms = tuple(from_dict(one) for one in made)
-        low, high, branching = (document[name] for name in ("low", "high", "branching"))
-        return cls(low, high, mechanisms, branching, document["clip"])
+        fields = exact_fields(document, _FIELDS)
+        made = tuple(from_dict(one) for one in list_of("mechanisms", fields["mechanisms"]))
+        return cls(**(fields | {"mechanisms": made}))
 
     # -- devices ----------------------------------------------------------------------------
 
@@ -203,10 +199,8 @@ class RangeTree:
 
     def report_from_json(self, document: object) -> tuple[int, Any]:
         """The report that `report_to_json` wrote; anything else is refused."""
-        if not isinstance(document, list) or len(document) != 2:
-            raise checks.refusal("document", document, "a list of a level and a report")
-        level = checks.integer("level", document[0], 0, len(self.mechanisms) - 1)
-        return level, self.mechanisms[level].report_from_json(document[1])
+        level, told = level_and_report(document, len(self.mechanisms))
+        return level, self.mechanisms[level].report_from_json(told)
 
     # -- collector --------------------------------------------------------------------------
 
@@ -217,7 +211,7 @@ class RangeTree:
             sorted_out[level].append(told)
         return sorted_out
 
-    def estimate(self, levels: Sequence[ArrayLike | Tally | Estimate]) -> "RangeEstimate":
+    def estimate(self, levels: Sequence[ArrayLike | Tally | Estimate]) -> RangeEstimate:
         """The distribution of the number among all who reported.
 
         Args:
@@ -246,213 +240,9 @@ class RangeTree:
         return RangeEstimate(self, tuple(estimates))
 
 
-@dataclass(frozen=True, eq=False)
-class RangeEstimate:
-    """How a number is distributed among those who reported. Made by `RangeTree.estimate`.
-
-    Attributes:
-        tree: how the number was asked for.
-        levels: the estimate of each level.
-    """
-
-    tree: RangeTree
-    levels: tuple[Estimate, ...]
-
-    @property
-    def n(self) -> int:
-        """All who reported."""
-        return sum(level.n for level in self.levels)
-
-    @cached_property
-    def _variances(self) -> list[float]:
-        """Of each level the variance of a share, where all are alike: for least squares."""
-        found = []
-        for mechanism, level in zip(self.tree.mechanisms, self.levels, strict=True):
-            even = np.full(mechanism.k, level.n / mechanism.k)
-            of_counts = mechanism.moments.variance(even, level.n, _decks(mechanism, level.n))
-            found.append(max(float(np.mean(of_counts)) / level.n**2, 1e-18))
-        return found
-
-    @cached_property
-    def frequencies(self) -> Floats:
-        """The share of each bin, unbiased; all of them add up to 1."""
-        shares = [level.frequencies for level in self.levels]
-        return consistent_leaves(shares, self._variances, self.tree.branching)
-
-    @cached_property
-    def _plausible(self) -> Floats:
-        """Shares that are possible, near the estimates: for variances."""
-        kept: Floats = np.maximum(self.frequencies, 0.0)
-        return kept / float(kept.sum())
-
-    def cumulative(self) -> Floats:
-        """The share below the upper end of each bin; unbiased, so it may fall here and there."""
-        return np.cumsum(self.frequencies)
-
-    def share(self, low: float, high: float) -> tuple[float, float]:
-        """The share of numbers in a range, its lower end included, and its standard error.
-
-        Args:
-            low: an end of a bin (`tree.edges`).
-            high: another, above it.
-
-        Raises:
-            ArgumentError: for other numbers.
-        """
-        first, last = (self._edge(name, end) for name, end in (("low", low), ("high", high)))
-        if first >= last:
-            raise checks.refusal("high", high, f"above low={low!r}")
-        weights = np.zeros((1, self.tree.bins))
-        weights[0, first:last] = 1.0
-        share = float(self.frequencies[first:last].sum())
-        return share, float(self.sum_stderr(weights)[0])
-
-    def share_interval(self, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
-        """An interval of the share of a range."""
-        share, error = self.share(low, high)
-        far = quantile(level) * error
-        return share - far, share + far
-
-    def _edge(self, name: str, end: object) -> int:
-        number = checks.real(name, end, "a finite number")
-        edges = self.tree.edges
-        at = int(np.argmin(np.abs(edges - number)))
-        if abs(edges[at] - number) > 1e-9 * (self.tree.high - self.tree.low):
-            allowed = f"an end of a bin; the nearest is {edges[at]:.12g}"
-            raise checks.refusal(name, end, allowed)
-        return at
-
-    def sum_stderr(self, weights: Floats) -> Floats:
-        """Standard errors of weighted sums of the bins' shares: weights[sum, bin].
-
-        Perturbation, and that different people told different levels (docs/theory.md, section
-        18); taken at the estimated shares.
-        """
-        rows = max(1, _BLOCK // self.tree.bins)
-        blocks = [
-            self._sum_variance(weights[at : at + rows]) for at in range(0, len(weights), rows)
-        ]
-        return np.sqrt(np.maximum(np.concatenate(blocks), 0.0))
-
-    def _sum_variance(self, weights: Floats) -> Floats:
-        by_level, _ = weights_of(weights, self._variances, self.tree.branching)
-        shares = self._plausible
-        people = self.n
-        # All of these people reported: what they told at all levels together is no sample.
-        result: Floats = -_spread(weights, shares) / people
-        for mechanism, level, own in zip(self.tree.mechanisms, self.levels, by_level, strict=True):
-            held = shares.reshape(mechanism.k, -1).sum(axis=1)
-            noise = _TOGETHER[mechanism.name](mechanism, own, held, level.n)
-            result = result + noise + _spread(own, held) / level.n
-        return result
-
-    def quantile(self, q: float) -> float:
-        """The number that a share q of people do not exceed, within its bin by interpolation."""
-        q = checks.real("q", q, "in 0..1", 0.0, 1.0)
-        rising = np.maximum.accumulate(np.clip(self.cumulative(), 0.0, 1.0))
-        at = min(int(np.searchsorted(rising, q)), self.tree.bins - 1)
-        below = rising[at - 1] if at else 0.0
-        inside = (q - below) / (rising[at] - below) if rising[at] > below else 1.0
-        edges = self.tree.edges
-        return float(edges[at] + min(max(inside, 0.0), 1.0) * (edges[at + 1] - edges[at]))
-
-    def quantile_interval(self, q: float, level: float = 0.95) -> tuple[float, float]:
-        """Ends of bins between which the quantile lies, with the chance `level` at least.
-
-        A bin is left out if the reports contradict that a share q lies at or below its upper end,
-        or that less than q lies below its lower end.
-        """
-        q = checks.real("q", q, "in 0..1", 0.0, 1.0)
-        far = quantile(checks.level(level)) * self._cumulative_stderr
-        total = self.cumulative()
-        possible = total + far >= q
-        possible[1:] &= (total - far)[:-1] <= q
-        possible[-1] |= not possible.any()
-        places = np.flatnonzero(possible)
-        edges = self.tree.edges
-        return float(edges[places[0]]), float(edges[places[-1] + 1])
-
-    @cached_property
-    def _cumulative_stderr(self) -> Floats:
-        bins = self.tree.bins
-        rows = max(1, _BLOCK // bins)
-        found = []
-        for at in range(0, bins, rows):
-            ends = np.arange(at, min(bins, at + rows))
-            found.append(self.sum_stderr((np.arange(bins) <= ends[:, None]).astype(np.float64)))
-        return np.concatenate(found)
-
-    def to_dict(self, level: float = 0.95, quantiles: Sequence[float] = ()) -> dict[str, Any]:
-        """Plain numbers: bins with shares, and the quantiles asked for with intervals."""
-        return {
-            "n": self.n,
-            "edges": self.tree.edges.tolist(),
-            "frequencies": self.frequencies.tolist(),
-            "level": level,
-            "quantiles": [
-                {
-                    "q": q,
-                    "quantile": self.quantile(q),
-                    "interval": list(self.quantile_interval(q, level)),
-                }
-                for q in quantiles
-            ],
-        }
-
-
 def _without_cards(k: int, epsilon: float) -> Mechanism:
     """RR where it is the most accurate, otherwise a bit for each value or local hashing."""
     even = np.full(k, 1.0)  # as many people as values, all alike
     made: list[Mechanism] = [RR(k, epsilon=epsilon)]
     made.append(OUE(k, epsilon=epsilon) if k <= _FEW else OLH(k, epsilon=epsilon))
     return min(made, key=lambda m: float(np.mean(m.moments.variance(even, float(k), 1))))
-
-
-def _decks(mechanism: Mechanism, n: int) -> int:
-    return mechanism.fewest_decks(n)
-
-
-def _spread(weights: Floats, shares: Floats) -> Floats:
-    """The variance of what single people's values weigh: weights[sum, value]."""
-    spread: Floats = weights**2 @ shares - (weights @ shares) ** 2
-    return spread
-
-
-def _single_values(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """Noise of Σ weight · share, where a report supports exactly one value (RR)."""
-    of = mechanism.moments
-    p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
-    total = weights.sum(axis=1, keepdims=True)
-    mean = q * total + (p - q) * weights  # what a holder's report weighs on average
-    square = q * (weights**2).sum(axis=1, keepdims=True) + (p - q) * weights**2
-    noise: Floats = (square - mean**2) @ held / (n * gain**2)
-    return noise
-
-
-def _single_bits(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """The same where values are supported independently of each other (OUE, OLH)."""
-    of = mechanism.moments
-    p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
-    squares = weights**2
-    spread = q * (1 - q) * squares.sum(axis=1) + (p * (1 - p) - q * (1 - q)) * (squares @ held)
-    noise: Floats = spread / (n * gain**2)
-    return noise
-
-
-def _behind_masks(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """The same behind masks, which are independent for every value (MRR of more than two)."""
-    of = mechanism.moments
-    q, gain = float(of.q[0]), float(of.gain[0])
-    coin = _single_values if getattr(mechanism, "coin", "") == "rr" else _single_bits
-    alone = n * q * (1 - q) / gain**2
-    constant = float(of.quadratic(n, _decks(mechanism, n)).constant[0])
-    masks: Floats = (constant - alone) / n**2 * (weights**2).sum(axis=1)
-    return coin(mechanism, weights, held, n) + masks
-
-
-_TOGETHER: dict[str, Callable[[Mechanism, Floats, Floats, int], Floats]] = {
-    "RR": _single_values,
-    "OUE": _single_bits,
-    "OLH": _single_bits,
-    "MRR": _behind_masks,
-}

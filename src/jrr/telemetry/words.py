@@ -4,7 +4,7 @@ A word is a row of symbols: 1 for the first character of the alphabet, 2 for the
 behind its end. Its prefixes are the first symbols of that row.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms import hashing
+from jrr.telemetry.documents import exact_fields
 
 Symbols = NDArray[np.uint8]
 _LONGEST = 255
@@ -65,9 +66,7 @@ class Words:
     def from_dict(cls, document: object) -> "Words":
         """What `to_dict` wrote."""
         names = {"alphabet", "length", "fixed", "cut"}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
-        return cls(**document)
+        return cls(**exact_fields(document, names))
 
     @property
     def branches(self) -> int:

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.connection import Connection
@@ -28,6 +29,8 @@ from jrr.survey.committee.rounds import DealingParty, DealtRounds, Member, deal_
 from jrr.survey.committee_order import deal_order
 from jrr.survey.dealer_kinds import Committee, Party
 
+ROOT = Path(__file__).parents[3]
+PRELOADED = ["tests.survey.committee.parties", "tests.survey.committee.mortal"]
 DEADLINE = 30.0  # seconds after which a process is held to hang
 
 
@@ -179,17 +182,19 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
 def _processes() -> Any:
     """Processes that have everything imported when they start."""
     context = multiprocessing.get_context("forkserver")
-    modules = ["tests.survey.committee.parties", "tests.survey.committee.mortal"]
-    context.set_forkserver_preload(modules)
+    context.set_forkserver_preload(PRELOADED)
     return context
 
 
 @cache
 def warm_up() -> None:
     """Import everything that processes need, which takes seconds, before anybody waits for them."""
-    first = _processes().Process(target=int)
-    first.start()
+    check = f"import sys; sys.exit({PRELOADED[-1]!r} not in sys.modules)"
+    first = _processes().Process(target=exec, args=(check,))
+    with chdir(ROOT):  # modules are looked for from here, and left out where they are not found
+        first.start()
     first.join()
+    assert first.exitcode == 0, "processes start without what they need, and would be slow"
 
 
 def together(parts: Sequence[Part]) -> list[Ended]:

@@ -12,9 +12,13 @@ import numpy as np
 
 from jrr.privacy.binomial import FAINT, ULP, Floats, Part
 from jrr.privacy.informed.sums import (
+    BLOCK,
+    Block,
     Reporters,
     Rows,
+    fewer_marked,
     hypergeometric,
+    mixtures_of,
     ones_of,
     rows_of,
     side_by_side,
@@ -118,26 +122,40 @@ def located(cards: Cards, plus: Fraction, minus: Fraction) -> tuple[int, Evidenc
 def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence:
     """Two groups of others, each alike; z is the number of 1s in each, and the rest are silent."""
     others = cards.total - 1
-    silent = others - first.size - second.size
     deals = {held: hypergeometric(others, held, first.size) for _, held, _ in cards.kinds}
+    if second.size == 0:
+        return _of_one_group_and_silence(cards, first, deals)
     low = min(deal.start for deal in deals.values())
     high = max(deal.start + len(deal.law) for deal in deals.values()) - 1
     of_first = rows_of(first, low, high)
-    splits = {
-        held: _split(deal, others - first.size, held, second.size, silent)
-        for held, deal in deals.items()
-    }
-    e_low = min(part.start for parts in splits.values() for part in parts)
-    e_high = max(part.start + len(part.law) for parts in splits.values() for part in parts) - 1
+    # How many plus cards are left for the others: a card of the target's makes a difference of one.
+    left = [
+        held - (deal.start + end) for held, deal in deals.items() for end in (0, len(deal.law) - 1)
+    ]
+    blocks = _blocks(others - first.size, max(left), min(left), second.size)
+    e_low = min(block.start for block in blocks)
+    e_high = max(block.start + block.laws.shape[1] for block in blocks) - 1
     of_second = rows_of(second, e_low, e_high)
+    given_left = _given_left(max(left), blocks, of_second)
     joint = {
-        kind: chance * _table(deals[held], splits[held], of_first, of_second)
+        kind: chance * _table(deals[held], held, of_first, given_left)
         for kind, held, chance in cards.kinds
     }
     size = of_first.laws.shape[1] * of_second.laws.shape[1]
     lengths = sum(of_first.laws.shape) + sum(of_second.laws.shape)
     faint = 128 * lengths * FAINT + size * _SILENT
-    seen = _evidence(joint, size, (32 * lengths + 256) * ULP, faint)
+    seen = _evidence(joint, size, (32 * lengths + 1024) * ULP, faint)
+    heard = seen.plus + seen.minus > _SILENT
+    return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
+
+
+def _of_one_group_and_silence(cards: Cards, group: Reporters, deals: dict[int, Part]) -> Evidence:
+    """The same where the second group is nobody: its table has one column."""
+    _, laws, terms = mixtures_of(group, [deals[held] for _, held, _ in cards.kinds])
+    joint = {kind: chance * law for (kind, _, chance), law in zip(cards.kinds, laws, strict=True)}
+    size = laws.shape[1]
+    faint = 128 * terms * FAINT + size * _SILENT
+    seen = _evidence(joint, size, (32 * terms + 1024) * ULP, faint)
     heard = seen.plus + seen.minus > _SILENT
     return seen._replace(plus=seen.plus[heard], minus=seen.minus[heard])
 
@@ -175,24 +193,41 @@ def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float
     return Evidence(plus, minus, error, missing)
 
 
-def _split(deal: Part, left: int, held: int, drawn: int, silent: int) -> list[Part]:
-    """For each number of plus cards in the first group, how many the second has."""
-    numbers = range(deal.start, deal.start + len(deal.law))
-    if silent == 0:
-        return [Part(held - number, np.ones(1)) for number in numbers]
-    return [hypergeometric(left, held - number, drawn) for number in numbers]
+def _blocks(total: int, most: int, least: int, drawn: int) -> list[Block]:
+    """How many plus cards the second group has when most, most-1, ... least are left for it."""
+    return [
+        fewer_marked(total, top, min(BLOCK, top - least + 1), drawn)
+        for top in range(most, least - 1, -BLOCK)
+    ]
 
 
-def _table(deal: Part, split: list[Part], of_first: Rows, of_second: Rows) -> Floats:
-    """The joint law of both counts, flattened."""
-    begin = deal.start - of_first.low
-    weighted = of_first.laws[begin : begin + len(deal.law)] * deal.law[:, None]
-    if all(len(part.law) == 1 for part in split):
-        rows = of_second.laws[[part.start - of_second.low for part in split]]
-    else:
-        share = np.zeros((len(split), len(of_second.laws)))
-        for row, part in zip(share, split, strict=True):
-            row[part.start - of_second.low : part.start - of_second.low + len(part.law)] = part.law
-        rows = share @ of_second.laws
-    table: Floats = (weighted.T @ rows).ravel()
-    return table
+def _given_left(most: int, blocks: list[Block], of_second: Rows) -> Rows:
+    """The second group's laws when most, most-1, ... plus cards are left for it.
+
+    A law is 0 outside of its own stretch, so that what is multiplied is a part of everything.
+    """
+    laws = np.zeros((sum(len(block.laws) for block in blocks), of_second.laws.shape[1]))
+    begins: list[int] = []
+    ends: list[int] = []
+    for start, share in blocks:
+        theirs = slice(start - of_second.low, start - of_second.low + share.shape[1])
+        across = slice(min(of_second.begins[theirs]), max(of_second.ends[theirs]))
+        mine = slice(len(begins), len(begins) + len(share))
+        laws[mine, across] = share @ of_second.laws[theirs, across]
+        begins += [across.start] * len(share)
+        ends += [across.stop] * len(share)
+    return Rows(most, of_second.start, laws, tuple(begins), tuple(ends))
+
+
+def _table(deal: Part, held: int, of_first: Rows, given_left: Rows) -> Floats:
+    """The joint law of both counts, flattened; rows of `given_left` fall from its `low`."""
+    table = np.zeros((of_first.laws.shape[1], given_left.laws.shape[1]))
+    row, other = deal.start - of_first.low, given_left.low - (held - deal.start)
+    for at in range(0, len(deal.law), BLOCK):
+        count = min(BLOCK, len(deal.law) - at)
+        mine, theirs = slice(row + at, row + at + count), slice(other + at, other + at + count)
+        down = slice(min(of_first.begins[mine]), max(of_first.ends[mine]))
+        across = slice(min(given_left.begins[theirs]), max(given_left.ends[theirs]))
+        weighted = of_first.laws[mine, down] * deal.law[at : at + count, None]
+        table[down, across] += weighted.T @ given_left.laws[theirs, across]
+    return table.ravel()

@@ -12,6 +12,9 @@ import numpy as np
 
 from jrr.privacy.binomial import FAINT, Floats, Part, binomial, reach
 
+BLOCK = 128  # laws that follow from one of them
+_TINY = 1e-280  # smaller numbers are no longer right to a relative error
+
 
 class Reporters(NamedTuple):
     """People whose sight is 1 or 0, with a chance of 1 that depends on the card."""
@@ -22,19 +25,48 @@ class Reporters(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Laws of a group's number of 1s, one row for each number low, low+1, ... of plus cards."""
+    """Laws side by side, one row for each number low, low+1, ...; each has a stretch of its own."""
 
     low: int
+    start: int  # what the first column stands for
+    laws: Floats
+    begins: tuple[int, ...]  # of each row: its first column that is not 0
+    ends: tuple[int, ...]  # and the one after its last
+
+
+class Block(NamedTuple):
+    """Neighbouring laws as rows over one range, which start stands at."""
+
     start: int
     laws: Floats
 
 
-_cached = lru_cache(maxsize=8192)(binomial)
+_MOST_KEPT = 8192  # laws of one kind
+
+
+@lru_cache(maxsize=8)
+def _kept(_: Fraction | Reporters) -> dict[int, Part]:
+    """Laws of one coin, or of one group, that were computed before, by their number."""
+    return {}
+
+
+def _binomial(trials: int, chance: Fraction, kept: dict[int, Part]) -> Part:
+    if trials not in kept:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[trials] = binomial(trials, chance)
+    return kept[trials]
 
 
 def ones_of(group: Reporters, plus: int) -> Part:
     """The law of a group's number of 1s when so many of it hold plus cards."""
-    first, second = _cached(plus, group.plus), _cached(group.size - plus, group.minus)
+    first = _binomial(plus, group.plus, _kept(group.plus))
+    second = _binomial(group.size - plus, group.minus, _kept(group.minus))
+    return _sum(first, second)
+
+
+def _sum(first: Part, second: Part) -> Part:
+    """The law of a sum of two independent numbers."""
     law = np.convolve(first.law, second.law)
     loud = np.flatnonzero(law > FAINT)
     begin = int(loud[0])
@@ -43,8 +75,91 @@ def ones_of(group: Reporters, plus: int) -> Part:
 
 def rows_of(group: Reporters, low: int, high: int) -> Rows:
     """The laws for low..high plus cards, side by side."""
-    parts = [ones_of(group, plus) for plus in range(low, high + 1)]
-    return Rows(low, *side_by_side(parts))
+    kept, of_plus, of_minus = _kept(group), _kept(group.plus), _kept(group.minus)
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    for plus in range(low, high + 1):
+        if plus not in kept:
+            first = _binomial(plus, group.plus, of_plus)
+            kept[plus] = _sum(first, _binomial(group.size - plus, group.minus, of_minus))
+    parts = [kept[plus] for plus in range(low, high + 1)]
+    start, laws = side_by_side(parts)
+    begins = tuple(part.start - start for part in parts)
+    ends = tuple(begin + len(part.law) for begin, part in zip(begins, parts, strict=True))
+    return Rows(low, start, laws, begins, ends)
+
+
+class Mixtures(NamedTuple):
+    """Several laws over one range, each a mixture."""
+
+    start: int
+    laws: Floats  # a row for each
+    terms: int  # how many numbers were added to one another, for the error
+
+
+def mixtures_of(group: Reporters, deals: list[Part]) -> Mixtures:
+    """The laws of a group's number of 1s where its number of plus cards has each of these laws.
+
+    Who holds the card that says 1 more often says 1 by a first coin, as all others do, or else by a
+    second one. So the second coin's 1s are counted, and then the 0s of everybody else, who are all
+    alike: two sums over two numbers instead of one over three (docs/theory.md, Lemma F).
+    """
+    start, weights = side_by_side(deals)
+    if group.plus < group.minus:  # the two kinds of cards change their names
+        start = group.size - (start + weights.shape[1] - 1)
+        weights, group = weights[:, ::-1], Reporters(group.size, group.minus, group.plus)
+    if group.minus == 1:
+        return Mixtures(group.size, weights.sum(axis=1, keepdims=True), weights.shape[1])
+    second_coin = (group.plus - group.minus) / (1 - group.minus)
+    first, marked = _thinned(weights, start, second_coin)
+    last = first + marked.shape[1] - 1
+    fewest, zeros = _thinned(marked[:, ::-1], group.size - last, 1 - group.minus)
+    terms = weights.shape[1] + marked.shape[1] + zeros.shape[1]
+    return Mixtures(group.size - (fewest + zeros.shape[1] - 1), zeros[:, ::-1], terms)
+
+
+def _thinned(weights: Floats, low: int, chance: Fraction) -> tuple[int, Floats]:
+    """The laws of a binomial whose number of trials is low, low+1, ... with these chances.
+
+    Of each block of numbers of trials the largest has its law from `binomial`. That of one trial
+    less follows by a product of positive numbers, for all values at once.
+    """
+    count = weights.shape[1]
+    if chance == 1:
+        return low, weights
+    if chance == 0:
+        return 0, weights.sum(axis=1, keepdims=True)
+    high = low + count - 1
+    tops = [*range(high, low - 1, -BLOCK)]
+    blocks = [_fewer_trials(top, min(BLOCK, top - low + 1), chance) for top in tops]
+    start = min(begin for begin, _ in blocks)
+    end = max(begin + laws.shape[1] for begin, laws in blocks)
+    mixed = np.zeros((len(weights), end - start))
+    for top, (begin, laws) in zip(tops, blocks, strict=True):
+        mine = weights[:, top - low - len(laws) + 1 : top - low + 1]
+        mixed[:, begin - start : begin - start + laws.shape[1]] += mine[:, ::-1] @ laws
+    loud = np.flatnonzero(mixed.max(axis=0) > FAINT)
+    return start + int(loud[0]), mixed[:, loud[0] : loud[-1] + 1]
+
+
+def _fewer_trials(top: int, count: int, chance: Fraction) -> Block:
+    """The laws of binomials of top, top-1, ... trials, so many of them, as rows; where they start.
+
+    With one trial less the chance of v is (trials - v) / (trials * (1 - chance)) times as large.
+    """
+    kept = _kept(chance)
+    start, law = _binomial(top, chance, kept)
+    lower = np.arange(start, max(0, start - count), -1, dtype=np.float64)
+    odds = float(chance / (1 - chance))
+    with np.errstate(under="ignore"):
+        below = law[0] * np.cumprod(lower / ((top - lower + 1) * odds))
+    if len(below) and below[-1] < _TINY:  # its neighbours cannot follow from it
+        parts = [_binomial(trials, chance, kept) for trials in range(top, top - count, -1)]
+        return Block(*side_by_side(parts))
+    values = start - len(below) + np.arange(len(below) + len(law), dtype=np.float64)
+    trials = np.arange(top, top - count + 1, -1, dtype=np.float64)[:, None]
+    factors = np.maximum(0.0, trials - values) / (trials * float(1 - chance))
+    return _following(start - len(below), np.concatenate((below[::-1], law)), factors)
 
 
 def side_by_side(parts: list[Part]) -> tuple[int, Floats]:
@@ -76,3 +191,37 @@ def hypergeometric(total: int, marked: int, drawn: int) -> Part:
     law /= law.sum()
     loud = np.flatnonzero(law > FAINT)
     return Part(mode - len(fall) + int(loud[0]), law[loud[0] : loud[-1] + 1])
+
+
+def fewer_marked(total: int, marked: int, count: int, drawn: int) -> Block:
+    """The laws of `hypergeometric` for marked, marked-1, ... cards, so many of them.
+
+    With one marked card less, and others more by one, the chance of v is (marked - v) / marked
+    times others / (others - drawn + v) times as large.
+    """
+    if drawn == total:  # all are drawn
+        return Block(marked - count + 1, np.eye(count)[::-1])
+    start, law = hypergeometric(total, marked, drawn)
+    least = max(0, drawn - (total - (marked - count + 1)))
+    lower = np.arange(start, max(least, start - count), -1, dtype=np.float64)
+    apart = total - marked - drawn
+    # A value that is impossible with as many marked cards is one of its neighbours' all the same.
+    steps = lower * (apart + lower) / ((marked - lower + 1) * (drawn - lower + 1))
+    with np.errstate(under="ignore"):
+        below = law[0] * np.cumprod(steps)
+    if len(below) and below[-1] < _TINY:  # its neighbours cannot follow from it
+        parts = [hypergeometric(total, marked - less, drawn) for less in range(count)]
+        return Block(*side_by_side(parts))
+    values = start - len(below) + np.arange(len(below) + len(law), dtype=np.float64)
+    number = np.arange(marked, marked - count + 1, -1, dtype=np.float64)[:, None]
+    others = total - number + 1
+    factors = np.maximum(0.0, number - values) / number * (others / (others - drawn + values))
+    return _following(start - len(below), np.concatenate((below[::-1], law)), factors)
+
+
+def _following(start: int, law: Floats, factors: Floats) -> Block:
+    """A law, and others each of which has so many times the chances of the one before."""
+    laws = np.empty((len(factors) + 1, len(law)))
+    laws[0] = law
+    np.multiply(law, np.cumprod(factors, axis=0), out=laws[1:])
+    return Block(start, laws)

@@ -23,10 +23,11 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.card_audit import lying_dealer
 from jrr.survey.messages import read_report
 from jrr.survey.naming import EVERYBODY, Naming
-from jrr.survey.problems import RESULTS_WAIT
+from jrr.survey.problems import CHEATING, RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
 from jrr.survey.told import ToldSums
+from jrr.survey.witnessed import commitment_facts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
-        return {"decks": None, "sums": None}
+        return {"decks": None, "sums": None, "notes": None}
 
     def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
         """A report that fits the campaign, before the database is asked anything."""
@@ -120,6 +121,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             held.campaign.for_people(checks.integer("n", n, 2))
         elif n is not None:
             raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+        if held.campaign.committed_decks and not held.witnessed.passed:
+            reason = "; ".join(held.witnessed.faults or ("they were not all opened yet",))
+            raise wrong_state(f"the dealer's decks must have passed: {reason}")
         store.move(held, OPEN, n=n)
         return OPEN
 
@@ -138,7 +142,11 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
                 sums = ToldSums.from_document(held.campaign, document)
-                store.keep_sums(name, sums.to_document())
+                if held.witnessed.undealt is not None and held.sums is not None:
+                    if _told(held) != sums:
+                        raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
+                else:
+                    store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
         return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
@@ -333,6 +341,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         )
         if campaign.deals:
             results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
+        if campaign.committed_decks:
+            results["dealer"]["commitments"] = commitment_facts(campaign, held.witnessed)
         return results | {
             "campaign": name,
             "state": held.state,

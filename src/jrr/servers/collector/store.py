@@ -8,7 +8,7 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,7 @@ from jrr.servers.common.store import (
 )
 from jrr.survey.messages import StoredReport, report_limit
 from jrr.survey.states import Role
+from jrr.survey.witnessed import Witnessed
 
 ROWS = 20_000  # reports read at a time
 LOOKED_UP = 2_000  # serial numbers in one query
@@ -58,6 +59,7 @@ class CollectorCampaign(HeldCampaign):
     sums: (
         dict[str, Any] | None
     )  # what dealers told of their cards (jrr.survey.told), once they have
+    witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
 
     @cached_property
     def report_limit(self) -> int:
@@ -100,6 +102,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
+        Column("notes", Text),  # JSON: what was written down of a dealer's committed decks
         survey_column(),
     )
     surveys = surveys_table(metadata)
@@ -147,7 +150,12 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
         sums = None if row.sums is None else json.loads(row.sums)
-        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums)
+        notes = Witnessed() if row.notes is None else Witnessed.from_document(json.loads(row.notes))
+        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums, witnessed=notes)
+
+    def keep_notes(self, name: str, notes: Mapping[str, Any]) -> None:
+        """Keep what was written down of a dealer's committed decks."""
+        self._set(name, notes=json.dumps(notes))
 
     def stored_reports(
         self, name: str, reports: Sequence[StoredReport]

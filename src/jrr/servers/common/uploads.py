@@ -81,7 +81,7 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value) > limit):
             raise too_large(limit)
-    body = b""  # nearly always of one piece
+    body: bytes = b""  # nearly always of one piece
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -51,7 +51,7 @@ class DealerSurveyJobs(SurveyJobs[DealerJobs]):
         survey, store = self.find(connection, name), DealerStore(connection)
         parts = self.held_parts(connection, survey, lock=True)
         for held in parts.values():
-            self.campaigns.check_dealing(held)
+            self.campaigns.check_dealing(store, held)
         names = [visitor.who for visitor in people]
         invited = store.invitations(name, names) if survey.invitations else None
         seats = store.all_seats_of([held.name for held in parts.values()], names)

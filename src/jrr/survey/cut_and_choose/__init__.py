@@ -5,8 +5,9 @@ and drawn again by anybody. Who cheats in one deck passes with chance 1/L.
 """
 
 from jrr.survey.cut_and_choose.audit import DeckAudit, audit_decks
-from jrr.survey.cut_and_choose.card_proofs import CardProof, check_card, new_mark
+from jrr.survey.cut_and_choose.card_proofs import check_card, new_mark
 from jrr.survey.cut_and_choose.dealer import CommittedDealer
+from jrr.survey.cut_and_choose.proofs import CardProof
 from jrr.survey.cut_and_choose.published import Notes, Published
 
 __all__ = [

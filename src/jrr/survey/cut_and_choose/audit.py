@@ -6,18 +6,17 @@ from typing import Any
 
 from jrr.errors import ArgumentError
 from jrr.mechanisms.cards import MaskCards
-from jrr.survey.cut_and_choose.card_proofs import CardProof, under_root
-from jrr.survey.cut_and_choose.dealer import sum_of
 from jrr.survey.cut_and_choose.leaves import (
     chosen_deck,
-    deck_key,
-    hashes_of,
-    leaves_of,
+    drawn_root,
+    is_under,
     seed_commitment,
+    sum_of,
 )
 from jrr.survey.cut_and_choose.lots import enrolment_hash, places_by_lot
-from jrr.survey.cut_and_choose.merkle import root_of
+from jrr.survey.cut_and_choose.proofs import CardProof
 from jrr.survey.cut_and_choose.published import Notes, Published
+from jrr.survey.cut_and_choose.rules import passing_chance
 from jrr.survey.deck import card_format, card_from_json
 
 _BY_LOT = "Places were drawn by a lot that came after everybody had enrolled."
@@ -43,7 +42,7 @@ class DeckAudit:
     @property
     def chance(self) -> float:
         """The chance at most that a dealer who cheated in one deck passes all this."""
-        return 1 / self.decks
+        return passing_chance(self.decks)
 
     @property
     def sentence(self) -> str:
@@ -147,8 +146,8 @@ def _openings(published: Published, chosen: int | None) -> Iterator[str]:
         if seed_commitment(seed) != commitment:
             yield f"the seed of deck {number} is not the one committed to"
             continue
-        key = deck_key(seed, published.promise, published.beacon, number)
-        if root_of(hashes_of(leaves_of(published.mechanism, key))) != published.roots[number]:
+        drawn = (published.mechanism, seed, published.promise, published.beacon, number)
+        if drawn_root(*drawn) != published.roots[number]:
             yield f"deck {number} is not the one that follows from its seed and the beacon"
 
 
@@ -204,7 +203,9 @@ def _undealt(published: Published, places: range) -> Iterator[str]:
         return
     if [proof.place for proof in proofs] != list(places):
         yield f"opened cards are not those at the places {places.start} to {places.stop - 1}"
-    wrong = [proof.place for proof in proofs if not under_root(published, proof)]
+    root = published.dealt_root
+    assert root is not None  # no fault was found before
+    wrong = [proof.place for proof in proofs if not is_under(root, published.mechanism, proof)]
     if wrong:
         yield f"opened cards are not those committed to, at the places {wrong[:10]}"
     cards = [proof.card for proof in proofs]

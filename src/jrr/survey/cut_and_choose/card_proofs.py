@@ -1,58 +1,11 @@
 """A contributor's side: is my card the one that was committed to, and is its place mine alone?"""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from jrr._base import checks, randomness
-from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
-from jrr.survey.cut_and_choose.leaves import BYTES, Leaf, chosen_deck, hashed, random_bytes
+from jrr.survey.cut_and_choose.leaves import is_under, random_bytes
 from jrr.survey.cut_and_choose.lots import places_by_lot
-from jrr.survey.cut_and_choose.merkle import root_from
+from jrr.survey.cut_and_choose.proofs import CardProof
 from jrr.survey.cut_and_choose.published import Published
-from jrr.survey.deck import card_format, card_from_json
-
-
-@dataclass(frozen=True)
-class CardProof:
-    """A card with what shows that it is under the root of the deck that is dealt.
-
-    Keep it to yourself: whoever sees it knows your card, and is certain of it.
-    """
-
-    place: int
-    card: Any  # as a JSON value
-    salt: bytes
-    path: tuple[bytes, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "place": self.place,
-            "card": self.card,
-            "salt": self.salt.hex(),
-            "path": [node.hex() for node in self.path],
-        }
-
-    @classmethod
-    def from_dict(cls, document: object) -> "CardProof":
-        """What `to_dict` wrote.
-
-        Raises:
-            ArgumentError: for anything else; a salt that is too short among it.
-        """
-        names = {"place", "card", "salt", "path"}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise ArgumentError(f"proof must be an object of {sorted(names)}")
-        if not isinstance(document["path"], list):
-            raise checks.refusal("path", document["path"], "a list of hexadecimal digits")
-        return cls(
-            checks.integer("place", document["place"], 0),
-            document["card"],
-            checks.from_hex("salt", document["salt"], BYTES),
-            tuple(checks.from_hex("path", node, BYTES) for node in document["path"]),
-        )
 
 
 def new_mark(rng: Rng = None) -> bytes:
@@ -91,13 +44,5 @@ def under_root(published: Published, proof: CardProof) -> bool:
     """Whether a card is the one that was committed to at its place of the deck that is dealt."""
     if published.roots is None or published.coin is None:
         raise checks.refusal("published", "neither roots nor coin", "what is published by the coin")
-    number = chosen_deck(published.coin, published.promise, len(published.seeds))
-    if number >= len(published.roots) or len(proof.salt) != BYTES:
-        return False
-    try:
-        card_from_json(published.mechanism, proof.card)
-    except ArgumentError:
-        return False
-    leaf = hashed(Leaf(proof.card, proof.salt), proof.place)
-    size = card_format(published.mechanism).size
-    return root_from(leaf, proof.place, size, proof.path) == published.roots[number]
+    root = published.dealt_root
+    return root is not None and is_under(root, published.mechanism, proof)

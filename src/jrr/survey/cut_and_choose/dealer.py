@@ -3,15 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism, Rng
 from jrr.mechanisms.cards import MaskCards
-from jrr.survey.cut_and_choose.card_proofs import CardProof
 from jrr.survey.cut_and_choose.leaves import (
-    BYTES,
     Leaf,
     chosen_deck,
     deck_key,
@@ -19,10 +15,13 @@ from jrr.survey.cut_and_choose.leaves import (
     leaves_of,
     random_bytes,
     seed_commitment,
+    sum_of,
 )
 from jrr.survey.cut_and_choose.lots import places_by_lot
 from jrr.survey.cut_and_choose.merkle import paths_of, root_of
-from jrr.survey.cut_and_choose.published import FEWEST_DECKS, Published, check_closed
+from jrr.survey.cut_and_choose.proofs import CardProof
+from jrr.survey.cut_and_choose.published import Published
+from jrr.survey.cut_and_choose.rules import BYTES, FEWEST_DECKS, check_closed
 from jrr.survey.deck import card_format
 
 MOST_DECKS = 1_000
@@ -176,12 +175,3 @@ class CommittedDealer:
     def _expect(ready: bool, wish: str) -> None:
         if not ready:
             raise ArgumentError(f"a committed dealer must {wish}")
-
-
-def sum_of(cards: list[Any], mechanism: Mechanism) -> int | list[int]:
-    """The sum of masks as JSON values; a list where a card is one."""
-    form = card_format(mechanism)
-    assert isinstance(form, MaskCards)
-    numbers = np.array(cards, np.int64).reshape(len(cards), form.numbers_per_card)
-    total = numbers.sum(axis=0)
-    return int(total[0]) if form.numbers_per_card == 1 else total.tolist()

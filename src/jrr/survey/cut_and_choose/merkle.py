@@ -11,23 +11,40 @@ from collections.abc import Sequence
 _NODE = b"jrr node 1:"
 
 
+class HashTree:
+    """A tree with all its levels, for whoever needs many paths.
+
+    Args:
+        leaves: Hashes, at least one of them.
+    """
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        self._levels = _levels(leaves)
+
+    @property
+    def root(self) -> bytes:
+        """What stands for all leaves."""
+        return self._levels[-1][0]
+
+    def path(self, place: int) -> list[bytes]:
+        """The neighbours on the way from a leaf to the root."""
+        path, at = [], place
+        for level in self._levels[:-1]:
+            if at ^ 1 < len(level):
+                path.append(level[at ^ 1])
+            at >>= 1
+        return path
+
+
 def root_of(leaves: Sequence[bytes]) -> bytes:
     """The root over hashed leaves, at least one of them."""
-    return _levels(leaves)[-1][0]
+    return HashTree(leaves).root
 
 
 def paths_of(leaves: Sequence[bytes], places: Sequence[int]) -> list[list[bytes]]:
     """For each of some places: the neighbours on the way from that leaf to the root."""
-    levels = _levels(leaves)
-    paths = []
-    for place in places:
-        path, at = [], place
-        for level in levels[:-1]:
-            if at ^ 1 < len(level):
-                path.append(level[at ^ 1])
-            at >>= 1
-        paths.append(path)
-    return paths
+    tree = HashTree(leaves)
+    return [tree.path(place) for place in places]
 
 
 def root_from(leaf: bytes, place: int, size: int, path: Sequence[bytes]) -> bytes | None:

@@ -10,11 +10,10 @@ from jrr._base.documents import read_version
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import from_dict as mechanism_from_dict
-from jrr.survey.cut_and_choose.leaves import BYTES
-from jrr.survey.deck import card_format
+from jrr.survey.cut_and_choose.leaves import chosen_deck
+from jrr.survey.cut_and_choose.rules import BYTES, FEWEST_DECKS, check_closed
 from jrr.survey.documents import canonical_json
 
-FEWEST_DECKS = 2
 _PROMISED = ("campaign", "deck", "mechanism", "beacon_source", "coin_source", "seeds")
 _LATER = ("beacon", "roots", "coin", "opened", "marks", "undealt")
 _BY_LOT = ("lot_source", "enrolled", "lot")  # where places are drawn after enrolment
@@ -60,6 +59,14 @@ class Published:
     def commitment(self) -> bytes:
         """The hash of what was published before the coin."""
         return _hash({"promise": self.promise.hex(), **_some(self.to_dict(), "beacon", "roots")})
+
+    @property
+    def dealt_root(self) -> bytes | None:
+        """The root of the deck that the coin picked; None before it, or where there is none."""
+        if self.roots is None or self.coin is None:
+            return None
+        number = chosen_deck(self.coin, self.promise, len(self.seeds))
+        return self.roots[number] if number < len(self.roots) else None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -174,17 +181,6 @@ class Notes:
             checks.from_hex("coin", fields["coin"], BYTES),
             _one("enrolment", fields.get("enrolment")),
             _one("lot", fields.get("lot")),
-        )
-
-
-def check_closed(mechanism: Mechanism) -> None:
-    """Refuse mechanisms without cards, and those whose dealer could lie in the end anyway."""
-    card_format(mechanism)
-    if getattr(mechanism, "announced", False):
-        raise checks.refusal(
-            "mechanism",
-            mechanism,
-            "one with a closed deck: of an announced sum nobody can see whether it is true",
         )
 
 

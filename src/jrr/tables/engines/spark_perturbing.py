@@ -22,7 +22,7 @@ from jrr._base.files import write_whole
 from jrr._base.randomness import KeyedRandom
 from jrr.errors import ArgumentError, DamagedError
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.deck import deck_of
+from jrr.survey.split_deck import RowDecks
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines.spark_session import open_session, quiet
 from jrr.tables.folders import HEADER, ParquetFolder
@@ -83,8 +83,8 @@ def perturb_on_spark(
         The header of the folder, which stands in it.
 
     Raises:
-        ArgumentError: where a column is missing, the labels do not fit, cards have masks, or the
-            folder exists.
+        ArgumentError: where a column is missing, the labels do not fit, sums of cards would have to
+            be announced, or the folder exists.
         DamagedError: where rows changed while they were read.
         MissingExtraError: where Spark or Java is not installed.
     """
@@ -95,8 +95,10 @@ def perturb_on_spark(
     if named.k != mechanism.k:
         raise checks.refusal("labels", named.names, f"{mechanism.k} labels, one per value")
     deals = mechanism.deals if cards is None else cards
-    if deals and (not mechanism.deals or mechanism.masked):
-        allowed = "one that deals cards whose contents are public, as JRR and DRR"
+    if deals and not mechanism.deals:
+        raise checks.refusal("mechanism", mechanism, "one that deals cards, as JRR, DRR and MRR")
+    if deals and mechanism.announced:
+        allowed = "one with a closed deck: nobody names the reports here whose sum is announced"
         raise checks.refusal("mechanism", mechanism, allowed)
     spark = open_session() if session is None else session
     frame = spark.read.parquet(str(data))
@@ -107,8 +109,7 @@ def perturb_on_spark(
     frame = frame.select(*wanted)
     secret = secrets.token_bytes(32) if key is None else key
     with quiet():
-        _check_answers(frame, column, named)
-        shares = _count_shares(frame)
+        shares = _count_shares(frame, column, named)
         rows = sum(shares.values())
         if not rows:
             raise ArgumentError(f"{data} must have at least one row, got none")
@@ -144,18 +145,6 @@ def perturb_on_spark(
     return header
 
 
-def _check_answers(frame: Any, column: str, labels: Labels) -> None:
-    """Refuse empty cells, and answers that are not listed."""
-    answer = frame[column].cast("string")
-    strange = answer.isNull()
-    if labels.other is None:
-        strange |= ~answer.isin(list(labels.names))
-    if frame.where(strange).limit(1).count():  # it is not shown: it may be somebody's answer
-        raise ArgumentError(
-            f"column {column} must hold one of {list(labels.names)} in every row, got another"
-        )
-
-
 def _reason(error: BaseException) -> str:
     """The line of a worker's error that says what is wrong."""
     lines = [line.strip() for line in str(error).splitlines()]
@@ -163,17 +152,29 @@ def _reason(error: BaseException) -> str:
     return ours[-1] if ours else lines[0]
 
 
-def _count_shares(frame: Any) -> dict[int, int]:
-    """Number of a partition -> its rows."""
-    counted = frame.mapInArrow(_count_share, "part int, rows bigint").toArrow()
-    parts, rows = (column.to_pylist() for column in counted.columns)
+def _count_shares(frame: Any, column: str, labels: Labels) -> dict[int, int]:
+    """Number of a partition -> its rows; empty cells and answers that are not listed are refused.
+
+    One pass of Spark's own: partitions follow from the sizes of the files, not from the columns
+    that are read, and whoever perturbs a partition checks that it has as many rows.
+    """
+    from pyspark.sql import functions
+
+    answer = frame[column].cast("string")
+    strange = answer.isNull()
+    if labels.other is None:
+        strange |= ~answer.isin(list(labels.names))
+    marked = frame.select(
+        functions.spark_partition_id().alias("part"), strange.cast("int").alias("strange")
+    )
+    wanted = functions.count("*"), functions.sum("strange")
+    counted = marked.groupBy("part").agg(*wanted).toArrow()
+    parts, rows, unlisted = (column.to_pylist() for column in counted.columns)
+    if any(unlisted):  # it is not shown: it may be somebody's answer
+        raise ArgumentError(
+            f"column {column} must hold one of {list(labels.names)} in every row, got another"
+        )
     return dict(sorted(zip(parts, rows, strict=True)))
-
-
-def _count_share(batches: Iterable[Any]) -> Iterator[Any]:
-    rows = sum(batch.num_rows for batch in batches)
-    part, count = pa.array([_part()], pa.int32()), pa.array([rows], pa.int64())
-    yield pa.record_batch([part, count], ["part", "rows"])
 
 
 def _part() -> int:
@@ -213,10 +214,11 @@ def _respond(
         part = _part()
         first = sum(rows for other, rows in shares.items() if other < part)
         done = 0
+        decks = RowDecks(header.mechanism, key) if deals else None
         for batch in _in_blocks(batches):
             values, _ = labels.encode(batch.column(0))
             start = first + done
-            reports = reports_of(header.mechanism, values, start, key, deals=deals)
+            reports = reports_of(header.mechanism, values, start, key, decks)
             columns = [
                 column.cast(field.type)
                 for column, field in zip(
@@ -235,7 +237,9 @@ def _respond(
     return respond
 
 
-def reports_of(mechanism: Mechanism, values: Any, first: int, key: bytes, *, deals: bool) -> Any:
+def reports_of(
+    mechanism: Mechanism, values: Any, first: int, key: bytes, decks: RowDecks | None
+) -> Any:
     """The reports of rows first, first + 1, …, which follow from the key and their numbers.
 
     Args:
@@ -243,19 +247,11 @@ def reports_of(mechanism: Mechanism, values: Any, first: int, key: bytes, *, dea
         values: true ones, at most BLOCK of them.
         first: number of the first row; every block that is ever perturbed has another one.
         key: 32 secret bytes.
-        deals: whether every row has a card.
+        decks: the cards, where every row has one.
     """
     coins = KeyedRandom(key, b"coins:" + first.to_bytes(8, "little"))
-    if not deals:
-        return mechanism.respond(values, None, coins)
-    places = np.arange(first, first + len(values))
-    size = mechanism.moments.deck
-    assert size is not None  # there are cards
-    parts = [
-        deck_of(mechanism, key, int(number)).cards(places[places // size == number] % size)
-        for number in np.unique(places // size)
-    ]
-    return mechanism.respond(values, np.concatenate(parts), coins)
+    cards = None if decks is None else decks.cards(first, len(values))
+    return mechanism.respond(values, cards, coins)
 
 
 def _in_blocks(batches: Iterable[Any]) -> Iterator[Any]:

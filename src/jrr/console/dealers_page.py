@@ -1,0 +1,77 @@
+"""What each dealer's operator has to do for a survey, and how far they are.
+
+How far is asked of the dealers themselves, by the route that answer pages use: no token is needed.
+"""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from jrr.client.http import Http
+from jrr.console.counts import counts_of
+from jrr.console.desk import Desk, Visit, page
+from jrr.console.held import KIND, HeldDocument, held_of, read
+from jrr.survey.states import CLOSED, NEW
+from jrr.survey.steps import Call
+
+PATIENCE = 4.0  # seconds that a dealer has to say how far it is
+SILENT, ABSENT = "no answer", "not there yet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DealerSteps:
+    """One dealer, and which steps are done there."""
+
+    address: str
+    state: str  # as it says itself, or that it does not
+    is_held: bool  # whether it has the survey's document
+    is_open: bool  # or was
+    is_burned: bool
+    is_token_here: bool  # whether the researcher typed its token in: then these pages do all this
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Their address."""
+
+    def dealers(visit: Visit) -> Response:
+        held = held_of(visit)
+        return visit.page(
+            "dealers.html",
+            held=held,
+            tab="dealers",
+            rows=_steps(visit, held),
+            known=[at in visit.session.dealer_tokens for at in held.dealers],
+            counts=read(desk, counts_of, held.document),
+        )
+
+    return [page(desk, f"/{KIND}/{{name}}/dealers", dealers)]
+
+
+def _steps(visit: Visit, held: HeldDocument) -> list[DealerSteps]:
+    with ThreadPoolExecutor(max(1, len(held.dealers))) as pool:
+        states = pool.map(lambda address: _state(address, held), held.dealers)
+        return [
+            DealerSteps(
+                address=address,
+                state=state,
+                is_held=state not in (SILENT, ABSENT),
+                is_open=state not in (SILENT, ABSENT, NEW),
+                is_burned=state == CLOSED,
+                is_token_here=address in visit.session.dealer_tokens,
+            )
+            for address, state in zip(held.dealers, states, strict=True)
+        ]
+
+
+def _state(address: str, held: HeldDocument) -> str:
+    """What a dealer says of a survey to anybody."""
+    reply = Http(timeout=PATIENCE).call(Call(f"{address}/v1/{held.kind}/{held.name}/status"))
+    if reply.status == 404:
+        return ABSENT
+    try:
+        return str(json.loads(reply.body)["state"])[:20] if reply.status == 200 else SILENT
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return SILENT

@@ -1,0 +1,157 @@
+"""Two real waves of one survey: what the page says of them is what the library says."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jrr.cli.app import run
+from jrr.client.survey_operator import SurveyOperator
+from jrr.estimation.differences import difference
+from jrr.survey.surveys import Survey, read_survey
+from tests.console import WORK, Reply, Servers, Visitor, answer_at_once
+
+ANSWERED = (range(20), range(6, 30))  # who of 30 people: 14 of them both waves
+PAGE = "https://page.example/page/"
+NUMBER = {"name": "days", "kind": "number", "text": "How many days?", "low": 0, "high": 10}
+DOCUMENT: dict[str, Any] = WORK | {"waves": 2, "items": [*WORK["items"], NUMBER]}
+
+
+def created(visitor: Visitor, **fields: str) -> Survey:
+    """A survey of our questionnaire, by the console's pages."""
+    page = visitor.post("/drafts/import", text=json.dumps(DOCUMENT))
+    draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert draft is not None
+    after = fields.get("after", "")
+    assert ("The same people as in" in visitor.get(f"{draft[1]}/create").words) >= bool(after)
+    made = visitor.post(f"{draft[1]}/create", people="30", response="100", min_cell="3", **fields)
+    found = re.search(r"/surveys/([0-9a-f]{64})/open", made.body)
+    assert found is not None, made.words
+    return read_survey(visitor.get(f"/surveys/{found[1]}/files/document.json").raw)
+
+
+def invited(visitor: Visitor, survey: Survey, **fields: str) -> list[dict[str, str]]:
+    """The table that the invite page gives."""
+    form = {"csrf": visitor.csrf(), "count": "30", "format": "csv", "page": PAGE} | fields
+    reply = visitor.request("POST", f"/console/surveys/{survey.hash}/invite", form)
+    assert reply.status == 200, reply.words
+    return list(csv.DictReader(io.StringIO(reply.body)))
+
+
+def both_waves(visitor: Visitor, tokens: dict[str, str], **settings: str) -> list[Survey]:
+    """Two waves from their drafts to their ends."""
+    waves: list[Survey] = []
+    table: list[dict[str, str]] = []
+    for number, people in enumerate(ANSWERED):
+        after = {"after": waves[-1].hash} if waves else {}
+        survey = created(visitor, **settings, **after)
+        text = io.StringIO()
+        if table:
+            rows = csv.DictWriter(text, ["link", "invitation", "program_link"])
+            rows.writeheader()
+            rows.writerows(table)
+        before = {row["invitation"] for row in table}
+        table = invited(visitor, survey, made_before=text.getvalue(), **tokens)
+        if before:
+            assert {row["invitation"] for row in table} == before  # the same people, with new links
+            assert all(survey.hash in row["link"] for row in table)
+        visitor.post(f"/surveys/{survey.hash}/open", **tokens)
+        told = {
+            table[at]["invitation"]: {
+                "sector": "office",
+                "hours": 1 + (at + number) % 3,
+                "days": at % 11,
+                "bribed": "yes" if at % (2 + number) == 0 else "no",
+            }
+            for at in people
+        }
+        answer_at_once(survey, told)
+        closed = visitor.post(f"/surveys/{survey.hash}/close", sure="yes", **tokens)
+        assert "Closed for good." in closed.words
+        waves.append(survey)
+    return waves
+
+
+def rows_of(page: Reply) -> list[tuple[str, ...]]:
+    """The cells of the page's table."""
+    body = page.body.partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        tuple(re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row))
+        for row in re.findall(r"<tr>(.*?)</tr>", body)
+    ]
+
+
+def shown(changes: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The same cells from what the library says; numbers with as many digits as the page has."""
+    rows: list[tuple[str, ...]] = []
+    for name, facts in changes.items():
+        if "refused" in facts:
+            rows.append((name, "", "", facts["refused"]))
+        elif "mean" in facts:
+            low, high = facts["mean"]["interval"]
+            moved = f"{facts['mean']['change']:+.4g}"
+            rows.append((name, "mean", moved, f"{low:+.4g} to {high:+.4g}"))
+        else:
+            entries = zip(facts["labels"], facts["difference"], facts["interval"], strict=True)
+            for label, moved, (low, high) in entries:
+                change, interval = f"{100 * moved:+.2f} points", f"{100 * low:+.2f} to "
+                rows.append((name, label, change, f"{interval}{100 * high:+.2f}"))
+    return rows
+
+
+def from_exports(operators: list[SurveyOperator], part: str) -> tuple[float, float, float]:
+    """The change of yes, from downloaded answers and the mechanism alone; with its interval."""
+    estimates = []
+    for operator in operators:
+        mechanism = operator.survey.campaigns[part].mechanism
+        rows = csv.DictReader(io.StringIO(operator.export("csv").decode()))
+        estimates.append(mechanism.estimate([int(row[part]) for row in rows]))
+    moved = difference(estimates[1], estimates[0], same_deck=False)
+    low, high = moved.interval()
+    return float(moved.frequencies[1]), float(low[1]), float(high[1])
+
+
+def test_the_page_of_waves_shows_what_the_library_says(
+    servers: Servers,
+    visitor: Visitor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, second = both_waves(visitor, {})  # no dealer: plain randomized response
+    base = f"/surveys/{second.hash}/waves"
+    assert f'value="{first.hash}"' in visitor.get(base).body
+    for name, survey in (("one", first), ("two", second)):
+        (tmp_path / f"{name}.json").write_bytes(survey.to_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", servers.collector.token)
+    for paired in ("", "yes"):
+        words = ["campaign", "change", "two.json", "--since", "one.json", "--json"]
+        assert run([*words, *(["--paired"] if paired else [])]) == 0
+        by_command = json.loads(capsys.readouterr().out)["changes"]
+        page = visitor.get(f"{base}?since={first.hash}&paired={paired}")
+        assert rows_of(page) == shown(by_command)
+        assert len(rows_of(page)) == 2 + 3 + 1
+        assert (by_command["bribed"]["n_before"], by_command["bribed"]["n_now"]) == (
+            (14, 14) if paired else (20, 24)
+        )
+        if not paired:
+            operators = [servers.operator(one) for one in (first, second)]
+            moved, low, high = (100 * one for one in from_exports(operators, "bribed"))
+            assert rows_of(page)[1][2:] == (f"{moved:+.2f} points", f"{low:+.2f} to {high:+.2f}")
+    assert visitor.get(f"{base}?since={'0' * 64}").status == 422
+    assert "No other wave" not in visitor.get(base).words
+
+
+def test_waves_with_masks_are_compared_and_not_paired(servers: Servers, visitor: Visitor) -> None:
+    tokens = {"token0": servers.dealer.token}
+    first, second = both_waves(visitor, tokens, dealers=servers.dealer.url)
+    changes = servers.operator(second).change(first)["changes"]
+    assert "refused" not in changes["bribed"]
+    base = f"/surveys/{second.hash}/waves?since={first.hash}"
+    assert rows_of(visitor.get(base)) == shown(changes)
+    assert "cannot be taken off" in visitor.get(f"{base}&paired=yes").words
