@@ -69,7 +69,8 @@ docs: .venv/.ready ## write docs/cli.md and the pictures of the pages anew
 	$(BIN)/jrr plan -n 10000 -e 1 --lost-plot docs/lost-cards.png > build/docs/plan.txt
 	$(BIN)/python -c "from jrr.research.attacks import draw_attacks; draw_attacks('docs/attacks')"
 	$(BIN)/python -m jrr.research.interval_coverage docs/coverage-of-intervals.png
-	[ ! -f build/benchmark.png ] || cp build/benchmark.png docs/benchmark.png
+	for name in benchmark heavy_hitters ranges year scale; do [ ! -f build/$$name.png ] || \
+		cp build/$$name.png docs/$$(echo $$name | tr _ -).png; done
 
 docs-site: .venv/.ready ## build the documentation site in build/site
 	$(BIN)/mkdocs build --strict $(ARGS)

@@ -34,43 +34,50 @@ def peak() -> int:
 
 
 class Watch:
-    """The most that this process and all its children held together, looked at ten times a second.
+    """What this process and all its children hold in memory and take of the processor (Linux).
 
-    Pages that several of them share count several times: it is an upper bound.
+    Memory is looked at ten times a second; pages that several of them share count several times,
+    so that it is an upper bound.
     """
 
     def __init__(self) -> None:
-        self.peak = 0
+        self.peak = 0  # bytes
+        self.processor = 0.0  # seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> "Watch":
+        self._before = _tree(os.getpid())[1]
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        self.processor = _tree(os.getpid())[1] - self._before
 
     def _look(self) -> None:
         while not self._done.wait(0.1):
-            self.peak = max(self.peak, _resident_tree(os.getpid()))
+            self.peak = max(self.peak, _tree(os.getpid())[0])
 
 
-def _resident_tree(root: int) -> int:
-    """Resident bytes of a process and all that descend from it (Linux)."""
-    parents, resident = {}, {}
+def _tree(root: int) -> tuple[int, float]:
+    """Resident bytes and seconds of processor of a process and all that descend from it."""
+    found: dict[int, tuple[int, int, int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        parents[int(folder.name)] = int(words[1])
-        resident[int(folder.name)] = int(words[21]) * os.sysconf("SC_PAGE_SIZE")
+        # Of the children that have ended too: they are in the third and fourth number.
+        ticks = sum(map(int, words[11:15]))
+        found[int(folder.name)] = int(words[1]), int(words[21]), ticks
 
     def descends(process: int) -> bool:
         while process and process != root:
-            process = parents.get(process, 0)
+            process = found[process][0] if process in found else 0
         return process == root
 
-    return sum(size for process, size in resident.items() if descends(process))
+    mine = [numbers for process, numbers in found.items() if descends(process)]
+    pages, ticks = sum(one[1] for one in mine), sum(one[2] for one in mine)
+    return pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK")

@@ -1,32 +1,46 @@
 """A collector under more load than it can bear, with more processes, more rows, more reports.
 
     python -m benchmarks.serve_scale overload       # goodput at three times what it can bear
+    python -m benchmarks.serve_scale refusals       # what a refusal costs, of what storing costs
     python -m benchmarks.serve_scale processes      # two collectors on one PostgreSQL, against one
     python -m benchmarks.serve_scale rows           # an upload beside five million rows
     python -m benchmarks.serve_scale memory         # memory while 200,000 reports come
 
-Each prints JSON. Pairs alternate in one run. Processor seconds of the server are reported beside
-seconds on the clock: generator, server and database share the machine's processors, and the
-clock tells what all of them took.
+Each prints JSON. `--kind sqlite` or `--kind postgresql` measures one of the two, `--pairs 3` fewer
+pairs, which alternate in one run. Processor seconds of the server are reported beside seconds on
+the clock: generator, server and database share the machine's processors, and the clock tells what
+all of them took.
 """
 
 import argparse
 import json
+import os
 import secrets
 import sqlite3
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processors import database_processor, waits
 from jrr.research.embedded import postgres
-from jrr.research.load.measure import Crowd, Load, gather, memory_of, put_under_load
+from jrr.research.load.measure import (
+    Crowd,
+    Load,
+    gather,
+    memory_of,
+    processor_of,
+    put_under_load,
+)
 from jrr.research.processes import Running, running
 
 PAIRS = 5
 KINDS = ("sqlite", "postgresql")
+MANY = 500  # connections that keep a server at its capacity, and of which none is refused
+MOST = 3_800  # connections in a crowd; a server takes 4,000
 
 
 def _a_second(load: Load) -> float:
@@ -44,35 +58,51 @@ def _databases(*names: str) -> Iterator[tuple[Path, dict[str, str]]]:
         yield Path(name), found
 
 
-def overload(pairs: int = PAIRS) -> list[dict[str, Any]]:
+def overload(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str, Any]]:
     """Reports stored a second at three times capacity, of those at capacity."""
     results = []
     with _databases("one") as (folder, addresses):
-        for kind in KINDS:
+        for kind in kinds:
             database = None if kind == "sqlite" else addresses["one"]
             with running("collector", folder / kind, database) as server:
                 results.append(_overloaded(server, kind, pairs))
     return results
 
 
-def _overloaded(server: Running, kind: str, pairs: int, seconds: float = 8.0) -> dict[str, Any]:
+def _at_capacity(server: Running, crowd: Crowd, bodies: Sequence[bytes]) -> Load:
+    """As many connections as fill every commit: more do not make it faster."""
+    return put_under_load(server, crowd, bodies, 1e5, connections=MANY, timeout=60.0)
+
+
+def _overloaded(
+    server: Running, kind: str, pairs: int, people: int = 150_000, seconds: float = 8.0
+) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for _ in range(pairs):
-        crowd = gather(server, 60_000)
-        bodies = crowd.bodies
-        most = put_under_load(server, crowd, bodies[:3_000], 1e5, connections=200, timeout=60.0)
+        crowd = gather(server, people)
+        bodies = iter(crowd.bodies)
+        _at_capacity(server, crowd, list(islice(bodies, 1_000)))  # not measured: it warms up
+        most = _at_capacity(server, crowd, list(islice(bodies, 10_000)))
         rate = 3 * _a_second(most)
-        sent = bodies[3_000 : 3_000 + int(seconds * rate)]
-        load = put_under_load(server, crowd, sent, rate, timeout=10.0)
-        left = bodies[3_000 + len(sent) :][:200]
-        after = put_under_load(server, crowd, left, 40.0, timeout=10.0)
+        sent = list(islice(bodies, int(seconds * rate)))
+        load = put_under_load(server, crowd, sent, rate, connections=MOST, timeout=10.0)
+        after = put_under_load(server, crowd, list(islice(bodies, 200)), 40.0, timeout=10.0)
         rows.append(
             {
                 "capacity_a_second": _a_second(most),
+                "asked_a_second": rate,
+                "tried_a_second": load.tries / load.seconds,
                 "stored_a_second": load.throughput,
                 "by_clock": load.throughput / _a_second(most),
                 "by_processor": _processor(most) / _processor(load),
+                "processor_ms": [_processor(most), _processor(load)],
+                "generator_cores": [
+                    most.generator / most.seconds,
+                    load.generator / load.seconds,
+                ],
+                "generator_late": load.generator_late,
                 "refusals": load.refusals,
+                "held_back": load.held_back,
                 "timeouts": load.timeouts,
                 "lost": load.lost,
                 "readyz": load.readyz,
@@ -90,41 +120,72 @@ def _overloaded(server: Running, kind: str, pairs: int, seconds: float = 8.0) ->
     }
 
 
-def processes(pairs: int = PAIRS, reports: int = 3_000) -> list[dict[str, Any]]:
+def refusals(pairs: int = PAIRS, kinds: Sequence[str] = KINDS) -> list[dict[str, Any]]:
+    """The processor that a refusal takes, of that which storing takes; and what follows from it.
+
+    At three times capacity, where each of the two that are too many is refused once, a share g of
+    the capacity is left with g + (3 - g) r = 1.
+    """
+    costs: dict[str, list[float]] = {kind: [] for kind in (*kinds, "refused")}
+    with _databases("one") as (folder, addresses), ExitStack() as stack:
+        servers = {}
+        for kind in costs:
+            database = addresses["one"] if kind == "postgresql" else None
+            module = "benchmarks.refusing" if kind == "refused" else "jrr.cli"
+            start = running("collector", folder / kind, database, module=module)
+            servers[kind] = stack.enter_context(start)
+        crowds = {kind: gather(server, 1_000 + 5_000 * pairs) for kind, server in servers.items()}
+        for number in range(pairs + 1):
+            for kind, crowd in crowds.items():
+                first = 0 if number == 0 else 1_000 + 5_000 * (number - 1)
+                bodies = crowd.bodies[first : 1_000 + 5_000 * number]
+                load = _at_capacity(servers[kind], crowd, bodies)
+                if number:  # the first one warms up
+                    costs[kind].append(1000 * load.processor / len(bodies))
+    refused = costs.pop("refused")
+    return [
+        {
+            "what": f"processor of a refusal / of a stored report, {kind}",
+            "ratio": (share := _ratio(refused, stored)),
+            "at_most": 0.09,
+            "goodput_at_3_times": (1 - 3 * share) / (1 - share),
+            "processor_ms": {"refused": refused, "stored": stored},
+        }
+        for kind, stored in costs.items()
+    ]
+
+
+def _ratio(some: Sequence[float], others: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(some, others, strict=True))
+
+
+def processes(
+    pairs: int = PAIRS, kinds: Sequence[str] = KINDS, reports: int = 6_000
+) -> list[dict[str, Any]]:
     """Reports that two collectors on one PostgreSQL store a second, of what one does."""
     names = [f"{count}_{number}" for number in range(pairs) for count in (1, 2)]
     rows: list[dict[str, Any]] = []
     with _databases(*names) as (folder, addresses):
         for number in range(pairs):
-            found = {}
-            for count in (1, 2):
-                database = addresses[f"{count}_{number}"]
-                with ExitStack() as stack:
-                    servers = [
-                        stack.enter_context(
-                            running("collector", folder / f"{number}-{count}-{at}", database)
-                        )
-                        for at in range(count)
-                    ]
-                    crowd = gather(servers[0], reports)
-                    load = put_under_load(
-                        servers[0],
-                        crowd,
-                        crowd.bodies,
-                        1e6,
-                        urls=[server.url for server in servers],
-                        connections=200,
-                        timeout=120.0,
-                    )
-                    found[count] = load
+            one, two = (
+                _together(folder, addresses[f"{count}_{number}"], f"{number}-{count}", reports)
+                for count in (1, 2)
+            )
+            cores = os.cpu_count() or 1
             rows.append(
                 {
-                    "one_a_second": _a_second(found[1]),
-                    "two_a_second": _a_second(found[2]),
-                    "ratio": _a_second(found[2]) / _a_second(found[1]),
-                    # Of one of the two, which stores half of them.
-                    "processor_ms": [_processor(found[1]), 2 * _processor(found[2])],
-                    "lost": found[1].lost + found[2].lost,
+                    "one": one,
+                    "two": two,
+                    "ratio": two["a_second"] / one["a_second"],
+                    # No more than this, whatever the software: all processors, all the time.
+                    "at_most_here": 1000
+                    * cores
+                    / sum(two["processor_ms"].values())
+                    / one["a_second"],
+                    # Where nobody waits for a processor, each of two stores half of them.
+                    "on_more_processors": 2
+                    * one["processor_ms"]["collectors"]
+                    / two["processor_ms"]["collectors"],
                 }
             )
     return [
@@ -132,16 +193,57 @@ def processes(pairs: int = PAIRS, reports: int = 3_000) -> list[dict[str, Any]]:
             "what": "two collectors on one PostgreSQL, of one",
             "ratio": statistics.median(row["ratio"] for row in rows),
             "at_least": 1.6,
+            "at_most_here": statistics.median(row["at_most_here"] for row in rows),
+            "on_more_processors": statistics.median(row["on_more_processors"] for row in rows),
             "runs": rows,
         }
     ]
 
 
-def rows(few: int = 50_000, many: int = 5_000_000, pairs: int = PAIRS) -> list[dict[str, Any]]:
+def _together(folder: Path, database: str, name: str, reports: int) -> dict[str, Any]:
+    """So many collectors as the name ends with, on one database: what they do, and what it took."""
+    count = int(name[-1])
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(running("collector", folder / f"{name}-{at}", database))
+            for at in range(count)
+        ]
+        # Room for many more: where few are still to come, processes take turns.
+        crowd = gather(servers[0], 1_000 + reports, capacity=10_000_000)
+
+        def load(bodies: Sequence[bytes]) -> Load:
+            urls = [server.url for server in servers]
+            return put_under_load(
+                servers[0], crowd, bodies, 1e6, urls=urls, connections=MANY, timeout=120.0
+            )
+
+        def used() -> tuple[float, float]:
+            collectors = sum(processor_of(server.process.pid) for server in servers)
+            return collectors, database_processor(folder / "server")
+
+        load(crowd.bodies[:1_000])  # not measured: it warms up
+        before = used()
+        with waits(database) as seen:
+            found = load(crowd.bodies[1_000:])
+        collectors, itself = (after - start for after, start in zip(used(), before, strict=True))
+        spent = {"collectors": collectors, "database": itself, "generator": found.generator}
+        return {
+            "a_second": _a_second(found),
+            "processor_ms": {
+                part: 1000 * seconds / found.acknowledged for part, seconds in spent.items()
+            },
+            "database_waits": dict(seen),
+            "lost": found.lost,
+        }
+
+
+def rows(
+    pairs: int = PAIRS, kinds: Sequence[str] = KINDS, few: int = 50_000, many: int = 5_000_000
+) -> list[dict[str, Any]]:
     """What an upload costs where many rows are stored, of what it costs with few."""
     results = []
     with _databases("few", "many") as (folder, addresses):
-        for kind in KINDS:
+        for kind in kinds:
             with ExitStack() as stack:
                 crowds = {}
                 for name, stored in (("few", few), ("many", many)):
@@ -214,7 +316,9 @@ def _fill(database: str, crowd: Crowd, reports: int) -> None:
         file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def memory(reports: int = 200_000, parts: int = 8) -> list[dict[str, Any]]:
+def memory(
+    pairs: int = 1, kinds: Sequence[str] = KINDS, reports: int = 200_000, parts: int = 8
+) -> list[dict[str, Any]]:
     """Megabytes that a collector holds while reports come in."""
     results = []
     with tempfile.TemporaryDirectory() as name, running("collector", Path(name)) as server:
@@ -237,8 +341,9 @@ def memory(reports: int = 200_000, parts: int = 8) -> list[dict[str, Any]]:
     return results
 
 
-MEASURES: dict[str, Callable[[], Any]] = {
+MEASURES: dict[str, Callable[..., Any]] = {
     "overload": overload,
+    "refusals": refusals,
     "processes": processes,
     "rows": rows,
     "memory": memory,
@@ -247,4 +352,8 @@ MEASURES: dict[str, Callable[[], Any]] = {
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="benchmarks.serve_scale")
     parser.add_argument("what", choices=MEASURES)
-    print(json.dumps(MEASURES[parser.parse_args().what](), indent=2))
+    parser.add_argument("--kind", choices=KINDS, help="of database; both unless given")
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    wish = parser.parse_args()
+    kinds = (wish.kind,) if wish.kind else KINDS
+    print(json.dumps(MEASURES[wish.what](wish.pairs, kinds), indent=2))

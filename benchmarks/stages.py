@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -20,8 +21,14 @@ import jrr
 from benchmarks import by_epsilon
 from benchmarks.engines import reports_file
 from jrr import tables
-from jrr.research.load.measure import gather, put_under_load
+from jrr.client.operator import Operator, new_invitations
+from jrr.research.load.measure import gather, processor_of, put_under_load
+from jrr.research.load.sender import Job, send_all
 from jrr.research.processes import running
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.identity import invitation_secret, pseudonym
+from jrr.survey.messages import card_request
 from jrr.survey.split_deck import RowDecks
 
 CARDS = 1 << 21  # dealt from a deck of DECK
@@ -100,6 +107,58 @@ def uploads() -> list[dict[str, Any]]:
     ]
 
 
+def fetches() -> list[dict[str, Any]]:
+    """Seconds of the dealer's processor for a card that is fetched, a new one for every request."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with (
+            running("dealer", folder / "dealer") as dealer,
+            running("collector", folder / "collector") as collector,
+        ):
+            campaign = Campaign(
+                question="Do you?",
+                labels=("no", "yes"),
+                mechanism=jrr.DRR(UPLOADS, truth=0.4, own=0.05),
+                dealer=DealerServer(dealer.url),
+                collector=collector.url,
+                capacity=UPLOADS,
+            )
+            operator = Operator(campaign, dealer.admin, collector.admin)
+            operator.install()
+            invitations = new_invitations(UPLOADS)
+            operator.invite(invitations)
+            operator.open()
+            (role,) = campaign.dealer.roles
+            bodies = [
+                card_request(pseudonym(invitation_secret(text), campaign.hash, role))
+                for text in invitations
+            ]
+            target, before = urlsplit(dealer.url), processor_of(dealer.process.pid)
+            sent = send_all(
+                Job(
+                    host=target.hostname or "",
+                    port=target.port or 0,
+                    path=f"/v1/campaigns/{campaign.hash}/cards",
+                    bodies=bodies,
+                    rate=1e6,
+                    begin=time.time(),
+                    connections=200,
+                    timeout=120.0,
+                    obey=False,
+                )
+            )
+            used = processor_of(dealer.process.pid) - before
+    return [
+        {
+            "stage": "fetch a card",
+            "mechanism": "DRR",
+            "seconds": used / len(sent.acknowledged),
+            "fetched": len(sent.acknowledged),
+            "asked": UPLOADS,
+        }
+    ]
+
+
 def _size(folder: Path) -> int:
     """Bytes of the database and its log."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -130,7 +189,7 @@ def counting() -> list[dict[str, Any]]:
 
 
 def run() -> dict[str, Any]:
-    document = {"deck": DECK, "results": [*local(), *uploads(), *counting()]}
+    document = {"deck": DECK, "results": [*local(), *fetches(), *uploads(), *counting()]}
     by_epsilon.keep("stages", document)
     return document
 

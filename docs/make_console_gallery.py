@@ -6,6 +6,7 @@ use them in a Chromium that is installed (JRR_TEST_BROWSER=/path/to/one), as the
 
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from jrr.research.processes import running  # noqa: E402
-from tests.console import Servers  # noqa: E402
+from tests.console import Servers, answer_work  # noqa: E402
 from tests.console.researching import Researcher, answer_by_program  # noqa: E402
+from tests.console.test_waves import both_waves  # noqa: E402
 from tests.e2e.visits import BROWSER  # noqa: E402
 
 FOLDER = ROOT / "docs" / "console"
@@ -88,9 +90,14 @@ def main() -> None:
         photograph(page, "watch")
         researcher.close()
         researcher.groups()
-        for link in ("Waves", "Files"):
+        for link in ("Dealer", "Files"):
             page.get_by_role("link", name=link, exact=True).click()
-            photograph(page, link.lower())
+            photograph(page, {"Dealer": "dealers"}.get(link, link.lower()))
+        with ThreadPoolExecutor(1) as pool:  # a browser's thread has a loop of its own
+            waves = pool.submit(both_waves, Servers(dealer, collector).visitor(), {})
+        first, second = waves.result()
+        page.goto(f"{collector.url}/console/surveys/{second.hash}/waves?since={first.hash}")
+        photograph(page, "waves")
         page.get_by_role("link", name="Surveys", exact=True).click()
         photograph(page, "surveys")
         page.goto(f"{dealer.url}/console/")
@@ -98,6 +105,10 @@ def main() -> None:
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="Status of this dealer").wait_for()
         photograph(page, "dealer")
+        still_open = Servers(dealer, collector).survey()
+        answer_work(still_open, Servers(dealer, collector).begin(still_open, 12)[:8])
+        page.goto(f"{dealer.url}/console/surveys/{still_open.hash}")
+        photograph(page, "dealer-steps")
         browser.close()
 
 

@@ -84,7 +84,7 @@ class Researcher:
     def create(self, people: int) -> None:
         self.press("Save and go on")
         self.write("People to invite", str(people))
-        self.write("Response rate expected, %", "100")
+        self.write("Response rate, %", "100")
         self.write("Address of the dealer", self.servers.dealer.url)
         self.write("Smallest group shown", "3")
         self.shoot(self.page, "create")

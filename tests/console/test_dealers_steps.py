@@ -155,6 +155,19 @@ def test_a_dealers_steps_are_its_operators(hands: Hands, servers: Servers) -> No
     assert (refused.status, "names no dealer" in refused.words) == (422, True)
 
 
+def test_files_of_many_people_may_be_long(hands: Hands) -> None:
+    """Those of operators who are signed in, and no other form."""
+    survey = created(hands, hands.servers[0].url)
+    dealer, base = hands.dealers[0], f"/surveys/{survey.hash}"
+    dealer.post("/bring", document=survey.to_bytes().decode())
+    names = [f"{at:064x}" for at in range(40_000)]  # 2.7 MB, as 40,000 people have
+    people = json.dumps({"survey": survey.hash, "dealer": hands.servers[0].url, "names": names})
+    refused = dealer.post(f"{base}/invite", people=people)
+    assert refused.status == 422  # there are 20 places, which is said only after it was read
+    assert "20" in refused.words
+    assert raw_post(dealer, "/bring", document=people).status == 413
+
+
 def test_burning_where_no_sum_is_announced(hands: Hands, servers: Servers) -> None:
     survey = servers.survey(mechanism="drr", people=200)
     assert survey.deals

@@ -11,7 +11,7 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import ReportedItem
 from jrr.survey.surveys import read_survey
-from tests.console import Servers
+from tests.console import WORK, Servers
 from tests.console.researching import Researcher, answer_by_page, answer_by_program
 from tests.e2e.test_page_screens import axe_script  # noqa: F401 - a fixture
 from tests.e2e.visits import SCREENSHOTS
@@ -114,6 +114,9 @@ def test_a_survey_from_the_plan_to_the_files(
         researcher.groups()
         page.get_by_role("link", name="Waves", exact=True).click()
         looks(page, "waves")
+        page.get_by_role("link", name="Dealer", exact=True).click()
+        assert page.get_by_text("(done)").count() == 3
+        looks(page, "dealers")
         page.get_by_role("link", name="Files", exact=True).click()
         looks(page, "files")
         rows = researcher.download("answers.csv").decode().splitlines()
@@ -129,6 +132,16 @@ def test_a_survey_from_the_plan_to_the_files(
         looks(page, "surveys")
         researcher.press("Sign out")
         page.get_by_role("heading", name="Sign in").wait_for()
+        still_open = servers.survey(WORK | {"title": "Pay"})
+        servers.begin(still_open, 3)
+        page.goto(f"{servers.dealer.url}/console/")
+        researcher.write("Admin token", servers.dealer.token)
+        researcher.press("Sign in")
+        page.get_by_role("heading", name="Status of this dealer").wait_for()
+        looks(page, "dealer")
+        page.goto(f"{servers.dealer.url}/console/surveys/{still_open.hash}")
+        page.get_by_role("heading", name="Whom to accept").wait_for()
+        looks(page, "dealer-steps")
         assert said == []
     finally:
         context.close()

@@ -24,26 +24,27 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -> None:
     """Before there was a bounded queue, nothing was acknowledged any more after some seconds."""
     with running("collector", tmp_path, database) as server:
-        crowd = gather(server, 40_000)
-        bodies = crowd.bodies
+        crowd = gather(server, 90_000)
+        first, measured, left, more = (crowd.bodies[start:] for start in (0, 2_000, 12_000, 12_500))
+        put_under_load(server, crowd, first[:2_000], 1e5, connections=500, timeout=60.0)
         capacity = put_under_load(
-            server, crowd, bodies[:3_000], 100_000.0, connections=200, timeout=60.0
+            server, crowd, measured[:10_000], 1e5, connections=500, timeout=60.0
         )
         rate = 3 * capacity.acknowledged / capacity.seconds
-        sent = bodies[3_000 : 3_000 + int(10 * rate)]
-        load = put_under_load(server, crowd, sent, rate, timeout=10.0)
+        sent = more[: int(8 * rate)]
+        load = put_under_load(server, crowd, sent, rate, connections=3_000, timeout=10.0)
         assert (load.lost, load.doubled) == (0, 0)
-        assert set(load.refusals) == {"503 busy"}
+        assert set(load.refusals) <= {"503 busy"}
         # In every part of the time something is done: this machine has other work too.
-        seconds = load.by_second[:10]
-        assert min(sum(seconds[:5]), sum(seconds[5:])) > 0.2 * sum(seconds)
+        half = len(load.by_second) // 2
+        halves = sum(load.by_second[:half]), sum(load.by_second[half:])
+        assert min(halves) > 0.2 * sum(halves)
         assert load.memory_mb < capacity.memory_mb + 150
         # Refusing costs little: `benchmarks.serve_scale overload` measures how much, in medians.
         each, each_in_the_crowd = (one.processor / one.acknowledged for one in (capacity, load))
-        assert each_in_the_crowd <= each / 0.6
-        left = bodies[3_000 + int(10 * rate) :][:500]
-        after = put_under_load(server, crowd, left, 50.0, timeout=10.0)
-        assert after.acknowledged == len(left) > 0
+        assert each_in_the_crowd <= each / 0.8
+        after = put_under_load(server, crowd, left[:500], 50.0, timeout=10.0)
+        assert after.acknowledged == 500
         assert (after.refusals, after.timeouts) == ({}, 0)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
-from jrr.survey.split_deck import SplitDeck
+from jrr.survey.deck import Deck
+from jrr.survey.split_deck import RowDecks, SplitDeck
 from tests.statistics_rules import OFF, accepts_only, chi_square, mean_test, skewed, spread_test
 
 KEY = bytes(range(32))
@@ -104,6 +105,19 @@ def test_blocks_are_the_same_whoever_asks(k: int) -> None:
     others = (SplitDeck(m, KEY, 4, block=64), SplitDeck(m, bytes(32), 3, block=64))
     assert not any(np.array_equal(other.cards_from(0, 1_000), whole) for other in others)
     kept.forget()
+
+
+@pytest.mark.parametrize(
+    "m", [jrr.MRR(100, own=3.0, card_rate=0.5, total_rate=0.6), jrr.DRR(100, truth=0.3)], ids=str
+)
+def test_rows_are_dealt_deck_after_deck(m: jrr.MRR | jrr.DRR) -> None:
+    made = SplitDeck if m.masked else Deck
+    whole = np.concatenate([made(m, KEY, number).cards_from(0, 100) for number in range(4)])
+    decks = RowDecks(m, KEY)
+    for first, count in ((0, 100), (99, 2), (50, 300), (399, 1)):
+        assert np.array_equal(decks.cards(first, count), whole[first : first + count])
+    with pytest.raises(ArgumentError, match="deals cards"):
+        RowDecks(jrr.RR(2, epsilon=1.0), KEY)
 
 
 def test_refusals() -> None:

@@ -205,6 +205,10 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delitem(sys.modules, "jrr.tables.engines.embedded")
     with pytest.raises(MissingExtraError, match=r"jrr\[engines\]"):
         open_engine("duckdb")
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)
+    with pytest.raises(MissingExtraError, match=r"jrr\[spark\]"):
+        open_engine("spark")
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

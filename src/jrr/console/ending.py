@@ -10,7 +10,15 @@ from jrr.client.closing import Ending
 from jrr.client.operator import Operator
 from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, download, goto, page
-from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
+from jrr.console.held import (
+    KIND,
+    HeldDocument,
+    held_of,
+    opened,
+    operator_of,
+    read,
+    take_tokens,
+)
 from jrr.console.looking import looks_of
 from jrr.errors import ArgumentError, DamagedError
 
@@ -25,8 +33,9 @@ def routes(desk: Desk) -> list[Route]:
         take_tokens(visit, held)
         operator = operator_of(desk, held, visit.session)
         operator.install()
-        operator.open()
         looks.forget(held)
+        if not opened(operator, visit.session):
+            return goto(held.path)
         visit.session.note("Open: answers are taken.")
         _remind(visit, held, "opened")
         return goto(held.path)

@@ -26,7 +26,8 @@ class DealingStatus:
     invited: int
     enrolled: int  # people who have a place
     dealt: int  # of them, whose cards have left
-    decks: int  # from which was dealt, each committed to before its first card leaves
+    decks: int  # from which was dealt
+    committed: int  # decks that were committed to before the first card left
     lost: str  # cards that were dealt and cannot come back, by its own count; "": not known
     is_told: bool = False  # whether the collector has named the cards that came back
     burned: bool  # whether nothing is left from which a card could be found
@@ -75,7 +76,7 @@ def _of_dealer(
 ) -> DealingStatus:
     """Of a survey: everybody who has a card has one of every part."""
     seats = store.seats
-    enrolled = dealt = decks = 0
+    enrolled = dealt = decks = committed = 0
     lost: set[int] = set()
     held = [store.find(row.campaign) for row in rows]
     for one in held:
@@ -85,7 +86,11 @@ def _of_dealer(
             func.count(distinct(seats.c.block)).filter(seats.c.fetched.is_(True)),
         ).where(seats.c.campaign == one.name)
         places, gone, begun = connection.execute(query).one()
-        enrolled, dealt, decks = max(enrolled, places), max(dealt, gone), decks + begun
+        enrolled, dealt = max(enrolled, places), max(dealt, gone)
+        is_committed = store.published(one.name) is not None
+        committed += one.campaign.committed_decks if is_committed else 0
+        # Of decks committed to one is dealt; at its end who sat where is forgotten.
+        decks += min(1, gone) if is_committed else begun
         # Before the end: places whose cards were never fetched. At the end the collector names
         # the cards that came back, where their sum is announced.
         back = _named(one.told)
@@ -101,6 +106,7 @@ def _of_dealer(
         enrolled=enrolled,
         dealt=dealt,
         decks=decks,
+        committed=committed,
         lost=" to ".join(f"{number:,}" for number in sorted({min(lost), max(lost)}))
         if lost
         else "",
@@ -125,6 +131,7 @@ def party_status(store: Any, connection: Connection) -> list[DealingStatus]:
                 enrolled=held.arrivals,  # counted: at the end who they were is forgotten
                 dealt=held.n or 0,
                 decks=0 if held.n is None else campaign.rounds,
+                committed=0 if held.n is None else campaign.rounds,
                 lost=f"{store.count(store.complaints, name):,}" if is_kept else "",
                 burned=held.state == CLOSED and not is_kept,
             )

@@ -128,15 +128,17 @@ def of_two_groups(cards: Cards, first: Reporters, second: Reporters) -> Evidence
     low = min(deal.start for deal in deals.values())
     high = max(deal.start + len(deal.law) for deal in deals.values()) - 1
     of_first = rows_of(first, low, high)
-    splits = {
-        held: _split(deal, others - first.size, held, second.size) for held, deal in deals.items()
-    }
-    blocks = [block for split in splits.values() for block in split]
+    # How many plus cards are left for the others: a card of the target's makes a difference of one.
+    left = [
+        held - (deal.start + end) for held, deal in deals.items() for end in (0, len(deal.law) - 1)
+    ]
+    blocks = _blocks(others - first.size, max(left), min(left), second.size)
     e_low = min(block.start for block in blocks)
     e_high = max(block.start + block.laws.shape[1] for block in blocks) - 1
     of_second = rows_of(second, e_low, e_high)
+    given_left = _given_left(max(left), blocks, of_second)
     joint = {
-        kind: chance * _table(deals[held], splits[held], of_first, of_second)
+        kind: chance * _table(deals[held], held, of_first, given_left)
         for kind, held, chance in cards.kinds
     }
     size = of_first.laws.shape[1] * of_second.laws.shape[1]
@@ -191,27 +193,41 @@ def _evidence(joint: dict[bool, Floats], size: int, error: float, missing: float
     return Evidence(plus, minus, error, missing)
 
 
-def _split(deal: Part, left: int, held: int, drawn: int) -> list[Block]:
-    """For each number of plus cards in the first group, how many the second has; in blocks."""
-    numbers = range(deal.start, deal.start + len(deal.law))
+def _blocks(total: int, most: int, least: int, drawn: int) -> list[Block]:
+    """How many plus cards the second group has when most, most-1, ... least are left for it."""
     return [
-        fewer_marked(left, held - numbers[at], min(BLOCK, len(numbers) - at), drawn)
-        for at in range(0, len(numbers), BLOCK)
+        fewer_marked(total, top, min(BLOCK, top - least + 1), drawn)
+        for top in range(most, least - 1, -BLOCK)
     ]
 
 
-def _table(deal: Part, split: list[Block], of_first: Rows, of_second: Rows) -> Floats:
-    """The joint law of both counts, flattened.
+def _given_left(most: int, blocks: list[Block], of_second: Rows) -> Rows:
+    """The second group's laws when most, most-1, ... plus cards are left for it.
 
     A law is 0 outside of its own stretch, so that what is multiplied is a part of everything.
     """
-    table = np.zeros((of_first.laws.shape[1], of_second.laws.shape[1]))
-    row = deal.start - of_first.low
-    for at, (start, share) in zip(range(0, len(deal.law), BLOCK), split, strict=True):
-        mine = slice(row + at, row + at + len(share))
-        down = slice(min(of_first.begins[mine]), max(of_first.ends[mine]))
-        weighted = of_first.laws[mine, down] * deal.law[at : at + len(share), None]
+    laws = np.zeros((sum(len(block.laws) for block in blocks), of_second.laws.shape[1]))
+    begins: list[int] = []
+    ends: list[int] = []
+    for start, share in blocks:
         theirs = slice(start - of_second.low, start - of_second.low + share.shape[1])
         across = slice(min(of_second.begins[theirs]), max(of_second.ends[theirs]))
-        table[down, across] += weighted.T @ (share @ of_second.laws[theirs, across])
+        mine = slice(len(begins), len(begins) + len(share))
+        laws[mine, across] = share @ of_second.laws[theirs, across]
+        begins += [across.start] * len(share)
+        ends += [across.stop] * len(share)
+    return Rows(most, of_second.start, laws, tuple(begins), tuple(ends))
+
+
+def _table(deal: Part, held: int, of_first: Rows, given_left: Rows) -> Floats:
+    """The joint law of both counts, flattened; rows of `given_left` fall from its `low`."""
+    table = np.zeros((of_first.laws.shape[1], given_left.laws.shape[1]))
+    row, other = deal.start - of_first.low, given_left.low - (held - deal.start)
+    for at in range(0, len(deal.law), BLOCK):
+        count = min(BLOCK, len(deal.law) - at)
+        mine, theirs = slice(row + at, row + at + count), slice(other + at, other + at + count)
+        down = slice(min(of_first.begins[mine]), max(of_first.ends[mine]))
+        across = slice(min(given_left.begins[theirs]), max(given_left.ends[theirs]))
+        weighted = of_first.laws[mine, down] * deal.law[at : at + count, None]
+        table[down, across] += weighted.T @ given_left.laws[theirs, across]
     return table.ravel()

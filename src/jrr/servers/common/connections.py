@@ -7,8 +7,8 @@ uvicorn reads headers of any length for as long as a client likes. Here
 - headers have some kilobytes at most;
 - of more connections than there is room for, the one that has been waiting longest goes;
 - where more uploads come than can be stored, they are refused before they are looked at, one for
-  each that is answered (and some more), so that refusing cannot take most of the time; whoever
-  comes beyond it waits unread, and is served or refused in turn.
+  every four that are answered (and some more), so that refusing takes a twentieth of the time;
+  whoever comes beyond it waits unread, and is served or refused in turn.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ DEADLINE = 10.0  # seconds for headers, for a piece of a body, and of silence
 READING = 30.0  # seconds that a client may take to read a piece of a reply
 PIECE = 256 << 10  # bytes of a body
 HEADERS = 16 << 10  # bytes of all headers and the address
-LONGEST = 1.0  # seconds that a request should be under way; waiting for a commit adds to it
+LONGEST = 0.5  # seconds that a request should be under way; waiting for a commit adds to it
 CROWD = 32  # requests under way, from which on it is measured how many are answered
 MOST_UNDER_WAY = 8_192
 LOOK = 0.5  # seconds between two looks at deadlines
-REFUSALS = 1.0  # unread, for each request that is answered
+REFUSALS = 0.25  # unread, for each request that is answered: each costs a fifth of one
 MORE_REFUSALS = 50  # at each look, also where nothing is answered
 MOST_REFUSALS = 500  # saved up
 MOST_HELD = 64 << 10  # bytes of an upload that waits unread
@@ -155,7 +155,7 @@ class Connection(HttpToolsProtocol):
         self._piece = 0  # bytes of a body since the last deadline
         self._is_refused = False
         self._is_open = True
-        self._held = b""  # an upload that waits unread
+        self._held = b""  # of somebody who waits unread
 
     @property
     def is_waited_for(self) -> bool:
@@ -180,33 +180,56 @@ class Connection(HttpToolsProtocol):
             return
         if self._held:  # and more, though nothing was answered yet
             self._held += data
-            if len(self._held) > MOST_HELD:
-                self.door.hang_up(self)
+            if len(self._held) > MOST_HELD:  # no upload as most are: the application may refuse it
+                self.door.held.pop(self, None)
+                self._read(self._take_held())
             return
-        if self._between and self.is_crowded and self._is_upload(data):
+        if self._between and data.startswith(_POSTS) and self.is_crowded:
             self._wait()
             if self.door.may_refuse < 1:
                 self._held = data
                 self.door.held[self] = None
-                return
-            self.door.may_refuse -= 1
-            self.door.refused += 1
-            self._unset_keepalive_if_required()
-            self.transport.write(self.door.refusal())
-            if _is_last(data):
-                self._is_refused = True
-                self.transport.close()
+            else:
+                self._read_or_refuse(data)
             return
+        self._read(data)
+
+    def go_on(self) -> None:
+        """Look at what has waited unread, now that there is room for it or time to refuse it."""
+        data = self._take_held()
+        if self.is_crowded:
+            self._wait()
+            self._read_or_refuse(data)
+        else:
+            self._read(data)
+
+    def _take_held(self) -> bytes:
+        data, self._held = self._held, b""
+        return data
+
+    def _read_or_refuse(self, data: bytes) -> None:
+        """Refuse a whole upload unread; anything else is for the parser."""
+        if self._is_upload(data):
+            self._refuse(data)
+        else:
+            self._read(data)
+
+    def _refuse(self, data: bytes) -> None:
+        """Refuse an upload unread."""
+        self.door.may_refuse -= 1
+        self.door.refused += 1
+        self._unset_keepalive_if_required()
+        self.transport.write(self.door.refusal())
+        if _is_last(data):
+            self._is_refused = True
+            self.transport.close()
+
+    def _read(self, data: bytes) -> None:
         super().data_received(data)
         if self._in_headers:
             self._header_bytes += len(data)
             if self._header_bytes > HEADERS:
                 self._refuse_headers()
-
-    def go_on(self) -> None:
-        """Look at what has waited unread, now that there is room for it or time to refuse it."""
-        data, self._held = self._held, b""
-        self.data_received(data)
 
     @property
     def is_crowded(self) -> bool:
@@ -215,7 +238,7 @@ class Connection(HttpToolsProtocol):
 
     def _is_upload(self, data: bytes) -> bool:
         """Whether this is a whole upload, which can be refused unread."""
-        if not data.startswith(_POSTS) or not _is_whole(data):
+        if not _is_whole(data):
             return False
         return self.door.any_origin or b"\r\norigin:" not in data.lower()
 

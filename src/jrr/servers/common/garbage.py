@@ -8,8 +8,8 @@ of the processor.
 
 import gc
 
-NEW = 20_000  # objects, between two looks at the new ones
-YOUNG, OLD = 20, 20  # looks at the new ones before one at the young ones, and those before all
+NEW = 200_000  # objects, between two looks at the new ones: those of thousands of requests
+YOUNG, OLD = 10, 10  # looks at the new ones before one at the young ones, and those before all
 
 
 def settle() -> None:

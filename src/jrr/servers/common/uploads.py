@@ -86,7 +86,8 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect()
-        body += message.get("body", b"")
+        piece: bytes = message.get("body", b"")
+        body += piece
         if len(body) > limit:
             raise too_large(limit)
         if not message.get("more_body", False):

@@ -109,8 +109,7 @@ def perturb_on_spark(
     frame = frame.select(*wanted)
     secret = secrets.token_bytes(32) if key is None else key
     with quiet():
-        _check_answers(frame, column, named)
-        shares = _count_shares(frame)
+        shares = _count_shares(frame, column, named)
         rows = sum(shares.values())
         if not rows:
             raise ArgumentError(f"{data} must have at least one row, got none")
@@ -146,18 +145,6 @@ def perturb_on_spark(
     return header
 
 
-def _check_answers(frame: Any, column: str, labels: Labels) -> None:
-    """Refuse empty cells, and answers that are not listed."""
-    answer = frame[column].cast("string")
-    strange = answer.isNull()
-    if labels.other is None:
-        strange |= ~answer.isin(list(labels.names))
-    if frame.where(strange).limit(1).count():  # it is not shown: it may be somebody's answer
-        raise ArgumentError(
-            f"column {column} must hold one of {list(labels.names)} in every row, got another"
-        )
-
-
 def _reason(error: BaseException) -> str:
     """The line of a worker's error that says what is wrong."""
     lines = [line.strip() for line in str(error).splitlines()]
@@ -165,17 +152,29 @@ def _reason(error: BaseException) -> str:
     return ours[-1] if ours else lines[0]
 
 
-def _count_shares(frame: Any) -> dict[int, int]:
-    """Number of a partition -> its rows."""
-    counted = frame.mapInArrow(_count_share, "part int, rows bigint").toArrow()
-    parts, rows = (column.to_pylist() for column in counted.columns)
+def _count_shares(frame: Any, column: str, labels: Labels) -> dict[int, int]:
+    """Number of a partition -> its rows; empty cells and answers that are not listed are refused.
+
+    One pass of Spark's own: partitions follow from the sizes of the files, not from the columns
+    that are read, and whoever perturbs a partition checks that it has as many rows.
+    """
+    from pyspark.sql import functions
+
+    answer = frame[column].cast("string")
+    strange = answer.isNull()
+    if labels.other is None:
+        strange |= ~answer.isin(list(labels.names))
+    marked = frame.select(
+        functions.spark_partition_id().alias("part"), strange.cast("int").alias("strange")
+    )
+    wanted = functions.count("*"), functions.sum("strange")
+    counted = marked.groupBy("part").agg(*wanted).toArrow()
+    parts, rows, unlisted = (column.to_pylist() for column in counted.columns)
+    if any(unlisted):  # it is not shown: it may be somebody's answer
+        raise ArgumentError(
+            f"column {column} must hold one of {list(labels.names)} in every row, got another"
+        )
     return dict(sorted(zip(parts, rows, strict=True)))
-
-
-def _count_share(batches: Iterable[Any]) -> Iterator[Any]:
-    rows = sum(batch.num_rows for batch in batches)
-    part, count = pa.array([_part()], pa.int32()), pa.array([rows], pa.int64())
-    yield pa.record_batch([part, count], ["part", "rows"])
 
 
 def _part() -> int:

@@ -53,7 +53,7 @@ def _spark() -> Any:
         with quiet():
             from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
-        if error.name != "pyspark":
+        if (error.name or "").partition(".")[0] != "pyspark":
             raise
         raise needs("pyspark", "spark") from None
     return SparkSession
