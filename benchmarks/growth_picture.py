@@ -16,7 +16,7 @@ def draw(results: list[dict[str, Any]], path: Path) -> Path:
         lines: dict[str, list[tuple[int, float]]] = {}
         for row in results:
             what, _, name = row["what"].partition(", ")
-            if what == part and row["rows"] >= 1_000_000:
+            if what == part and "processor_seconds" in row:
                 lines.setdefault(name, []).append((row["rows"], row["processor_seconds"]))
         for name, points in lines.items():
             points.sort()

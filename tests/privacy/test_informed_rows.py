@@ -1,12 +1,13 @@
 """The quick sums of the view "everything" are the plain ones; guarantees keep their digits."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from jrr.mechanisms import DRR
-from jrr.privacy.binomial import Floats, binomial
+from jrr.privacy.binomial import FAINT, ULP, Floats, binomial
 from jrr.privacy.informed.evidence import Cards, of_two_groups
 from jrr.privacy.informed.sums import (
     BLOCK,
@@ -78,6 +79,34 @@ def test_two_coins_are_one(size: int, rates: tuple[Fraction, Fraction]) -> None:
     found = mixtures_of(group, deals)
     for law, held in zip(found.laws, helds, strict=True):
         alike(spread_out(found.start, law, size + 1), plain_mixture(group, others, held))
+
+
+@pytest.mark.parametrize(("size", "others", "held"), [(9, 20, 7), (30, 64, 31), (60, 70, 35)])
+@pytest.mark.parametrize("rates", RATES[:5])
+def test_two_coins_beside_exact_fractions(
+    size: int, others: int, held: int, rates: tuple[Fraction, Fraction]
+) -> None:
+    """Every chance is right to the relative error that the view "everything" counts with."""
+
+    def coin(trials: int, chance: Fraction) -> list[Fraction]:
+        return [
+            math.comb(trials, v) * chance**v * (1 - chance) ** (trials - v)
+            for v in range(trials + 1)
+        ]
+
+    exact = [Fraction(0)] * (size + 1)
+    for number in range(max(0, size - (others - held)), min(size, held) + 1):
+        ways = math.comb(held, number) * math.comb(others - held, size - number)
+        for a, first in enumerate(coin(number, rates[0])):
+            for b, second in enumerate(coin(size - number, rates[1])):
+                exact[a + b] += Fraction(ways, math.comb(others, size)) * first * second
+    deal = hypergeometric(others, held, size)
+    start, laws, terms = mixtures_of(Reporters(size, *rates), [deal])
+    error = (32 * terms + 1024) * ULP
+    for value, chance in enumerate(exact):
+        found = laws[0][value - start] if start <= value < start + laws.shape[1] else 0.0
+        faint = 128 * terms * FAINT
+        assert abs(float(Fraction(found) - chance)) <= error * float(chance) + faint
 
 
 @pytest.mark.parametrize("total", [3, 40, 700])
