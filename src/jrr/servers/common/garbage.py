@@ -8,7 +8,7 @@ of the processor.
 
 import gc
 
-NEW = 200_000  # objects, between two looks at the new ones: those of thousands of requests
+NEW = 100_000  # objects, between two looks at the new ones: those of thousands of requests
 YOUNG, OLD = 10, 10  # looks at the new ones before one at the young ones, and those before all
 
 
