@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from tests.e2e import LIMITS, Pair, ask, http_reply, is_problem, pretender, tall
 from tests.e2e.test_questionnaires import _drive, survey_at
 
 DECKS, PEOPLE = 4, 12
+CHEATED = 6  # exit code
 DOCUMENT: dict[str, Any] = {
     "title": "Health at work",
     "epsilon": 6.0,
@@ -163,29 +164,35 @@ def test_who_asks_again_gets_the_same_cards_and_marks_are_left_once(pair: Pair) 
 
 
 @contextmanager
-def swapping(pair: Pair, part: str) -> Iterator[str]:
-    """A dealer that gives somebody's card of one part with another face than committed to."""
+def lying(pair: Pair, lie: Callable[[str, Any], None]) -> Iterator[str]:
+    """A dealer before the honest one; lie: changes what that says, by the path it says it at."""
     token = {"Authorization": f"Bearer {pair.dealer.token}"}
 
     def reply(method: str, path: str, body: bytes) -> bytes:
         headers = token if "/admin/" in path else {}
         said = ask(pair.dealer.url, method, path, body or None, headers)
         words = said.body
-        if said.status == 200 and path.endswith("/cards"):
+        if said.status == 200 and path.endswith(("/cards", "/decks")):
             document = said.json
-            cards = document["hands"][part]["cards"]
-            cards[0] = 1 - cards[0]
+            lie(path, document)
             words = json.dumps(document).encode()
         return http_reply(said.status, words, "Content-Type: application/json")
 
     with pretender(reply) as url:
         yield url
+    # A collector says in its log that a dealer cheated; other tests want an empty one.
+    (pair.collector.folder / "collector.log").write_text("")
 
 
 def test_a_card_that_is_swapped_in_the_second_item_is_caught_and_nothing_is_sent(
     sqlite_pair: Pair, tmp_path: Path
 ) -> None:
-    with swapping(sqlite_pair, "angry") as url:
+    def lie(path: str, said: Any) -> None:
+        if path.endswith("/cards"):
+            cards = said["hands"]["angry"]["cards"]
+            cards[0] = 1 - cards[0]
+
+    with lying(sqlite_pair, lie) as url:
         survey = committed_survey(sqlite_pair, url)
         operator = operator_of(sqlite_pair, survey)
         operator.install()
@@ -204,19 +211,13 @@ def test_a_card_that_is_swapped_in_the_second_item_is_caught_and_nothing_is_sent
 
 
 def test_a_survey_is_not_opened_where_a_deck_of_one_item_is_wrong(sqlite_pair: Pair) -> None:
-    token = {"Authorization": f"Bearer {sqlite_pair.dealer.token}"}
+    wrong = ""
 
-    def reply(method: str, path: str, body: bytes) -> bytes:
-        headers = token if "/admin/" in path else {}
-        said = ask(sqlite_pair.dealer.url, method, path, body or None, headers)
-        words = said.body
-        if said.status == 200 and path.endswith(f"{wrong}/decks") and said.json["roots"]:
-            document = said.json
-            document["roots"][:2] = document["roots"][1::-1]  # two of them: no coin helps
-            words = json.dumps(document).encode()
-        return http_reply(said.status, words, "Content-Type: application/json")
+    def lie(path: str, said: Any) -> None:
+        if path.endswith(f"{wrong}/decks") and said["roots"]:
+            said["roots"][:2] = said["roots"][1::-1]  # two of them: no coin helps
 
-    with pretender(reply) as url:
+    with lying(sqlite_pair, lie) as url:
         survey = committed_survey(sqlite_pair, url)
         wrong = survey.campaigns["angry"].hash
         operator = operator_of(sqlite_pair, survey)
@@ -227,7 +228,44 @@ def test_a_survey_is_not_opened_where_a_deck_of_one_item_is_wrong(sqlite_pair: P
         with pytest.raises(ProtocolError, match="must have passed"):
             sqlite_pair.collector.admin.post(f"{operator.path}/open")
         assert {one["state"] for one in operator.show().values()} == {"new"}
-    (sqlite_pair.collector.folder / "collector.log").write_text("")  # it says who cheated
+
+
+def test_marks_that_are_false_in_one_item_are_told_at_the_end(
+    sqlite_pair: Pair,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wrong = ""
+
+    def lie(path: str, said: Any) -> None:
+        if path.endswith(f"{wrong}/decks") and said["marks"]:
+            said["marks"].append("ab" * 32)  # one more than people were invited
+
+    with lying(sqlite_pair, lie) as url:
+        survey = committed_survey(sqlite_pair, url)
+        wrong = survey.campaigns["angry"].hash
+        operator = operator_of(sqlite_pair, survey)
+        operator.install()
+        invitations = new_invitations(3)
+        operator.invite(invitations)
+        operator.open()
+        for text in invitations:
+            person = SurveyContributor(survey.link, text, limit=700.0, state=tmp_path)
+            person.answer(answers_of(0))
+        file, page = tmp_path / "survey.json", tmp_path / "report.html"
+        file.write_bytes(survey.to_bytes())
+        monkeypatch.setenv("JRR_DEALER_TOKEN", sqlite_pair.dealer.token)
+        monkeypatch.setenv("JRR_COLLECTOR_TOKEN", sqlite_pair.collector.token)
+        assert run(["campaign", "close", str(file), "--yes"]) == CHEATED
+        told = capsys.readouterr()
+        assert "angry: 4 places were dealt, but 3 people invited" in " ".join(told.err.split())
+        assert " ".join(told.out.split()).count("the dealer's decks: passed") == 2
+        assert run(["campaign", "report", str(file), "-o", str(page)]) == 0
+        written = page.read_text("utf-8")
+        assert "should not be used: angry: 4 places" in written
+        assert written.count("4 decks, committed to beforehand: passed") == 2
+        assert "the dealer cheated: 4 places were dealt" in written
 
 
 def test_operators_with_one_token_each_take_as_many_turns_as_for_one_deck(
