@@ -33,7 +33,8 @@ ANY = 700.0  # ε, the most there is: an audit costs nothing
 @click.option("--mark", help="With --card: your mark, in hexadecimal digits.")
 @click.option(
     "--campaign",
-    help="Instead of files: a campaign's document, or its link; both servers are asked.",
+    help="Instead of files: the document of a campaign or survey, or its link; both servers are "
+    "asked.",
 )
 @click.option(
     "--invitation",
@@ -49,7 +50,8 @@ ANY = 700.0  # ε, the most there is: an audit costs nothing
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="With --campaign: a directory for published.json and notes.json.",
+    help="With --campaign: a directory for published.json and notes.json; of a survey one in it "
+    "for each part.",
 )
 @click.option(
     "--ca",
@@ -88,14 +90,12 @@ def command(
     if campaign is not None:
         if published is not None or notes is not None or card is not None:
             raise ArgumentError("PUBLISHED, --notes and --card must be left out with --campaign")
-        found = _audited(campaign, invitation, state, ca)
-        if out is not None:
-            found.write(out)
-        if as_json:
-            print_json(found.to_dict())
+        if _is_survey(campaign):
+            parts = _audited_parts(campaign, invitation, state, ca)
         else:
-            console().print(found.sentence)
-        if found.faults:
+            parts = {"": _audited(campaign, invitation, state, ca)}
+        _say_audited(parts, out, as_json)
+        if any(found.faults for found in parts.values()):
             context.exit(CHEATED)
         return
     if published is None or notes is None:
@@ -140,6 +140,47 @@ def _audited(
     if invitation is None:
         return audit_campaign(person.campaign, ca)
     return person.check_place()
+
+
+def _is_survey(campaign: str) -> bool:
+    """Whether a file or link is of a survey."""
+    from jrr.survey.addresses import survey_path
+    from jrr.survey.surveys import is_survey
+
+    file = Path(campaign)
+    return is_survey(file.read_bytes()) if file.is_file() else survey_path("") in campaign
+
+
+def _audited_parts(
+    survey: str, invitation: str | None, state: Path | None, ca: Path | None
+) -> "dict[str, PublishedDecks]":
+    """As `_audited`, of every part of a survey whose decks are committed to."""
+    from jrr.client.deck_audits import audit_survey
+    from jrr.client.survey_contributor import SurveyContributor
+    from jrr.survey.surveys import read_survey
+
+    file = Path(survey)
+    asked = read_survey(file.read_bytes()) if file.is_file() else None
+    if asked is not None and invitation is None:
+        return audit_survey(asked, ca)
+    link = survey if asked is None else asked.link
+    person = SurveyContributor(link, invitation, limit=ANY, state=state, ca=ca)
+    return audit_survey(person.survey, ca) if invitation is None else person.check_places()
+
+
+def _say_audited(parts: "dict[str, PublishedDecks]", out: Path | None, as_json: bool) -> None:
+    """Write and print what was found: of a campaign, whose name is empty, or of every part."""
+    for name, found in parts.items():
+        if out is not None:
+            found.write(out / name)
+        if not as_json:
+            console().print(f"{name}: {found.sentence}" if name else found.sentence)
+    if as_json and "" in parts:
+        print_json(parts[""].to_dict())
+    elif as_json:
+        passed = not any(found.faults for found in parts.values())
+        found_of = {name: found.to_dict() for name, found in parts.items()}
+        print_json({"passed": passed, "parts": found_of})
 
 
 def _read(argument: str, path: Path) -> Any:

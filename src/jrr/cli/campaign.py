@@ -310,6 +310,11 @@ def _create_survey(
         after=None if after is None else read_survey(after.read_bytes()),
         **survey_options_of(given, asked.languages),
     )
+    if given.get("announced") and request.committed_decks:
+        raise ArgumentError(
+            "--announced must be left out with committed decks: of an announced sum nobody can "
+            "see whether it is true"
+        )
     with waiting("planning every item"):
         survey = request.survey(datetime.now(UTC))
     write_survey(survey, context.params["out"], context.params["as_json"])

@@ -27,6 +27,10 @@ _STAGES = ("promise", "roots", "openings")
 _NOTHING: dict[str, Any] = {"beacon": None, "coin": None, "faults": None}
 
 
+class TurnError(ProtocolError):
+    """The next step is the other operator's."""
+
+
 @dataclass(frozen=True)
 class Committing:
     """Dealer and collector of a campaign, as far as their tokens are held."""
@@ -42,7 +46,7 @@ class Committing:
 
         Raises:
             IntegrityError: The dealer cheated.
-            ProtocolError: It is the other operator's turn.
+            TurnError: It is the other operator's turn.
         """
         notes = _NOTHING if self.dealer is None else self._notes(None)
         for _ in _STAGES:
@@ -106,7 +110,7 @@ class Committing:
         if self.collector is None and not waits_for_dealer:
             whose = "collector"
         if whose is not None:
-            raise ProtocolError(
+            raise TurnError(
                 f"it is the turn of the {whose}'s operator: give jrr campaign open there, then "
                 "here again, until both are open; nothing is lost meanwhile"
             )

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr.client.http import Http
 from jrr.errors import ArgumentError, DamagedError, ProtocolError, UnreachableError
@@ -14,6 +14,9 @@ from jrr.survey.cut_and_choose.rules import passing_chance
 from jrr.survey.problems import read_problem
 from jrr.survey.witnessed import Witnessed, notes_address
 from jrr.survey.witnessing import faults_of, notes_of
+
+if TYPE_CHECKING:
+    from jrr.survey.surveys import Survey
 
 TIMEOUT = 120.0  # seconds: at the end thousands of cards may be published
 
@@ -92,6 +95,21 @@ def audit_campaign(campaign: Campaign, ca: str | Path | None = None) -> Publishe
     published = Published.from_dict(_shown(http, address))
     witnessed = Witnessed.from_document(_shown(http, notes_address(campaign)))
     return PublishedDecks(campaign, published, witnessed, faults_of(campaign, published, witnessed))
+
+
+def audit_survey(survey: "Survey", ca: str | Path | None = None) -> dict[str, PublishedDecks]:
+    """As `audit_campaign`, of every part whose decks are committed to; by part.
+
+    Raises:
+        ArgumentError: Its dealer commits to no decks.
+    """
+    if not survey.committed_decks:
+        raise ArgumentError("survey must have committed decks (--committed-decks)")
+    return {
+        part.name: audit_campaign(part.campaign, ca)
+        for part in survey.parts
+        if part.campaign.committed_decks
+    }
 
 
 def _shown(http: Http, address: str) -> Any:

@@ -167,12 +167,21 @@ class Operator:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
         if self.campaign.committed_decks:
-            self._committing().run()
+            self.commit_decks()
         for name, server in self.dealing_by_name().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self.campaign.enrols or n is not None):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
+
+    def commit_decks(self) -> None:
+        """Let the dealer commit to its decks and the collector audit them, before anything opens.
+
+        Raises:
+            IntegrityError: The dealer cheated.
+            TurnError: The next step is for the operator who has the other token.
+        """
+        self._committing().run()
 
     def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
         """End enrolment: cards for exactly those who enrolled, and reports may come.

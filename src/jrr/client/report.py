@@ -152,20 +152,35 @@ def campaign_report(
         deals=campaign.deals,
         announces=campaign.announces,
         made=made,
-        **_found_of_decks(operator),
+        committed_decks=items[0].committed_decks,
+        dealer_faults=items[0].dealer_faults,
     )
 
 
-def _found_of_decks(operator: Operator) -> dict[str, Any]:
-    """What the collector found of the dealer's committed decks, where there are some."""
-    campaign = operator.campaign
-    if not campaign.committed_decks:
-        return {}
-    address = f"{campaign_path(campaign.hash)}/notes"
-    notes = Witnessed.from_document(operator.at_collector().get(address))
+def _found_of_decks(operators: Sequence[Operator]) -> dict[str, Any]:
+    """What the collector found of an item's committed decks, where there are some."""
+    decks: list[int] = []
+    faults: list[str] = []
+    for operator in operators:
+        campaign = operator.campaign
+        if campaign.committed_decks:
+            address = f"{campaign_path(campaign.hash)}/notes"
+            notes = Witnessed.from_document(operator.at_collector().get(address))
+            decks.append(campaign.committed_decks if notes.passed else 0)
+            faults += notes.faults or ()
+    return {"committed_decks": min(decks, default=0), "dealer_faults": tuple(faults)}
+
+
+def _decks_of_all(survey: Survey, items: Sequence[ReportedItem]) -> dict[str, Any]:
+    """The same of all items together: those without cards have no decks to check."""
+    dealt = {part.item.name for part in survey.parts if part.campaign.deals}
     return {
-        "committed_decks": campaign.committed_decks if notes.passed else 0,
-        "dealer_faults": notes.faults or (),
+        "committed_decks": min(
+            (one.committed_decks for one in items if one.name in dealt), default=0
+        ),
+        "dealer_faults": tuple(
+            f"{one.name}: {fault}" for one in items for fault in one.dealer_faults
+        ),
     }
 
 
@@ -222,6 +237,7 @@ def survey_report(
         wave=survey.wave,
         waves=survey.questionnaire.waves,
         made=made,
+        **_decks_of_all(survey, items),
     )
 
 
@@ -247,6 +263,7 @@ class _Fetch:
                 answers=len(asked.operators),
                 epsilons=asked.epsilons,
             ),
+            **_found_of_decks(asked.operators),
         )
         answers: list[ReportedAnswer] = []
         for operator, labels in zip(asked.operators, asked.labels, strict=True):

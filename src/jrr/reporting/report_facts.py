@@ -72,6 +72,8 @@ class ReportedItem:
     answers: tuple[ReportedAnswer, ...] = ()
     ends: tuple[float, float] | None = None  # of a number, whose mean is told
     reason: str | None = None  # why there is no result
+    committed_decks: int = 0  # to which the dealer committed for each answer, if they passed
+    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     @property
     def is_mean(self) -> bool:

@@ -1,5 +1,6 @@
 """Which campaigns may have decks that the dealer commits to beforehand, and which may not."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jrr._base import checks
@@ -8,9 +9,16 @@ from jrr.survey.cut_and_choose.rules import FEWEST_DECKS, check_closed
 
 if TYPE_CHECKING:
     from jrr.mechanisms.base import Mechanism
+    from jrr.survey.campaign import Campaign
 
 MOST_DECKS = 100  # of one campaign
 MOST_CARDS = 2_000_000  # of all decks together: drawing them takes about 20 seconds
+MOST_PARTS = 100  # of a survey: whoever asks for cards leaves a mark for each
+
+
+def read_decks(decks: object) -> int:
+    """How many decks a dealer commits to, or a refusal."""
+    return checks.integer("committed_decks", decks, FEWEST_DECKS, MOST_DECKS)
 
 
 def check_committed(
@@ -35,7 +43,7 @@ def check_committed(
     Raises:
         ArgumentError: One of these does not go with committed decks; the message says why.
     """
-    number = checks.integer("committed_decks", decks, FEWEST_DECKS, MOST_DECKS)
+    number = read_decks(decks)
     if not one_dealer:
         raise _refusal("one dealer's server deals: a committee and several dealers check otherwise")
     try:
@@ -61,3 +69,35 @@ def check_committed(
 
 def _refusal(where: str) -> ArgumentError:
     return ArgumentError(f"committed_decks must be left out unless {where}")
+
+
+def check_survey_decks(campaigns: "Mapping[str, Campaign]") -> None:
+    """Refuse a survey that has committed decks for some of its cards and not for others.
+
+    Args:
+        campaigns: Of its parts, by name; those without cards have nothing to commit to.
+
+    Raises:
+        ArgumentError: The parts do not fit together; the message says which and why.
+    """
+    dealt = {name: one for name, one in campaigns.items() if one.deals}
+    decks = {one.committed_decks for one in dealt.values()}
+    if not any(decks):
+        return
+    if len(decks) > 1:
+        told = ", ".join(f"{name} {one.committed_decks}" for name, one in dealt.items())
+        raise ArgumentError(
+            "committed_decks must be the same of all parts that have cards, so that no card goes "
+            f"unchecked, got {told:.200}"
+        )
+    if len(dealt) > MOST_PARTS:
+        raise ArgumentError(
+            f"committed_decks must be left out with more than {MOST_PARTS} parts that have cards, "
+            f"got {len(dealt)}"
+        )
+    cards = sum(one.committed_decks * (one.mechanism.moments.deck or 0) for one in dealt.values())
+    if cards > MOST_CARDS:
+        raise ArgumentError(
+            f"committed_decks must be fewer: all decks of all parts together have at most "
+            f"{MOST_CARDS:,} cards, got {cards:,}"
+        )

@@ -8,6 +8,7 @@ from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
+from jrr.survey.committed_rules import MOST_PARTS
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
 from jrr.survey.identity import hashed
 from jrr.survey.serials import serial_from_hex
@@ -44,17 +45,21 @@ def card_request(
     key: bytes | None = None,
     device: bytes | None = None,
     mark: bytes | None = None,
+    marks: Mapping[str, bytes] | None = None,
 ) -> bytes:
     """Ask for one's cards, or for a place in the next deal.
 
     key: what a committee seals to. device: a secret of the device that asks; the dealer then
     gives the cards to nobody else. mark: what the dealer publishes of one's place in the end,
-    where it has committed to its deck.
+    where it has committed to its deck. marks: the same of a survey, one for each part.
     """
-    document = {"pseudonym": pseudonym, "key": key, "device": device, "mark": mark}
-    return canonical_json(
-        {name: value.hex() for name, value in document.items() if value is not None}
-    )
+    given = {"pseudonym": pseudonym, "key": key, "device": device, "mark": mark}
+    document: dict[str, Any] = {
+        name: value.hex() for name, value in given.items() if value is not None
+    }
+    if marks:
+        document["marks"] = {part: value.hex() for part, value in marks.items()}
+    return canonical_json(document)
 
 
 def key_of(document: Mapping[str, Any]) -> bytes:
@@ -70,6 +75,14 @@ def device_of(document: Mapping[str, Any]) -> bytes | None:
 def mark_of(document: Mapping[str, Any]) -> bytes | None:
     """The mark in a request to a dealer, if there is one."""
     return _bytes(document, "mark") if "mark" in document else None
+
+
+def marks_of(document: Mapping[str, Any]) -> dict[str, bytes]:
+    """The marks in a request for the cards of a survey, by part; none where there are none."""
+    marks = document.get("marks", {})
+    if not isinstance(marks, Mapping) or len(marks) > MOST_PARTS:
+        raise DamagedError(f"marks must be an object of at most {MOST_PARTS} parts")
+    return {str(part): _bytes(marks, part) for part in marks}
 
 
 def report_request(

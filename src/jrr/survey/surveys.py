@@ -17,6 +17,7 @@ from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.survey.addresses import survey_path
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign, hash_of
+from jrr.survey.committed_rules import check_survey_decks
 from jrr.survey.dealer_kinds import Committee, ContributorGroups, DealerKind, NoDealer
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_document
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
@@ -105,6 +106,7 @@ class Survey:
         for name, (item, label) in names.items():
             _check_part(name, item, label, self.campaigns[name], self.first, self.questionnaire)
         self._check_dealers()
+        check_survey_decks(self.campaigns)
         if checks.integer("wave", self.wave, 1) > self.questionnaire.waves:
             allowed = f"at most {self.questionnaire.waves}, the waves of its questionnaire"
             raise checks.refusal("wave", self.wave, allowed)
@@ -184,6 +186,11 @@ class Survey:
     def deals(self) -> bool:
         """Whether any part has cards."""
         return any(one.deals for one in self.campaigns.values())
+
+    @property
+    def committed_decks(self) -> int:
+        """To how many decks the dealer commits for each part that has cards; 0: it does not."""
+        return max(one.committed_decks for one in self.campaigns.values())
 
     @property
     def invitations(self) -> bool:
@@ -366,11 +373,6 @@ def _check_part(
         raise ArgumentError(f"by and contact of {name} must be left out: the survey says them")
     if campaign.rounds != 1 or campaign.dealing != ARRIVAL:
         raise ArgumentError(f"part {name} must have one round, and deal on arrival")
-    if campaign.committed_decks:
-        raise ArgumentError(
-            f"committed_decks of {name} must be left out: they are for single campaigns, not yet "
-            "for the parts of a survey"
-        )
     for shared in _SHARED:
         if getattr(campaign, shared) != getattr(first, shared):
             raise ArgumentError(f"parts must have the same {shared}, got another for {name}")

@@ -63,7 +63,9 @@ def witness(connection: Connection, name: str, published: Published) -> Witnesse
         return after
     if after.faults is not None and (published.marks is None or after.closing is not None):
         return after  # audited before
-    invited = store.count(store.invited, name) if held.campaign.invitations else None
+    # Of a part it is the survey that people are invited to.
+    named = held.survey or name
+    invited = store.count(store.invited, named) if held.campaign.invitations else None
     return Redrawing(held.campaign, published, after, invited)
 
 

@@ -20,10 +20,13 @@ from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
 from jrr.servers.dealer.surveys import DealerSurveyJobs
 from jrr.survey.documents import read_body
-from jrr.survey.messages import device_of, mark_of, name_hash
+from jrr.survey.messages import device_of, mark_of, marks_of, name_hash
 
 PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
 CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "mark": HEX})
+MARKS = {"type": "object", "additionalProperties": HEX}
+SURVEY_CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "marks": MARKS})
+MARKS_BODY = 1 << 17  # bytes: the marks of MOST_PARTS parts with the longest names
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -71,10 +74,11 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     surveys = DealerSurveyJobs(jobs)
     add_survey_routes(app, writer, surveys, admin)
 
-    @app.post("/v1/surveys/{name}/cards", openapi_extra=PSEUDONYM)
+    @app.post("/v1/surveys/{name}/cards", openapi_extra=SURVEY_CARDS)
     async def survey_cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards of all parts of a survey; the same ones however often one asks."""
-        return await writer.run_bulk(surveys.cards_all, await visitor(name, request))
+        who = await visitor(name, request, "marks", limit=MARKS_BODY)
+        return await writer.run_bulk(surveys.cards_all, who)
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:
@@ -123,8 +127,14 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     return app
 
 
-async def visitor(name: str, request: Request, *more: str) -> Visitor:
+async def visitor(name: str, request: Request, *more: str, limit: int = SMALL_BODY) -> Visitor:
     """Who asks, and from which device; more: fields that may be there besides."""
-    body = await read_at_most(request, SMALL_BODY)
+    body = await read_at_most(request, limit)
     fields = read_body(body, "pseudonym", optional=("device", *more))
-    return Visitor(name, name_hash(fields), device_of(fields), mark=mark_of(fields))
+    return Visitor(
+        name,
+        name_hash(fields),
+        device_of(fields),
+        mark=mark_of(fields),
+        marks=marks_of(fields),
+    )

@@ -34,6 +34,7 @@ class Visitor:
     device: bytes | None  # hash of the device's secret
     survey: str | None = None  # through which they ask, if they do
     mark: bytes | None = None  # to be published with their place, of a committed deck
+    marks: Mapping[str, bytes] = field(default_factory=dict)  # of a survey: one for each part
 
 
 @dataclass
@@ -81,7 +82,10 @@ class Seating:
     def unseat(self, visitor: Visitor) -> None:
         """Take back the last seat that was given away, if it is this visitor's."""
         if visitor.who in self.new:
-            del self.new[visitor.who], self.seats[visitor.who]
+            seat = self.new.pop(visitor.who)
+            del self.seats[visitor.who]
+            if seat.mark is not None:
+                self.marks.discard(seat.mark)
 
     def place_of(self, visitor: Visitor, dealer: "Dealer | CommittedDeck") -> tuple[int, int]:
         """Block and number of somebody's seat; they are given the next one if they have none."""
