@@ -7,13 +7,14 @@ that refuses frames is left out: here a page of the same origin shows it, beside
 
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from jrr.client.operator import new_invitations
 from jrr.console.desk import PREVIEW, START, Desk
 from jrr.servers.common.problems import Problem
 from jrr.servers.page.files import PageFile, page_files
@@ -55,11 +56,13 @@ class Preview:
     questionnaire: Questionnaire
     options: dict[str, Any]  # of the survey beside it
     survey: Survey
+    invitation: str = field(default_factory=lambda: new_invitations(1)[0])  # nobody's
 
     @property
     def address(self) -> str:
         """For a frame; what follows the # is for the page's own script."""
-        return f"{START}/preview/{self.name}/page/#survey={self.survey.link}"
+        invitation = f"&invitation={self.invitation}" if self.survey.invitations else ""
+        return f"{START}/preview/{self.name}/page/#survey={self.survey.link}{invitation}"
 
 
 class Previews:
@@ -83,11 +86,11 @@ class Previews:
                 return held
         name = secrets.token_urlsafe(24)
         request = SurveyRequest(
-            questionnaire=replace(questionnaire, waves=1),  # several need invitations
+            questionnaire=questionnaire,
             people=PEOPLE,
             collector=f"{origin}{START}/preview/{name}",
             dealers=(DEALER,),
-            invitations=False,
+            invitations=questionnaire.waves > 1,  # several waves need them
             **options,
         )
         survey = request.survey()  # which checks the times

@@ -60,7 +60,7 @@ for (const form of document.querySelectorAll("form[data-quick]")) {
     const html = await reply.text();
     const frame = side.querySelector("iframe");
     const address = html.match(/<iframe[^>]* src="([^"]*)"/);
-    if (frame && address) frame.contentWindow.location.replace(address[1]);
+    if (frame && address) frame.contentWindow.location.replace(address[1].replaceAll("&amp;", "&"));
     else side.innerHTML = policy.createHTML(html);
   });
 }
