@@ -343,3 +343,13 @@ def test_the_plan_of_several_waves_says_what_all_of_them_cost(visitor: Visitor) 
         words = visitor.get(f"{path}?draft={draft[1]}&epsilon=4").words
         assert "In all 2 waves together it is 2 times as much." in words
         assert "waves together" not in visitor.get(f"{path}?items=1").words
+
+
+def test_a_draft_is_not_deleted_by_one_press(visitor: Visitor) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK))
+    draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert draft is not None
+    assert visitor.post(f"{draft[1]}/delete").status == 422
+    assert visitor.get(draft[1]).status == 200
+    assert "The draft is deleted." in visitor.post(f"{draft[1]}/delete", sure="yes").words
+    assert visitor.get(draft[1]).status == 404

@@ -2,7 +2,8 @@
 
 The page's own files are served, from an address that cannot be guessed, for a survey whose
 collector is that address, and takes no reports. The one line of the page
-that refuses frames is left out: here a page of the same origin shows it, beside the editor.
+that refuses frames is left out: here a page of the same origin shows it, beside the editor. And it
+does not take the focus when it loads: who writes in the editor would go on writing into it.
 """
 
 import secrets
@@ -26,6 +27,7 @@ PEOPLE = 1_000  # for whom a survey is planned that is only looked at
 DEALER = "https://dealer.example"  # for the page's words; its policy lets nothing go there
 MOST = 50  # previews at a time
 FRAMES = b"if (window.top !== window.self)"  # of page.js
+FOCUS = b"top.focus({"  # of page.js: a new screen takes the focus, here only from one before it
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -154,9 +156,10 @@ def _found(previews: Previews, request: Request) -> Preview | None:
 def _framed(file: PageFile) -> PageFile:
     """A file of the page for inside a frame of the same origin."""
     if file.path == "page/page.js":
-        if FRAMES not in file.body:
-            raise AssertionError("the answer page refuses frames in another way than it did")
-        return PageFile(file.path, file.body.replace(FRAMES, b"if (false)"))
+        if FRAMES not in file.body or FOCUS not in file.body:
+            raise AssertionError("the answer page refuses frames, or moves the focus, otherwise")
+        body = file.body.replace(FRAMES, b"if (false)")
+        return PageFile(file.path, body.replace(FOCUS, b"if (document.hasFocus()) " + FOCUS))
     if file.path == "page/index.html":  # page.js has other bytes than it says
         head, script, rest = file.body.partition(b'src="page.js"')
         return PageFile(file.path, head + script + rest[rest.index(b">") :])
