@@ -10,6 +10,7 @@ import pytest
 
 from jrr.console.desk import Form
 from jrr.console.editing import changed, new_document, read_document, what_is_wrong
+from jrr.console.numbers import read_number
 from jrr.console.plan_tables import (
     MECHANISMS,
     PlanWish,
@@ -18,6 +19,7 @@ from jrr.console.plan_tables import (
     slow_losses,
     yes_no_items,
 )
+from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import plan
 from jrr.survey.questionnaire import Questionnaire
@@ -295,3 +297,59 @@ def test_a_form_from_nowhere_is_no_form(visitor: Visitor) -> None:
     reply = visitor.request("POST", "/console/drafts/new", None)
     assert reply.status == 403
     assert CSRF.search(reply.body) is None
+
+
+def test_a_preview_promises_what_the_survey_promises(visitor: Visitor) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK | {"waves": 2}))
+    frame = re.search(r'#survey=http://[^/]+(/[^"&]+)&amp;invitation=\w+"', page.body)
+    assert frame is not None
+    survey = read_survey(visitor.request("GET", frame[1]).raw)
+    assert survey.questionnaire.waves == 2  # what people read is of all waves together
+
+
+def test_a_decimal_comma_is_not_left_out(visitor: Visitor) -> None:
+    assert "ε = 0.5" in visitor.get("/plan?epsilon=0.5").words
+    refused = visitor.get("/plan?epsilon=0,5")
+    assert refused.status == 422
+    assert "with a point before decimals" in refused.words
+    assert "1,200 answers expected" in visitor.get("/plan?people=2,000").words
+    for text in ("0,5", "2,5", "62,5", "1,0000", "0,500", ",5", "1,,000"):
+        with pytest.raises(ArgumentError, match="a point before decimals"):
+            read_number("lost", text)
+    assert [read_number("people", text) for text in ("2,000", "1,234,567.5", " 7 ")] == [
+        2000,
+        1234567.5,
+        7,
+    ]
+
+
+def test_a_number_is_asked_for_as_a_part_of_its_range() -> None:
+    def needed(high: float) -> int | None:
+        number = {"name": "times", "kind": "number", "text": "Times?", "low": 0, "high": high}
+        asked = {"title": "Plan", "items": [{"name": "a", "kind": "yes-no", "text": "A"}, number]}
+        return people_needed(PlanWish(questionnaire=json.dumps(asked), epsilon=4.0), 0.02, "mrr")
+
+    assert needed(20.0) == needed(2000.0)  # whatever its unit
+    found = needed(20.0)
+    assert found is not None
+    assert found < 5_000  # with its usual margin, 0.03 of one time, it was hundreds of thousands
+
+
+def test_the_plan_of_several_waves_says_what_all_of_them_cost(visitor: Visitor) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK | {"waves": 2}))
+    draft = re.search(r'action="/console/drafts/([0-9a-f]{32})"', page.body)
+    assert draft is not None
+    for path in ("/plan", "/plan/more"):
+        words = visitor.get(f"{path}?draft={draft[1]}&epsilon=4").words
+        assert "In all 2 waves together it is 2 times as much." in words
+        assert "waves together" not in visitor.get(f"{path}?items=1").words
+
+
+def test_a_draft_is_not_deleted_by_one_press(visitor: Visitor) -> None:
+    page = visitor.post("/drafts/import", text=json.dumps(WORK))
+    draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert draft is not None
+    assert visitor.post(f"{draft[1]}/delete").status == 422
+    assert visitor.get(draft[1]).status == 200
+    assert "The draft is deleted." in visitor.post(f"{draft[1]}/delete", sure="yes").words
+    assert visitor.get(draft[1]).status == 404

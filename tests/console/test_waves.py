@@ -55,6 +55,12 @@ def both_waves(visitor: Visitor, tokens: dict[str, str], **settings: str) -> lis
             rows.writeheader()
             rows.writerows(table)
         before = {row["invitation"] for row in table}
+        if before:  # new ones would be for other people, and leave no room for these
+            form = {"csrf": visitor.csrf(), "count": "30", "format": "csv", "page": PAGE}
+            path = f"/console/surveys/{survey.hash}/invite"
+            assert visitor.request("POST", path, form | tokens).status == 422
+        words = visitor.get(f"/surveys/{survey.hash}/invite").words
+        assert ("then delete it" in words) == bool(before)  # the next wave needs it
         table = invited(visitor, survey, made_before=text.getvalue(), **tokens)
         if before:
             assert {row["invitation"] for row in table} == before  # the same people, with new links
@@ -144,6 +150,11 @@ def test_the_page_of_waves_shows_what_the_library_says(
             moved, low, high = (100 * one for one in from_exports(operators, "bribed"))
             assert rows_of(page)[1][2:] == (f"{moved:+.2f} points", f"{low:+.2f} to {high:+.2f}")
     assert visitor.get(f"{base}?since={'0' * 64}").status == 422
+    there = visitor.get(f"{base}?since={first.hash}")  # and from the first wave's page the same
+    assert "Change from wave 1 to wave 2, among those who answered each" in there.words
+    from_first = visitor.get(f"/surveys/{first.hash}/waves?since={second.hash}")
+    assert rows_of(from_first) == rows_of(there)
+    assert "Change from wave 1 to wave 2" in from_first.words
     assert "No other wave" not in visitor.get(base).words
 
 

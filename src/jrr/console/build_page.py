@@ -145,6 +145,9 @@ def _export(visit: Visit) -> Response:
 
 
 def _delete(visit: Visit) -> Response:
-    drop_draft(visit.desk.engine, _draft(visit).name)
+    draft = _draft(visit)
+    if visit.form.get("sure") != "yes":
+        raise ArgumentError("sure must be ticked: a draft that is deleted cannot be brought back")
+    drop_draft(visit.desk.engine, draft.name)
     visit.session.note("The draft is deleted.")
     return goto("/")

@@ -10,6 +10,7 @@ from jrr.console.desk import Desk, Visit, goto, page
 from jrr.console.drafts import Draft, drop_draft, find_draft
 from jrr.console.editing import survey_options
 from jrr.console.held import HeldDocument, all_held, operator_of, read
+from jrr.console.numbers import read_number
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.servers.common.jobs import utc_now
@@ -118,11 +119,7 @@ def _request(visit: Visit, draft: Draft) -> SurveyRequest:
 
 
 def _number(visit: Visit, name: str, usual: str) -> float:
-    text = visit.form.get(name) or usual
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        raise ArgumentError(f"{name} must be a number, got {text!r:.40}") from None
+    return read_number(name, visit.form.get(name) or usual)
 
 
 def _whole(visit: Visit, name: str, usual: str) -> int:

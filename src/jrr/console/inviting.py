@@ -57,7 +57,8 @@ def routes(desk: Desk) -> list[Route]:
             code=code,
             limits=PUBLIC_LIMITS,
             languages=_languages(held),
-            wave=held.document.wave if isinstance(held.document, Survey) else 1,
+            wave=_wave(held),
+            is_last=_wave(held) == _waves(held),
         )
 
     def invite(visit: Visit) -> Response:
@@ -69,6 +70,11 @@ def routes(desk: Desk) -> list[Route]:
         if made_before:  # such as the wave before: the same people
             invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
         count = len(invitations) if made_before else _count(visit.form.get("count"))
+        if not made_before and _wave(held) > 1:
+            raise ArgumentError(
+                "made_before must be the table of invitations of the wave before: wave"
+                f" {_wave(held)} asks the same people, and who has a new one counts as another"
+            )
         take_tokens(visit, held)
         operator = operator_of(desk, held, visit.session)
         operator.install()
@@ -116,6 +122,14 @@ def _count(wished: str) -> int:
     if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
         raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
     return int(wished)
+
+
+def _wave(held: HeldDocument) -> int:
+    return held.document.wave if isinstance(held.document, Survey) else 1
+
+
+def _waves(held: HeldDocument) -> int:
+    return held.document.questionnaire.waves if isinstance(held.document, Survey) else 1
 
 
 def _languages(held: HeldDocument) -> tuple[str, ...]:

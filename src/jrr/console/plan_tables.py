@@ -140,6 +140,11 @@ def _relative(one: ItemPlan) -> float:
     return one.margin / width
 
 
+def all_waves(wish: PlanWish) -> int:
+    """How many times the same people are asked."""
+    return wish.asked().waves
+
+
 def _picture(made: Mapping[str, QuestionnairePlan]) -> str:
     widest = {name: max(map(_relative, one.items)) for name, one in made.items()}
     bars = [
@@ -186,11 +191,12 @@ def slow_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
 
 @lru_cache(maxsize=256)
 def people_needed(wish: PlanWish, margin: float, mechanism: str) -> int | None:
-    """How many to invite so that every share is known to ± margin; None: nobody can say."""
+    """How many to invite so that every item is known to ± margin; None: nobody can say."""
     asked = json.loads(wish.questionnaire)
     for item in asked["items"]:
-        if item["kind"] != "number":
-            item["margin"] = margin
+        # of a number: that part of its range, as in the picture; its usual margin is for shares
+        width = item["high"] - item["low"] if item["kind"] == "number" else 1.0
+        item["margin"] = margin * width
     try:
         return people_for_margins(
             Questionnaire.from_dict(asked), mechanism=mechanism, **wish.options

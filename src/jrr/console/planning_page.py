@@ -11,17 +11,19 @@ from jrr._base import checks
 from jrr.console.desk import Desk, Form, Visit, page, render
 from jrr.console.drafts import all_drafts, find_draft
 from jrr.console.held import read
+from jrr.console.numbers import read_number
 from jrr.console.plan_tables import (
     MECHANISMS,
     VIEWS,
     PlanWish,
+    all_waves,
     margins,
     people_needed,
     quick_losses,
     slow_losses,
     yes_no_items,
 )
-from jrr.errors import ArgumentError, JrrError
+from jrr.errors import JrrError
 from jrr.survey.questionnaire import Questionnaire
 
 TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
@@ -72,6 +74,7 @@ def _plan(visit: Visit) -> Response:
         table=table,
         picture=None if table is None else Markup(table.picture),
         losses=losses,
+        waves=1 if table is None else all_waves(asked.wish),
         needed=None,
         query=visit.request.url.query,
         words=words,
@@ -87,6 +90,7 @@ def _more(visit: Visit) -> Response:
         mechanisms=MECHANISMS,
         views=VIEWS,
         losses=slow_losses(asked.wish),
+        waves=all_waves(asked.wish),
         needed=needed,
         margin=f"{100 * asked.margin:g}",
         wish=asked.wish,
@@ -116,9 +120,5 @@ def _read(visit: Visit) -> _PlanForm:
 
 
 def _number(query: Form, name: str) -> float:
-    text = query.get(name) or FIELDS[name]
-    try:
-        number = float(text.replace(",", ""))
-    except ValueError:
-        raise ArgumentError(f"{name} must be a number, got {text!r:.40}") from None
+    number = read_number(name, query.get(name) or FIELDS[name])
     return int(number) if number.is_integer() else number

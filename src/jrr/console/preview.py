@@ -2,18 +2,20 @@
 
 The page's own files are served, from an address that cannot be guessed, for a survey whose
 collector is that address, and takes no reports. The one line of the page
-that refuses frames is left out: here a page of the same origin shows it, beside the editor.
+that refuses frames is left out: here a page of the same origin shows it, beside the editor. And it
+does not take the focus when it loads: who writes in the editor would go on writing into it.
 """
 
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from jrr.client.operator import new_invitations
 from jrr.console.desk import PREVIEW, START, Desk
 from jrr.servers.common.problems import Problem
 from jrr.servers.page.files import PageFile, page_files
@@ -25,6 +27,7 @@ PEOPLE = 1_000  # for whom a survey is planned that is only looked at
 DEALER = "https://dealer.example"  # for the page's words; its policy lets nothing go there
 MOST = 50  # previews at a time
 FRAMES = b"if (window.top !== window.self)"  # of page.js
+FOCUS = b"top.focus({"  # of page.js: a new screen takes the focus, here only from one before it
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -55,11 +58,13 @@ class Preview:
     questionnaire: Questionnaire
     options: dict[str, Any]  # of the survey beside it
     survey: Survey
+    invitation: str = field(default_factory=lambda: new_invitations(1)[0])  # nobody's
 
     @property
     def address(self) -> str:
         """For a frame; what follows the # is for the page's own script."""
-        return f"{START}/preview/{self.name}/page/#survey={self.survey.link}"
+        invitation = f"&invitation={self.invitation}" if self.survey.invitations else ""
+        return f"{START}/preview/{self.name}/page/#survey={self.survey.link}{invitation}"
 
 
 class Previews:
@@ -83,11 +88,11 @@ class Previews:
                 return held
         name = secrets.token_urlsafe(24)
         request = SurveyRequest(
-            questionnaire=replace(questionnaire, waves=1),  # several need invitations
+            questionnaire=questionnaire,
             people=PEOPLE,
             collector=f"{origin}{START}/preview/{name}",
             dealers=(DEALER,),
-            invitations=False,
+            invitations=questionnaire.waves > 1,  # several waves need them
             **options,
         )
         survey = request.survey()  # which checks the times
@@ -151,9 +156,10 @@ def _found(previews: Previews, request: Request) -> Preview | None:
 def _framed(file: PageFile) -> PageFile:
     """A file of the page for inside a frame of the same origin."""
     if file.path == "page/page.js":
-        if FRAMES not in file.body:
-            raise AssertionError("the answer page refuses frames in another way than it did")
-        return PageFile(file.path, file.body.replace(FRAMES, b"if (false)"))
+        if FRAMES not in file.body or FOCUS not in file.body:
+            raise AssertionError("the answer page refuses frames, or moves the focus, otherwise")
+        body = file.body.replace(FRAMES, b"if (false)")
+        return PageFile(file.path, body.replace(FOCUS, b"if (document.hasFocus()) " + FOCUS))
     if file.path == "page/index.html":  # page.js has other bytes than it says
         head, script, rest = file.body.partition(b'src="page.js"')
         return PageFile(file.path, head + script + rest[rest.index(b">") :])

@@ -101,15 +101,18 @@ def _waves(visit: Visit) -> Response:
     paired = visit.query.get("paired") == "yes"
     others = _other_waves(visit.desk, held)
     rows: list[dict[str, Any]] = []
-    words = ""
+    words = which = ""
     if since:
-        operator = operator_of(visit.desk, held)
-        before = next((other for other in others if other.name == since), None)
-        if before is None or not isinstance(operator, SurveyOperator):
+        other = next((other for other in others if other.name == since), None)
+        if other is None:
             raise ArgumentError(f"since must be another wave of these people, got {since!r}")
-        assert isinstance(before.document, Survey)  # others are
+        # From the earlier to the later one, whichever of them is looked at.
+        earlier, later = sorted((other, held), key=lambda one: _survey_of(one).wave)
+        operator = operator_of(visit.desk, later)
+        assert isinstance(operator, SurveyOperator)  # of a survey
+        which = f"from wave {_survey_of(earlier).wave} to wave {_survey_of(later).wave}"
         try:
-            found = operator.change(before.document, paired=paired)
+            found = operator.change(_survey_of(earlier), paired=paired)
             rows = change_rows(found["changes"])
         except JrrError as error:
             words = str(error)
@@ -122,7 +125,13 @@ def _waves(visit: Visit) -> Response:
         paired=paired,
         rows=rows,
         words=words,
+        which=which,
     )
+
+
+def _survey_of(held: HeldDocument) -> Survey:
+    assert isinstance(held.document, Survey)  # only surveys have waves
+    return held.document
 
 
 def _other_waves(desk: Desk, held: HeldDocument) -> list[HeldDocument]:

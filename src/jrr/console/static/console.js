@@ -52,7 +52,14 @@ for (const input of document.querySelectorAll("input[type=file][data-into]")) {
 for (const form of document.querySelectorAll("form[data-quick]")) {
   const side = document.getElementById(form.dataset.into);
   let turn = 0;
-  form.addEventListener("change", async () => {
+  let waiting;
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(keep, 700);
+  });
+  form.addEventListener("change", keep);
+  async function keep() {
+    clearTimeout(waiting);
     const mine = ++turn;
     const body = new URLSearchParams(new FormData(form));
     const reply = await fetch(form.dataset.quick, { method: "POST", body, redirect: "error" });
@@ -60,7 +67,7 @@ for (const form of document.querySelectorAll("form[data-quick]")) {
     const html = await reply.text();
     const frame = side.querySelector("iframe");
     const address = html.match(/<iframe[^>]* src="([^"]*)"/);
-    if (frame && address) frame.contentWindow.location.replace(address[1]);
+    if (frame && address) frame.contentWindow.location.replace(address[1].replaceAll("&amp;", "&"));
     else side.innerHTML = policy.createHTML(html);
-  });
+  }
 }
