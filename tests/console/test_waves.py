@@ -156,6 +156,13 @@ def test_the_page_of_waves_shows_what_the_library_says(
     assert rows_of(from_first) == rows_of(there)
     assert "Change from wave 1 to wave 2" in from_first.words
     assert "No other wave" not in visitor.get(base).words
+    page = visitor.post("/drafts/import", text=json.dumps(DOCUMENT))  # a second wave once more
+    draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert draft is not None
+    refused = visitor.post(f"{draft[1]}/create", people="30", after=first.hash)
+    assert refused.status == 422
+    assert "Wave 2 of these people is another survey already" in refused.words
+    assert "Create the survey" in refused.words  # the form, to choose another
 
 
 def test_waves_with_masks_are_compared_and_not_paired(servers: Servers, visitor: Visitor) -> None:

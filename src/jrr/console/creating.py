@@ -6,12 +6,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr._base import checks
-from jrr.console.desk import Desk, Visit, goto, page
+from jrr.console.desk import Desk, Visit, goto, in_words, page
 from jrr.console.drafts import Draft, drop_draft, find_draft
 from jrr.console.editing import survey_options
 from jrr.console.held import HeldDocument, all_held, operator_of, read
 from jrr.console.numbers import read_number
-from jrr.errors import ArgumentError
+from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
 from jrr.servers.common.jobs import utc_now
 from jrr.survey.questionnaire import Questionnaire
@@ -84,7 +84,10 @@ def _create(visit: Visit) -> Response:
     except ArgumentError as error:
         return _shown(visit, draft, given, str(error), 422)
     held = HeldDocument(survey)
-    operator_of(visit.desk, held).install()
+    try:
+        operator_of(visit.desk, held).install()
+    except ProtocolError as error:  # such as a wave that these people have had
+        return _shown(visit, draft, given, in_words(error), 422)
     drop_draft(visit.desk.engine, draft.name)
     visit.session.note("Created. Nobody can answer before it is opened.")
     return goto(held.path)

@@ -16,6 +16,7 @@ from jrr.servers.collector.intake import NEARLY_FULL, Intake
 from jrr.servers.collector.results import check_batch
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore
 from jrr.servers.collector.survey_export import export_answers
+from jrr.servers.collector.waves import check_wave
 from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import check_invitation, check_state
 from jrr.servers.common.problems import Problem
@@ -23,7 +24,7 @@ from jrr.servers.common.surveys import SurveyJobs
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import StoredReport
 from jrr.survey.problems import RESULTS_WAIT
-from jrr.survey.states import CLOSED, Act
+from jrr.survey.states import CLOSED, Act, State
 from jrr.survey.survey_messages import StoredAnswers, read_upload
 from jrr.survey.surveys import Survey
 
@@ -147,6 +148,16 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
     """Jobs of surveys at the collector."""
 
     campaigns: "CollectorJobs"
+
+    def install(self, connection: Connection, survey: Survey) -> bool:
+        """Hold a survey; refuses a wave that another survey of its panel has been."""
+        check_wave(connection, survey)
+        return super().install(connection, survey)
+
+    def open(self, connection: Connection, name: str) -> State:
+        """Begin to take answers, unless another survey has been this wave of the panel."""
+        check_wave(connection, self.find(connection, name))
+        return super().open(connection, name)
 
     def open_part(self, connection: Connection, name: str) -> None:
         """Begin to take reports."""

@@ -1,0 +1,63 @@
+"""One survey for each wave of a panel: people were promised so many waves, and no more.
+
+Every survey of a panel takes the same invitations, and its ε adds to theirs. So of several that
+are the same wave only the first that is opened takes answers; one that was never opened has cost
+nobody anything, and does not stand in the way of another.
+"""
+
+from sqlalchemy import Connection, select
+
+from jrr.servers.collector.store import CollectorStore
+from jrr.servers.common.problems import Problem
+from jrr.survey.states import NEW
+from jrr.survey.surveys import Survey, read_survey
+
+
+def check_wave(connection: Connection, survey: Survey) -> None:
+    """Refuse a wave that another survey of the panel is, or that people were not told of.
+
+    A survey that is open itself, or was, is not refused. Until the transaction ends nobody else
+    checks: of two that are opened at the same time, one is refused.
+    """
+    if survey.panel is None:
+        return  # a first wave begins a panel of its own
+    panel = _panel(connection, survey.panel)
+    if _is_opened(connection, survey):
+        return
+    for other in panel:
+        is_same = other.wave == survey.wave and other.hash != survey.hash
+        if is_same and _is_opened(connection, other):
+            raise Problem(
+                409,
+                "wave-taken",
+                f"wave {survey.wave} of these people is another survey already, "
+                f"{other.hash[:12]}: they were promised one survey for each wave",
+            )
+        told = other.questionnaire.waves
+        if other.hash == survey.panel and survey.wave > told:
+            raise Problem(
+                409,
+                "wave-taken",
+                f"these people were told of {told} waves when they were first asked: there can "
+                f"be no wave {survey.wave}",
+            )
+
+
+def _panel(connection: Connection, first: str) -> list[Survey]:
+    """The surveys here of the people of a first wave, locked in one order."""
+    table = CollectorStore.surveys
+    query = select(table).order_by(table.c.survey).with_for_update()
+    # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
+    mark = f'"panel":"{first}"'.encode()
+    return [
+        read_survey(bytes(row.document))
+        for row in connection.execute(query)
+        if row.survey == first or mark in bytes(row.document)
+    ]
+
+
+def _is_opened(connection: Connection, survey: Survey) -> bool:
+    """Whether a survey takes answers, or has."""
+    table = CollectorStore.campaigns
+    query = select(table.c.state).where(table.c.survey == survey.hash)
+    return any(row.state != NEW.value for row in connection.execute(query))
