@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from markupsafe import escape
 
 from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, share_decimals
 from jrr.reporting.report_page import results_section
+from jrr.reporting.report_words import limits_in_words
 from tests.console import WORK, Servers, Visitor, answer_work
 
 
@@ -47,7 +49,10 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     assert "Closed for good." in closed.words
     facts = survey_report(operator, ReportWish())
     page = visitor.get(f"{base}/results").body
-    assert page.strip() == results_section(facts).strip()
+    assert page.strip().startswith(results_section(facts).strip())
+    without_groups = survey_report(operator, ReportWish(by=()))
+    for words in limits_in_words(without_groups):  # such as that a share below 0% is no mistake
+        assert f"<li>{escape(words)}</li>" in page
     for share in shares(facts.items[0]):
         assert share in page
     by = visitor.get(f"{base}/groups?by=sector").words

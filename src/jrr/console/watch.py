@@ -15,6 +15,7 @@ from jrr.console.looking import Look, facts_of, looks_of, report_of
 from jrr.errors import ArgumentError, JrrError
 from jrr.reporting.report_facts import CampaignReport
 from jrr.reporting.report_page import groups_section, results_section
+from jrr.reporting.report_words import limits_in_words
 from jrr.survey.surveys import Survey
 
 
@@ -79,7 +80,17 @@ def _results(report: CampaignReport) -> Markup:
         return Markup("<article><h3>No result yet</h3><p>{}.</p><ul>{}</ul></article>").format(
             reason, listed
         )
-    return Markup(results_section(report))
+    return Markup(results_section(report)) + _limits(report)
+
+
+def _limits(report: CampaignReport) -> Markup:
+    """What a reader might take from the numbers and should not; nothing where there are none."""
+    if all(item.n is None for item in report.items):
+        return Markup("")
+    listed = Markup("").join(
+        Markup("<li>{}</li>").format(words) for words in limits_in_words(report)
+    )
+    return Markup("<article><h3>How to read these numbers</h3><ul>{}</ul></article>").format(listed)
 
 
 def _groups(visit: Visit) -> Response:
