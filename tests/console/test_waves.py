@@ -62,6 +62,7 @@ def both_waves(visitor: Visitor, tokens: dict[str, str], **settings: str) -> lis
         words = visitor.get(f"/surveys/{survey.hash}/invite").words
         assert ("then delete it" in words) == bool(before)  # the next wave needs it
         table = invited(visitor, survey, made_before=text.getvalue(), **tokens)
+        assert "&language=" not in table[0]["link"]  # the page begins as the phone says
         if before:
             assert {row["invitation"] for row in table} == before  # the same people, with new links
             assert all(survey.hash in row["link"] for row in table)

@@ -83,7 +83,7 @@ def routes(desk: Desk) -> list[Route]:
             invitations = new_invitations(count)
         operator.invite(invitations)
         looks.forget(held)
-        language = visit.form.get("language") or _languages(held)[0]
+        language = visit.form.get("language") or None  # None: the page begins as the phone says
         body = answer_links_text(
             kind,  # type: ignore[arg-type]
             page=address,
