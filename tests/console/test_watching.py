@@ -29,6 +29,16 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     operator.install()
     base = f"/surveys/{survey.hash}"
     assert "Not open yet" in visitor.get(base).words
+    form = {"csrf": visitor.csrf(), "token0": servers.collector.token}
+    there = f"/console{base}/dealers"
+    wrong = visitor.request(
+        "POST", f"/console{base}/open", form, referer=f"{servers.collector.url}{there}"
+    )
+    assert f"The dealer at {servers.dealer.url} refuses this token" in wrong.words
+    assert f'<a href="{there}">Back' in wrong.body
+    away = visitor.request("POST", f"/console{base}/open", form, referer="https://a.example/b")
+    assert f'<a href="/console{base}">Back' in away.body
+    assert "a.example" not in away.body
     opened = visitor.post(f"{base}/open", token0=servers.dealer.token)
     assert "Open: answers are taken." in opened.words
     assert {one["state"] for one in operator.show().values()} == {"open"}

@@ -229,11 +229,25 @@ def _answered(handler: Handler, visit: Visit) -> Response:
         return handler(visit)
     except (JrrError, Problem) as error:
         is_missing = isinstance(error, Problem) and error.status == 404
-        return visit.page("refused.html", 404 if is_missing else 422, words=in_words(error))
+        status = 404 if is_missing else 422
+        return visit.page("refused.html", status, words=in_words(error), back=_back(visit))
     except Exception as error:
         # Neither what was sent nor what was computed: both may hold what nobody should read.
         log.error("unexpected %s in %s", type(error).__name__, visit.request.url.path)
         return refusal("Something unexpected happened. It has been logged", 500)
+
+
+def _back(visit: Visit) -> str:
+    """The page that somebody came from, if it is one of ours, or else that of the survey."""
+    parts = urlsplit(visit.request.headers.get("referer", ""))
+    here = visit.request.url
+    if parts.netloc == here.netloc and parts.path.startswith(f"{START}/"):
+        back = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        if visit.request.method == "POST" or back != f"{here.path}?{here.query}".rstrip("?"):
+            return back
+    named = visit.request.path_params
+    is_of_survey = visit.request.method == "POST" and "name" in named
+    return f"{START}/{named['kind']}/{named['name']}" if is_of_survey else ""
 
 
 def in_words(error: JrrError | Problem) -> str:

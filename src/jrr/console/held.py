@@ -10,7 +10,7 @@ from jrr.client.operator import Operator
 from jrr.client.survey_operator import SurveyOperator
 from jrr.console.desk import Desk, Visit, not_here
 from jrr.console.sessions import Session
-from jrr.errors import ProtocolError
+from jrr.errors import ArgumentError, ProtocolError
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.database import READS
 from jrr.survey.campaign import Campaign, read_campaign
@@ -178,6 +178,11 @@ def take_tokens(visit: Visit, held: HeldDocument) -> None:
             try:
                 Admin(address, token).get(f"/v1/admin/{kind}/{held.name}")
             except ProtocolError as error:
+                if any(code in str(error) for code in ("(401)", "(403)")):
+                    raise ArgumentError(
+                        f"the dealer at {address} refuses this token: is it the one that `jrr "
+                        "serve token` printed for that server, and not this collector's?"
+                    ) from None
                 if "(404)" not in str(error):  # the token is right, the survey not there yet
                     raise
             visit.session.dealer_tokens[address] = token
