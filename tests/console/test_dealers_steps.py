@@ -78,8 +78,7 @@ def test_a_survey_in_different_hands_without_a_command_line(hands: Hands, count:
         assert "No card is dealt before you open it" in brought.words
         assert survey.hash in brought.words
         assert "Open: who has an invitation" in dealer.post(f"{base}/open").words
-    opened = researcher.post(f"{base}/open")
-    assert "its operator does that" in opened.words
+    assert "Open: answers are taken." in researcher.post(f"{base}/open").words
     assert researcher.get(f"{base}/dealers").words.count("Bring the survey and open it. (done)")
     # Invitations: a table for the researcher, and for every dealer hashes of its own.
     form = {"count": "12", "format": "csv", "page": PAGE}
@@ -187,3 +186,6 @@ def test_the_page_says_which_dealer_does_not_answer(hands: Hands) -> None:
     survey = created(hands, f"{hands.servers[0].url}\nhttp://127.0.0.1:9")
     shown = hands.researcher.get(f"/surveys/{survey.hash}/dealers").words
     assert "http://127.0.0.1:9 no answer" in shown
+    opened = hands.researcher.post(f"/surveys/{survey.hash}/open").words
+    assert f"not at {hands.servers[0].url}, http://127.0.0.1:9" in opened
+    assert "answers are taken" not in opened

@@ -19,6 +19,7 @@ from jrr.survey.steps import Call
 
 PATIENCE = 4.0  # seconds that a dealer has to say how far it is
 SILENT, ABSENT = "no answer", "not there yet"
+UNOPENED = (SILENT, ABSENT, NEW)  # states in which nobody is dealt a card, as far as we know
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +53,13 @@ def routes(desk: Desk) -> list[Route]:
 
 def _steps(visit: Visit, held: HeldDocument) -> list[DealerSteps]:
     with ThreadPoolExecutor(max(1, len(held.dealers))) as pool:
-        states = pool.map(lambda address: _state(address, held), held.dealers)
+        states = pool.map(lambda address: state_at(address, held), held.dealers)
         return [
             DealerSteps(
                 address=address,
                 state=state,
                 is_held=state not in (SILENT, ABSENT),
-                is_open=state not in (SILENT, ABSENT, NEW),
+                is_open=state not in UNOPENED,
                 is_burned=state == CLOSED,
                 is_token_here=address in visit.session.dealer_tokens,
             )
@@ -66,7 +67,7 @@ def _steps(visit: Visit, held: HeldDocument) -> list[DealerSteps]:
         ]
 
 
-def _state(address: str, held: HeldDocument) -> str:
+def state_at(address: str, held: HeldDocument) -> str:
     """What a dealer says of a survey to anybody."""
     reply = Http(timeout=PATIENCE).call(Call(f"{address}/v1/{held.kind}/{held.name}/status"))
     if reply.status == 404:

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from jrr.client.closing import Ending
 from jrr.client.operator import Operator
 from jrr.console.counts import counts_of
+from jrr.console.dealers_page import UNOPENED, state_at
 from jrr.console.desk import Desk, Visit, download, goto, page
 from jrr.console.held import (
     KIND,
@@ -36,8 +37,7 @@ def routes(desk: Desk) -> list[Route]:
         looks.forget(held)
         if not opened(operator, visit.session):
             return goto(held.path)
-        visit.session.note("Open: answers are taken.")
-        _remind(visit, held, "opened")
+        _say_opened(visit, held)
         return goto(held.path)
 
     def asked(visit: Visit) -> Response:
@@ -136,12 +136,19 @@ def _sums(visit: Visit, held: HeldDocument) -> list[Any] | None:
         raise DamagedError("sums must be the files that jrr campaign close wrote") from None
 
 
-def _remind(visit: Visit, held: HeldDocument, what: str) -> None:
-    """Where a dealer's token is not here, its operator has to do the same there."""
-    missing = [at for at in held.dealers if at not in visit.session.dealer_tokens]
-    if missing:
-        visit.session.note(
-            f"Not {what} at {', '.join(missing)}, whose token is not here: its operator does that "
-            "with the survey's document.",
-            "warn",
-        )
+def _say_opened(visit: Visit, held: HeldDocument) -> None:
+    """Whether answers are taken, or what is still to do where a dealer's token is not here."""
+    missing = [
+        at
+        for at in held.dealers
+        if at not in visit.session.dealer_tokens and state_at(at, held) in UNOPENED
+    ]
+    if not missing:
+        visit.session.note("Open: answers are taken.")
+        return
+    visit.session.note(
+        f"Open here, but not at {', '.join(missing)}, whose token is not here. Still to do: its "
+        "operator opens the survey there, too; until then nobody gets a card. The page Dealer has "
+        "the file for it, and shows when that is done.",
+        "warn",
+    )
