@@ -55,7 +55,9 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     refused = visitor.post(f"{base}/close")
     assert refused.status == 422
     assert "sure" in refused.words
+    assert "choose it where you close the survey" in visitor.get(f"{base}/groups").words
     closed = visitor.post(f"{base}/close", sure="yes", by="sector")
+    assert "choose it where you" not in visitor.get(f"{base}/groups").words
     assert "Closed for good." in closed.words
     facts = survey_report(operator, ReportWish())
     page = visitor.get(f"{base}/results").body
@@ -107,6 +109,9 @@ def test_without_the_dealers_token_files_carry_names_and_sums(
     }
     done = visitor.post(f"{base}/close", sure="yes", sums0=json.dumps(told))
     assert "Closed for good." in done.words
+    by = visitor.get(f"{base}/groups?by=sector").words
+    assert "It was chosen when the survey was closed" in by
+    assert "--by" not in by
     assert "Bring" not in visitor.get(f"{base}/close").words
     assert visitor.post(f"{base}/close", sure="yes", sums0="no json").status == 422
 

@@ -1,5 +1,6 @@
 """One survey: who has answered, what the results are so far, by group and since the wave before."""
 
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.reporting.report_facts import CampaignReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
+from jrr.survey.states import CLOSED
 from jrr.survey.surveys import Survey
 
 
@@ -99,12 +101,29 @@ def _groups(visit: Visit) -> Response:
     if by:
         if by not in held.covariates:
             raise ArgumentError(f"by must be one of {', '.join(held.covariates)}, got {by!r}")
-        report = report_of(visit.desk, held, None, ReportWish(by=(by,)))
+        report = _in_console_words(report_of(visit.desk, held, None, ReportWish(by=(by,))))
         sections = Markup(groups_section(report))
         has_any = any(one.items or one.reason for one in report.groupings)
+    counts = read(visit.desk, counts_of, held.document)
     return visit.page(
-        "groups.html", held=held, tab="groups", by=by, sections=sections, has_any=has_any
+        "groups.html",
+        held=held,
+        tab="groups",
+        by=by,
+        sections=sections,
+        has_any=has_any,
+        must_choose=held.announces and counts.state != CLOSED,
     )
+
+
+def _in_console_words(report: CampaignReport) -> CampaignReport:
+    """A grouping that was not chosen at the end, told without an option of the command line."""
+    groupings = []
+    for one in report.groupings:
+        told, found, _ = (one.reason or "").partition(": close a campaign with --by")
+        words = f"{told}. It was chosen when the survey was closed, and cannot be chosen again"
+        groupings.append(replace(one, reason=words) if found else one)
+    return replace(report, groupings=tuple(groupings))
 
 
 def _waves(visit: Visit) -> Response:
