@@ -108,6 +108,7 @@ class Researcher:
         with self.page.expect_download() as coming:
             self.press("Make invitations and download")
         text = Path(coming.value.path()).read_text("utf-8")
+        self.page.get_by_text("people are invited; the file").wait_for()  # after the download
         return list(csv.DictReader(io.StringIO(text)))
 
     def watch(self) -> None:

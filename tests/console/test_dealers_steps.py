@@ -123,6 +123,7 @@ def test_a_survey_in_different_hands_without_a_command_line(hands: Hands, count:
         sums[f"sums{number}"] = told.body
         shown = dealer.get(base).words
         assert "closed burned" in shown
+        assert "The sums are told, and the key is burned." in shown
         assert "0 lost, by this dealer's count" in shown
     done = researcher.post(f"{base}/close", sure="yes", **sums)
     assert "Closed for good." in done.words

@@ -134,6 +134,10 @@ def _close(visit: Visit) -> Response:
         sums = {part: _announced(facts) for part, facts in closed.items()}
     else:
         sums = _announced(operator.close(ending=Ending(names=names)))
+    visit.session.note(
+        "The sums are told, and the key is burned. The file of sums that you were given goes to "
+        "the collector's operator."
+    )
     body = json.dumps({part: told for part, told in sums.items() if told is not None})
     return download(body, f"sums-{held.name[:8]}.json", "application/json")
 

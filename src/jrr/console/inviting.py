@@ -98,6 +98,7 @@ def routes(desk: Desk) -> list[Route]:
             for number, address in enumerate(held.dealers)
             if address not in visit.session.dealer_tokens
         ]
+        visit.session.note(_said(len(invitations), len(others)))
         if not others:
             return download(body, f"{held.name[:8]}-{name}", content)
         files = {f"{held.name[:8]}-{name}": body}
@@ -108,6 +109,14 @@ def routes(desk: Desk) -> list[Route]:
 
     base = f"/{KIND}/{{name}}/invite"
     return [page(desk, base, form), page(desk, base, invite, "POST")]
+
+
+def _said(count: int, others: int) -> str:
+    """What was done, for the page after the download."""
+    words = f"{count:,} people are invited; the file with their links was downloaded."
+    if others:
+        words += " Give each dealer's operator the file for-dealer that is in it."
+    return words
 
 
 def _zipped(files: Mapping[str, str]) -> bytes:

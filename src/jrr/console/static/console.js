@@ -48,6 +48,26 @@ for (const input of document.querySelectorAll("input[type=file][data-into]")) {
   });
 }
 
+// A form whose answer is a file: save it, then show the page anew, which says what was done. What
+// is refused is sent once more as usual, so that its page is shown.
+for (const form of document.querySelectorAll("form[data-file]")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = form.querySelector("button");
+    button.disabled = true;
+    const body = new URLSearchParams(new FormData(form));
+    const reply = await fetch(form.action, { method: "POST", body, redirect: "error" }).catch(() => null);
+    const name = reply?.ok && reply.headers.get("content-disposition")?.match(/filename="([^"]+)"/);
+    if (!name) return form.submit();
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await reply.blob());
+    link.download = name[1];
+    link.click();
+    const soon = setTimeout(() => location.reload(), 1000); // the browser has begun to save it
+    addEventListener("beforeunload", () => clearTimeout(soon)); // somebody went on by themselves
+  });
+}
+
 // What is written in the editor is kept at once, and the preview follows.
 for (const form of document.querySelectorAll("form[data-quick]")) {
   const side = document.getElementById(form.dataset.into);
