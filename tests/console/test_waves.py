@@ -92,10 +92,11 @@ def rows_of(page: Reply) -> list[tuple[str, ...]]:
     ]
 
 
-def shown(changes: dict[str, Any]) -> list[tuple[str, ...]]:
+def shown(changes: dict[str, Any], survey: Survey) -> list[tuple[str, ...]]:
     """The same cells from what the library says; numbers with as many digits as the page has."""
     rows: list[tuple[str, ...]] = []
-    for name, facts in changes.items():
+    for part, facts in changes.items():
+        name = survey.campaigns[part].question
         if "refused" in facts:
             rows.append((name, "", "", facts["refused"]))
         elif "mean" in facts:
@@ -141,7 +142,7 @@ def test_the_page_of_waves_shows_what_the_library_says(
         assert run([*words, *(["--paired"] if paired else [])]) == 0
         by_command = json.loads(capsys.readouterr().out)["changes"]
         page = visitor.get(f"{base}?since={first.hash}&paired={paired}")
-        assert rows_of(page) == shown(by_command)
+        assert rows_of(page) == shown(by_command, second)
         assert len(rows_of(page)) == 2 + 3 + 1
         assert (by_command["bribed"]["n_before"], by_command["bribed"]["n_now"]) == (
             (14, 14) if paired else (20, 24)
@@ -160,6 +161,9 @@ def test_the_page_of_waves_shows_what_the_library_says(
     page = visitor.post("/drafts/import", text=json.dumps(DOCUMENT))  # a second wave once more
     draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert draft is not None
+    assert "ε = 4.0 in each of 2 waves, 8 in all" in visitor.get(f"{draft[1]}/create").words
+    refused = visitor.post(f"{draft[1]}/create", people="30", response="150")
+    assert "response must be above 0 and at most 100 percent, got 150" in refused.words
     refused = visitor.post(f"{draft[1]}/create", people="30", after=first.hash)
     assert refused.status == 422
     assert "Wave 2 of these people is another survey already" in refused.words
@@ -172,5 +176,5 @@ def test_waves_with_masks_are_compared_and_not_paired(servers: Servers, visitor:
     changes = servers.operator(second).change(first)["changes"]
     assert "refused" not in changes["bribed"]
     base = f"/surveys/{second.hash}/waves?since={first.hash}"
-    assert rows_of(visitor.get(base)) == shown(changes)
+    assert rows_of(visitor.get(base)) == shown(changes, second)
     assert "cannot be taken off" in visitor.get(f"{base}&paired=yes").words

@@ -114,11 +114,18 @@ def _request(visit: Visit, draft: Draft) -> SurveyRequest:
     return SurveyRequest(
         questionnaire=asked,
         people=_whole(visit, "people", "2000"),
-        response=_number(visit, "response", "60") / 100,
+        response=_response(visit),
         collector=form.get("collector") or visit.origin,
         dealers=dealers,
         **settings,
     )
+
+
+def _response(visit: Visit) -> float:
+    percent = _number(visit, "response", "60")
+    if not 0 < percent <= 100:
+        raise ArgumentError(f"response must be above 0 and at most 100 percent, got {percent:g}")
+    return percent / 100
 
 
 def _number(visit: Visit, name: str, usual: str) -> float:

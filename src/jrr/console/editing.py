@@ -128,6 +128,8 @@ def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | N
 
 def what_is_wrong(document: dict[str, Any]) -> str:
     """Why the questionnaire cannot be asked like this; "": it can."""
+    if not document.get("items"):
+        return "Nothing is asked yet: add an item"
     try:
         Questionnaire.from_dict(document)
     except JrrError as error:

@@ -143,7 +143,8 @@ def _waves(visit: Visit) -> Response:
         which = f"from wave {_survey_of(earlier).wave} to wave {_survey_of(later).wave}"
         try:
             found = operator.change(_survey_of(earlier), paired=paired)
-            rows = change_rows(found["changes"])
+            asked = {name: one.question for name, one in _survey_of(later).campaigns.items()}
+            rows = [row | {"item": asked[row["item"]]} for row in change_rows(found["changes"])]
         except JrrError as error:
             words = str(error)
     return visit.page(
