@@ -7,15 +7,16 @@ from starlette.routing import Route
 
 from jrr._base import checks
 from jrr.console.desk import Desk, Visit, goto, in_words, page
-from jrr.console.drafts import Draft, drop_draft, find_draft
-from jrr.console.editing import survey_options
-from jrr.console.held import HeldDocument, all_held, operator_of, read
+from jrr.console.drafts import Draft, add_draft, drop_draft, find_draft
+from jrr.console.editing import editable, survey_options
+from jrr.console.held import KIND, HeldDocument, all_held, held_of, operator_of, read
 from jrr.console.numbers import read_number
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
+from jrr.reporting.lay import consent_text
 from jrr.servers.common.jobs import utc_now
 from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.survey_creation import SurveyRequest, facts_of
 from jrr.survey.surveys import Survey
 
 TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
@@ -26,6 +27,7 @@ def routes(desk: Desk) -> list[Route]:
     return [
         page(desk, "/drafts/{draft}/create", _form),
         page(desk, "/drafts/{draft}/create", _create, "POST"),
+        page(desk, f"/{KIND}/{{name}}/next-wave", _next_wave, "POST"),
     ]
 
 
@@ -63,6 +65,24 @@ def _shown(
         waves=_waves_before(visit.desk, asked),
         words=words,
     )
+
+
+def _next_wave(visit: Visit) -> Response:
+    """A draft of the same questions and words before consent; its times are new."""
+    survey = held_of(visit).document
+    if not isinstance(survey, Survey) or survey.wave >= survey.questionnaire.waves:
+        raise ArgumentError("the survey must have a wave after this one")
+    own = {}
+    for language, words in survey.consent.items():
+        own[language] = words.removesuffix(consent_text(facts_of(survey, language), language))
+    consent = {language: words.strip() for language, words in own.items() if words.strip()}
+    draft = Draft(editable(survey.questionnaire), settings={"consent": consent})
+    add_draft(visit.desk.engine, draft)
+    visit.session.note(
+        f"A draft of wave {survey.wave + 1}. On the next page choose whose wave it is, under The "
+        "same people as in; its people keep their invitations."
+    )
+    return goto(draft.path)
 
 
 def _waves_before(desk: Desk, asked: Questionnaire) -> list[HeldDocument]:
