@@ -38,11 +38,14 @@ REFUSALS = 0.25  # unread, for each request that is answered: each costs a fifth
 MORE_REFUSALS = 50  # at each look, also where nothing is answered
 MOST_REFUSALS = 500  # saved up
 MOST_HELD = 64 << 10  # bytes of an upload that waits unread
+MOST_AHEAD = 16  # requests that a client may send before the first is answered
 _POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
 # One line, then headers as everybody writes them: a name, a colon, printable characters. Folded
 # lines, odd line ends and whatever else there is are for the parser.
 _HEAD = re.compile(
-    rb"POST [!-~]+ HTTP/1\.[01]\r\n(?:[A-Za-z0-9-]+:[ \t]*[\x20-\x7e\x80-\xff]*\r\n)+"
+    rb"POST [!-~]+ HTTP/1\.[01]\r\n"
+    # A value begins after all blanks: were there two ways to read them, thousands took a second.
+    rb"(?:[A-Za-z0-9-]+:[ \t]*(?:[!-~\x80-\xff][\x20-\x7e\x80-\xff]*)?\r\n)+"
 )
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n")
 _UNUSUAL = (b"\r\ntransfer-encoding:", b"\r\nexpect:", b"\r\nupgrade:", b"\r\ntrailer:")
@@ -151,6 +154,7 @@ class Connection(HttpToolsProtocol):
         self.ends: float | None = None  # when it is hung up on
         self._between = True  # no request has begun
         self._in_headers = False
+        self._in_body = False
         self._header_bytes = 0
         self._piece = 0  # bytes of a body since the last deadline
         self._is_refused = False
@@ -257,7 +261,13 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The body comes next."""
-        self._in_headers, self._piece = False, 0
+        self._in_headers, self._in_body, self._piece = False, True, 0
+        if self._is_refused:
+            return
+        if len(self.pipeline) >= MOST_AHEAD:  # each takes some kilobytes until its turn
+            self._is_refused = True
+            self.door.hang_up(self)
+            return
         if self._header_bytes + len(self.url) > HEADERS:
             self._refuse_headers()
             return
@@ -276,6 +286,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request is here; now it is the server's turn."""
+        self._in_body = False
         if self._is_refused:
             return
         self.ends = None
@@ -287,7 +298,8 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """The client may ask for more."""
         self.door.count_answer(len(self.tasks))
-        if not self.pipeline and not self._in_headers:
+        # Answered before its end, the rest of a body is no request, whatever it looks like.
+        if not self.pipeline and not self._in_headers and not self._in_body:
             self._between = True
             self._wait()
         super().on_response_complete()
