@@ -1,5 +1,6 @@
 """Uploads that are refused unread: each ends where the parser would say that it ends."""
 
+import asyncio
 import random
 import socket
 import threading
@@ -229,3 +230,20 @@ def test_who_asks_for_much_at_once_is_hung_up_on() -> None:
         except ConnectionError:
             pass
         assert received.count(b"HTTP/1.1 200") < 500
+
+
+def test_who_sends_two_requests_and_then_no_http_leaves_nothing_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Slow(Keeping):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(0.2)
+            await super().__call__(scope, receive, send)
+
+    app = Slow()
+    with serving(app, Door()) as address:
+        with socket.create_connection(address) as plug:
+            plug.sendall(post() * 2 + b"\0")
+        time.sleep(0.5)
+    assert app.bodies in ([], [BODY])
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

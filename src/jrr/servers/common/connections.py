@@ -16,7 +16,7 @@ import json
 import logging
 import random
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -155,6 +155,7 @@ class Connection(HttpToolsProtocol):
         self._between = True  # no request has begun
         self._in_headers = False
         self._in_body = False
+        self._unanswered: deque[Any] = deque()  # of requests, in order
         self._header_bytes = 0
         self._piece = 0  # bytes of a body since the last deadline
         self._is_refused = False
@@ -176,6 +177,9 @@ class Connection(HttpToolsProtocol):
         """The client has gone: what it asked for need not be done."""
         self._is_open = False
         self.door.leave(self)
+        for cycle in self._unanswered:  # uvicorn tells only the last of several
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -272,7 +276,10 @@ class Connection(HttpToolsProtocol):
             self._refuse_headers()
             return
         self._wait()
+        before = self.cycle
         super().on_headers_complete()
+        if self.cycle is not before:
+            self._unanswered.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
@@ -297,6 +304,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """The client may ask for more."""
+        self._unanswered.popleft()
         self.door.count_answer(len(self.tasks))
         # Answered before its end, the rest of a body is no request, whatever it looks like.
         if not self.pipeline and not self._in_headers and not self._in_body:

@@ -19,6 +19,7 @@ from jrr.survey.states import CLOSED
 
 MOST_SHOWN = 4  # campaigns that are over, whose decks are kept in memory for who asks
 
+
 class Drawing:
     """Decks that are to be drawn from a key, outside of any transaction: it takes seconds."""
 
