@@ -68,6 +68,8 @@ def test_an_honest_campaign_is_estimated_as_the_library_does_and_passes(
         "passed": True,
         "ended": True,
         "faults": [],
+        "dealt": 9,
+        "without_report": 0,
     }
 
 

@@ -343,7 +343,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if campaign.deals:
             results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
         if campaign.committed_decks:
-            results["dealer"]["commitments"] = commitment_facts(campaign, held.witnessed)
+            facts = commitment_facts(campaign, held.witnessed, results["carded"])
+            results["dealer"]["commitments"] = facts
         return results | {
             "campaign": name,
             "state": held.state,
