@@ -3,7 +3,8 @@ ARGS ?=
 BIN := .venv/bin
 UV := $(BIN)/uv
 
-# Two processes of tests on two cores: threads of the linear algebra would only be in their way.
+# Tests in several processes: threads of the linear algebra would only be in their way. Three processes
+# on two cores, because many tests wait for servers and browsers.
 test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
 
 # Material for MkDocs announces its successor at every build (docs/decisions/0014-documentation-site.md).
@@ -16,7 +17,7 @@ demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a re
 	$(BIN)/jrr demo $(ARGS)
 
 test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 3 -m "not slow" $(ARGS)
 
 browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
 	@for name in chromium chromium-browser google-chrome; do \

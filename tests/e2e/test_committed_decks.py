@@ -4,7 +4,8 @@ import csv
 import json
 import os
 import signal
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from jrr.survey.identity import DEALER, invitation_secret, pseudonym
 from jrr.survey.told import ToldSums
 from jrr.survey.witnessed import Witnessed
 from jrr.survey.witnessing import notes_of
-from tests.e2e import Pair, answer_all, ask, ask_many, is_problem, path_of, tally_of
+from tests.e2e import Pair, answer_all, ask, ask_many, is_problem, link_of, path_of, tally_of
 
 DECKS = 4
 MECHANISMS = {
@@ -67,6 +68,8 @@ def test_an_honest_campaign_is_estimated_as_the_library_does_and_passes(
         "passed": True,
         "ended": True,
         "faults": [],
+        "dealt": 9,
+        "without_report": 0,
     }
 
 
@@ -315,3 +318,39 @@ def test_commands_from_the_document_to_the_audit(
     said("audit-deck", *files, "--campaign", file, code=2)
     said("audit-deck", code=2)
     said(*create, "--announced", "-o", str(tmp_path / "other.json"), code=2)
+
+
+def test_a_database_that_goes_back_under_a_running_dealer_shows_nobodys_card(
+    tmp_path: Path,
+) -> None:
+    databases = {role: f"sqlite:///{tmp_path}/{role}.db" for role in ("dealer", "collector")}
+    with running("dealer", tmp_path) as dealer, running("collector", tmp_path) as collector:
+        pair = Pair(dealer, collector, databases)
+        mechanism = MRR(8, own=3.0, card_rate=0.8, total_rate=0.3)
+        campaign = pair.campaign(mechanism, committed_decks=4)
+        operator = pair.operator(campaign)
+        operator.install()
+        invitations = new_invitations(6)
+        operator.invite(invitations)
+        operator.open()
+
+        def answer(number: int) -> bool:
+            person = Contributor(
+                link_of(campaign), invitations[number], limit=700.0, patience=2.0, state=tmp_path
+            )
+            return person.answer(1).carded
+
+        assert answer(0)
+        with closing(sqlite3.connect(":memory:")) as older:
+            with closing(sqlite3.connect(tmp_path / "dealer.db")) as live:
+                live.backup(older)
+            assert answer(1)
+            assert answer(2)
+            with closing(sqlite3.connect(tmp_path / "dealer.db")) as live:
+                older.backup(live)
+        assert not answer(3)  # it would have had the card of number 1
+        with pytest.raises(JrrError, match="cannot open its deck"):
+            operator.close()  # it would show the cards of both
+        assert ask(dealer.url, "GET", path_of(campaign, "decks")).json["undealt"] is None
+        (noted,) = (tmp_path / "keys").glob("*.seats")
+        assert int(noted.read_text()) == 3

@@ -74,7 +74,10 @@ def lying(sqlite_pair: Pair, tmp_path: Path) -> Callable[..., Any]:
             said = ask(sqlite_pair.dealer.url, method, path, body or None, headers)
             words = said.body
             if said.status == 200 and path.endswith(("/decks", "/cards", "/close")):
-                words = json.dumps(lie(path.rpartition("/")[2], said.json)).encode()
+                told = lie(path.rpartition("/")[2], said.json)
+                if told is None:
+                    return http_reply(404, b"{}", "Content-Type: application/problem+json")
+                words = json.dumps(told).encode()
             return http_reply(said.status, words, "Content-Type: application/json")
 
         with pretender(reply) as url:
@@ -388,3 +391,58 @@ def test_a_collector_that_wrote_nothing_down_shows_nothing(sqlite_pair: Pair) ->
             dealer.open()
         (fault,) = audit_campaign(campaign).faults
         assert "the collector has not written down promise and roots in time" in fault
+
+
+def test_a_sum_that_is_told_before_the_cards_are_shown_is_not_believed(
+    lying: Callable[..., Any],
+) -> None:
+    shows = {"marks": False}
+
+    def lie(what: str, said: Any) -> Any:
+        if what == "decks" and said["marks"] is not None and not shows["marks"]:
+            said["marks"] = said["undealt"] = None
+        if what == "close":
+            said["undealt"]["sums"][0] += 7
+        return said
+
+    with lying(lie, MASKS) as survey:
+        survey.operator.open()
+        for number in range(3):
+            assert survey.person(number).answer(1).carded
+        assert "commitments" not in survey.operator.close()["collector"]
+        result = survey.operator.collector.get(f"{survey.operator.path}/estimate")
+        assert "sums" not in result
+        assert result["dealer"]["commitments"]["ended"] is False
+        shows["marks"] = True  # everything that is published is true, and passes
+        assert survey.operator.close()["collector"]["commitments"] == "passed"
+        result = survey.operator.collector.get(f"{survey.operator.path}/estimate")
+        assert result["sums"]["undealt"] == survey.notes()["undealt"]
+
+
+def test_anybody_hears_what_only_the_collector_can_find(lying: Callable[..., Any]) -> None:
+    def lie(what: str, said: Any) -> Any:
+        if what == "decks" and said["marks"] is not None:
+            said["marks"] += [hashlib.sha256(bytes([at])).hexdigest() for at in range(4)]
+        return said
+
+    with lying(lie) as survey:
+        assert "7 places were dealt, but 6 people invited" in ended(survey)
+        (fault,) = audit_campaign(survey.campaign).faults
+        assert fault == "the collector found: 7 places were dealt, but 6 people invited"
+
+
+def test_a_card_that_is_kept_back_is_seen_by_whoever_looks_for_their_mark(
+    lying: Callable[..., Any],
+) -> None:
+    def lie(what: str, said: Any) -> Any:
+        return None if what == "cards" and said["cards"] == [0] else said
+
+    with lying(lie) as survey:
+        survey.operator.open()
+        carded = [survey.person(number).answer(1).carded for number in range(6)]
+        assert not all(carded)
+        assert survey.operator.close()["collector"]["commitments"] == "passed"
+        for number, came in enumerate(carded):
+            faults = survey.person(number).check_place().faults
+            assert came == (faults == ())
+            assert came or "but never came here" in faults[0]

@@ -1,5 +1,6 @@
 """Uploads that are refused unread: each ends where the parser would say that it ends."""
 
+import asyncio
 import random
 import socket
 import threading
@@ -177,3 +178,72 @@ def test_who_ends_the_connection_with_a_request_is_refused_and_hung_up_on(last: 
         plug.sendall(last)
         assert replies(plug, 2) == [503]  # and then the end
     assert door.refused == 1
+
+
+class Hasty:
+    """Refuses long bodies before they have come, as the collector does."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        length = int(dict(scope["headers"])[b"content-length"])
+        headers = [(b"content-length", b"2")]
+        status = 413 if length > 100 else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+def test_the_rest_of_a_body_is_no_request_though_it_was_answered_before() -> None:
+    full = [False]
+    inner = post(b"x" * 100)
+    with (
+        serving(Hasty(), Door(is_full=lambda: full[0])) as address,
+        socket.create_connection(address) as plug,
+    ):
+        plug.sendall(LINE + b"Content-Length: %d\r\n\r\n" % len(inner))
+        assert replies(plug, 1) == [413]
+        full[0] = True
+        plug.sendall(inner)
+        time.sleep(0.2)
+        full[0] = False
+        plug.sendall(post(b"next"))
+        assert replies(plug, 1, quiet=0.3) == [200]
+
+
+def test_thousands_of_blanks_are_read_once() -> None:
+    begun = time.perf_counter()
+    assert not _is_whole(post(BODY, b"a:" + b" " * 16_000 + b"\x01"))
+    assert _is_whole(post(BODY, b"a:" + b" " * 16_000 + b"b"))
+    assert _is_whole(post(BODY, b"a:", b"b: \t"))
+    assert time.perf_counter() - begun < 0.1
+
+
+def test_who_asks_for_much_at_once_is_hung_up_on() -> None:
+    app = Keeping()
+    with serving(app, Door()) as address, socket.create_connection(address) as plug:
+        plug.sendall(post() * 10)
+        assert replies(plug, 10) == [200] * 10
+        plug.sendall(post() * 500)
+        plug.settimeout(5.0)
+        received = b""
+        try:
+            while more := plug.recv(65536):
+                received += more
+        except ConnectionError:
+            pass
+        assert received.count(b"HTTP/1.1 200") < 500
+
+
+def test_who_sends_two_requests_and_then_no_http_leaves_nothing_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Slow(Keeping):
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(0.2)
+            await super().__call__(scope, receive, send)
+
+    app = Slow()
+    with serving(app, Door()) as address:
+        with socket.create_connection(address) as plug:
+            plug.sendall(post() * 2 + b"\0")
+        time.sleep(0.5)
+    assert app.bodies in ([], [BODY])
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

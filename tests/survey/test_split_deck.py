@@ -1,5 +1,6 @@
 """A deck that is dealt block by block has the law of one that is dealt as a whole."""
 
+import decimal
 import itertools
 import math
 from collections import Counter
@@ -10,6 +11,8 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
+from jrr.mechanisms.token_laws import PileTokens, SplitTokens
+from jrr.mechanisms.whole_noise import _exact_floor, _exactly_below
 from jrr.survey.deck import Deck
 from jrr.survey.split_deck import RowDecks, SplitDeck
 from tests.statistics_rules import OFF, accepts_only, chi_square, mean_test, skewed, spread_test
@@ -118,6 +121,23 @@ def test_rows_are_dealt_deck_after_deck(m: jrr.MRR | jrr.DRR) -> None:
         assert np.array_equal(decks.cards(first, count), whole[first : first + count])
     with pytest.raises(ArgumentError, match="deals cards"):
         RowDecks(jrr.RR(2, epsilon=1.0), KEY)
+
+
+def test_decimals_of_the_caller_change_nothing() -> None:
+    """Fifty digits are fifty digits, also where a context has three."""
+
+    def drawn() -> list[object]:
+        piles, split = PileTokens(10**9, 1.09), SplitTokens(10**6, 700_000, 300_000)
+        exact = [law.exact_chance(law.mode + far) for law in (piles, split) for far in (-50, 7)]
+        words = jrr.SeededRandom(5)
+        happened = [_exactly_below(x, words.word(), words) for x in exact * 20]
+        return [piles.mode, exact, happened, [_exact_floor(0.01, 9, words) for _ in range(20)]]
+
+    usual = drawn()
+    with decimal.localcontext() as context:
+        context.prec = 3
+        context.traps[decimal.Inexact] = True
+        assert drawn() == usual
 
 
 def test_refusals() -> None:

@@ -90,12 +90,14 @@ def test_an_honest_dealer_passes_at_every_stage(mechanism: Mechanism) -> None:
     ended = checked(noted(notes, campaign, published), published, ())
     assert ended.dealt == 3
     assert (ended.undealt is not None) == mechanism.masked
-    assert commitment_facts(campaign, ended) == {
+    assert commitment_facts(campaign, ended, 2) == {
         "decks": DECKS,
         "chance": 1 / DECKS,
         "passed": True,
         "ended": True,
         "faults": [],
+        "dealt": 3,
+        "without_report": 1,
     }
     assert Witnessed.from_document(ended.to_document()) == ended
 

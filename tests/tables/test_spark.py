@@ -216,4 +216,64 @@ def test_what_perturbing_refuses(session: Any, tmp_path: Path) -> None:
         options: dict[str, Any] = {"labels": ["no", "yes"]} | more
         with pytest.raises(ArgumentError, match=said):
             perturb_on_spark(data, column, out, mechanism, **options, session=session)
-    assert not list(tmp_path.glob("*out*"))
+    for address in (f"file://{out}", Path(f"file://{out}"), "s3a://bucket/out"):
+        with pytest.raises(ArgumentError, match="not an address"):
+            perturb_on_spark(data, "answer", address, m, labels=["no", "yes"], session=session)
+    with pytest.raises(ArgumentError, match="key must be 32 bytes"):
+        perturb_on_spark(data, "answer", out, m, labels=["no", "yes"], session=session, key=b"")
+    assert not list(tmp_path.glob("*out*")) + list(tmp_path.glob(".*"))
+
+
+def test_numbers_with_a_fraction_are_refused(session: Any, tmp_path: Path) -> None:
+    """Spark writes 1.0 where we write 1: with a label for others all answers would be others."""
+    pq.write_table(pa.table({"answer": [0.0, 1.0] * 20}), tmp_path / "answers.parquet")
+    labels = tables.Labels(("0.0", "other"), other="other")
+    with pytest.raises(ArgumentError, match="not double"):
+        perturb_on_spark(
+            tmp_path / "answers.parquet", "answer", tmp_path / "out", jrr.RR(2, epsilon=1.0),
+            labels=labels, session=session,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "k"), [(7_999, 2), (5_000, 2), (12_000, 3)])
+def test_cards_that_no_row_has_cost_nothing(session: Any, n: int, k: int, tmp_path: Path) -> None:
+    """A last deck that is not used up: its other cards are told as a sum."""
+    labels = [str(value) for value in range(k)]
+    pq.write_table(pa.table({"answer": labels * (8_000 // k)}), tmp_path / "answers.parquet")
+    rows = 8_000 // k * k
+    errors = []
+    for size in (rows, n):
+        m, out = jrr.MRR.for_epsilon(size, 1.0, k=k), tmp_path / f"out{size}"
+        perturb_on_spark(
+            tmp_path / "answers.parquet", "answer", out, m, labels=labels, session=session
+        )
+        found = tables.estimate(out).estimate
+        errors.append(float(found.stderr[0]))
+        assert abs(found.frequencies[0] - 1 / k) < 6 * found.stderr[0]
+    assert errors[1] < 1.1 * errors[0]
+
+
+def test_machines_may_come_between_two_passes(session: Any, tmp_path: Path) -> None:
+    """How files are cut follows the number of cores, unless it is held."""
+    data = tmp_path / "answers.parquet"
+    rows = pa.table({"answer": ["no", "yes"] * 200_000, "row": range(400_000)})
+    pq.write_table(rows, data, row_group_size=10_000)
+    counted = spark_perturbing._count_shares
+
+    def and_more_cores(*words: Any) -> Any:
+        shares = counted(*words)
+        session.conf.set("spark.sql.leafNodeDefaultParallelism", "16")
+        return shares
+
+    session.conf.set("spark.sql.files.openCostInBytes", "1000")
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spark_perturbing, "_count_shares", and_more_cores)
+            perturb_on_spark(
+                data, "answer", tmp_path / "out", jrr.RR(2, epsilon=1.0), labels=["no", "yes"],
+                session=session,
+            )  # fmt: skip
+    finally:
+        session.conf.unset("spark.sql.leafNodeDefaultParallelism")
+        session.conf.unset("spark.sql.files.openCostInBytes")
+    assert pq.read_table(tmp_path / "out").num_rows == 400_000

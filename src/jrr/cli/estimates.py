@@ -73,5 +73,15 @@ def _about_commitments(facts: dict[str, Any]) -> str:
     return (
         f"Deck commitments: {decks - 1} of {decks} decks were drawn again and passed ({over}). A "
         f"dealer that cheated in one deck passes with chance 1/{decks} ({100 * facts['chance']:.3g}"
-        "%)."
+        f"%).{_about_lost_cards(facts)}"
+    )
+
+
+def _about_lost_cards(facts: dict[str, Any]) -> str:
+    """What commitments do not show: which cards were kept back."""
+    if not facts["without_report"]:
+        return ""
+    return (
+        f" Of {facts['dealt']:,} cards that left the deck {facts['without_report']:,} came with no "
+        "report; cards that a dealer kept back would be among them."
     )

@@ -236,10 +236,11 @@ class Contributor(Device):
 
         found = audit_campaign(self.campaign, self._ca)
         path = self._file("place")
-        if not path.exists():
-            return found
         mark = own_mark(self.campaign, self._secret(), self._device())
-        own = found.place_faults(int(path.read_text("ascii")), mark)
+        if path.exists():
+            own = found.place_faults(int(path.read_text("ascii")), mark)
+        else:
+            own = found.kept_faults(mark)
         return replace(found, faults=(*found.faults, *own))
 
     def _keep_place(self, hand: Hand) -> None:

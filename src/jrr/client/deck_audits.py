@@ -56,6 +56,16 @@ class PublishedDecks:
             return []
         return [f"place {place} was dealt to somebody else too: the mark stands at {found}"]
 
+    def kept_faults(self, mark: bytes) -> list[str]:
+        """What is wrong where no card came: the mark must stand nowhere."""
+        found = [at for at, other in enumerate(self.published.marks or ()) if other == mark]
+        if not found:
+            return []
+        return [
+            f"the card at place {found[0]} was dealt to this device, by its mark, but never came "
+            "here: the reply was lost, or the dealer kept it back"
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -94,7 +104,11 @@ def audit_campaign(campaign: Campaign, ca: str | Path | None = None) -> Publishe
     address = f"{campaign.dealers[0]}{campaign_path(campaign.hash)}/decks"
     published = Published.from_dict(_shown(http, address))
     witnessed = Witnessed.from_document(_shown(http, notes_address(campaign)))
-    return PublishedDecks(campaign, published, witnessed, faults_of(campaign, published, witnessed))
+    faults = faults_of(campaign, published, witnessed)
+    # The collector knows more, such as how many people were invited.
+    more = (fault for fault in witnessed.faults or () if fault not in faults)
+    told = tuple(f"the collector found: {fault}" for fault in more)
+    return PublishedDecks(campaign, published, witnessed, faults + told)
 
 
 def audit_survey(survey: "Survey", ca: str | Path | None = None) -> dict[str, PublishedDecks]:

@@ -52,7 +52,7 @@ class TokenLaw(ABC):
         """The same to fifty digits."""
         # The rate that runs is the double nearest to 1/width: so is this one.
         far = _CONTEXT.multiply(Decimal(abs(tokens - self.mode)), Decimal(1 / self.width))
-        return _CONTEXT.add(self.exact_log_ratio(tokens), far - 1)
+        return _CONTEXT.add(self.exact_log_ratio(tokens), _CONTEXT.subtract(far, Decimal(1)))
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class PileTokens(TokenLaw):
     @cached_property
     def mode(self) -> int:
         """The chance rises while r (g+n) > g+1, r = e^-rate."""
-        r = _CONTEXT.exp(-Decimal(self.rate))
-        rising = _CONTEXT.multiply(Decimal(self.n), r) - 1
+        r = _CONTEXT.exp(Decimal(self.rate).copy_negate())
+        rising = _CONTEXT.subtract(_CONTEXT.multiply(Decimal(self.n), r), Decimal(1))
         peak = _CONTEXT.divide(rising, _CONTEXT.subtract(Decimal(1), r))
         return max(0, math.floor(peak) + 1)
 
@@ -90,8 +90,9 @@ class PileTokens(TokenLaw):
         rise = Decimal(1)
         for g in range(low, high):
             rise = _CONTEXT.multiply(rise, _CONTEXT.divide(Decimal(g + self.n), Decimal(g + 1)))
-        gained = _CONTEXT.ln(rise) - _CONTEXT.multiply(Decimal(self.rate), Decimal(high - low))
-        return gained if tokens > self.mode else -gained
+        lost = _CONTEXT.multiply(Decimal(self.rate), Decimal(high - low))
+        gained = _CONTEXT.subtract(_CONTEXT.ln(rise), lost)
+        return gained if tokens > self.mode else gained.copy_negate()
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class SplitTokens(TokenLaw):
             under = Decimal((g + 1) * (self.most - g - 1 + self.right))
             rise = _CONTEXT.multiply(rise, _CONTEXT.divide(over, under))
         gained = _CONTEXT.ln(rise)
-        return gained if tokens > self.mode else -gained
+        return gained if tokens > self.mode else gained.copy_negate()
 
 
 def _width(variance: float) -> int:

@@ -8,7 +8,7 @@ decided, and the same words make the same numbers on every machine.
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,9 +105,9 @@ def _exact_floor(rate: float, word: int, source: RandomSource) -> int:
         if word:
             most, least = _log_bounds(word, bits, digits)
             context = Context(prec=digits)
-            low, high = (context.divide(-end, Decimal(rate)) for end in (least, most))
-            margin = context.multiply(high + 1, Decimal(10) ** (5 - digits))
-            ends = {_whole(low - margin), _whole(high + margin)}
+            low, high = (context.divide(end.copy_negate(), Decimal(rate)) for end in (least, most))
+            margin = context.multiply(context.add(high, Decimal(1)), Decimal((0, (1,), 5 - digits)))
+            ends = {_whole(context.subtract(low, margin)), _whole(context.add(high, margin))}
             if len(ends) == 1:
                 return max(0, ends.pop())
         word, bits, digits = (word << 64) | source.word(), bits + 64, digits + 20
@@ -116,13 +116,16 @@ def _exact_floor(rate: float, word: int, source: RandomSource) -> int:
 def _exactly_below(x: Decimal, word: int, source: RandomSource) -> bool:
     """Whether ln U < x, U beginning with this word."""
     bits = 64
-    margin = (abs(x) + 1) * Decimal(10) ** (8 - _DIGITS)
+    context = Context(prec=_DIGITS + 20)  # never the caller's, which may have few digits
+    size = context.add(x.copy_abs(), Decimal(1))
+    margin = context.multiply(size, Decimal((0, (1,), 8 - _DIGITS)))
+    below, above = context.subtract(x, margin), context.add(x, margin)
     while bits < 192:
         if word:
             low, high = _log_bounds(word, bits, _DIGITS + 20)
-            if high < x - margin:
+            if high < below:
                 return True
-            if low > x + margin:
+            if low > above:
                 return False
         word, bits = (word << 64) | source.word(), bits + 64
     # 192 bits and fifty digits agree: a chance below 10^-40, which either answer may have.
@@ -138,4 +141,4 @@ def _log_bounds(word: int, bits: int, digits: int) -> tuple[Decimal, Decimal]:
 
 
 def _whole(number: Decimal) -> int:
-    return int(number.to_integral_value(rounding=ROUND_FLOOR))
+    return math.floor(number)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign
 
 MOST_DECKS = 100  # of one campaign
+MOST_MASKS = 200_000  # of one deck: those that nobody fetched are published with 1.4 kB each
 MOST_CARDS = 2_000_000  # of all decks together: drawing them takes about 20 seconds
 MOST_PARTS = 100  # of a survey: whoever asks for cards leaves a mark for each
 
@@ -60,6 +61,8 @@ def check_committed(
     size = mechanism.moments.deck or 0
     if capacity > size:
         raise _refusal(f"one deck is enough: capacity must be at most {size}, got {capacity}")
+    if mechanism.masked and size > MOST_MASKS:
+        raise _refusal(f"a deck of masks has at most {MOST_MASKS:,} cards, got {size:,}")
     if number * size > MOST_CARDS:
         raise _refusal(
             f"all decks together have at most {MOST_CARDS:,} cards, got {number} of {size:,}"

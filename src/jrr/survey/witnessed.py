@@ -88,12 +88,20 @@ class Witnessed:
         return cls(**hashes, faults=told, dealt=number, undealt=undealt)
 
 
-def commitment_facts(campaign: "Campaign", witnessed: Witnessed) -> dict[str, Any]:
-    """What commitments show of a dealer, for whoever reads an estimate; plain JSON values."""
+def commitment_facts(campaign: "Campaign", witnessed: Witnessed, carded: int) -> dict[str, Any]:
+    """What commitments show of a dealer, for whoever reads an estimate; plain JSON values.
+
+    Args:
+        campaign: Whose decks they are.
+        witnessed: What the collector has written down.
+        carded: Reports that came with a card.
+    """
     return {
         "decks": campaign.committed_decks,
         "chance": passing_chance(campaign.committed_decks),
         "passed": None if witnessed.faults is None else witnessed.passed,
         "ended": witnessed.closing is not None,
         "faults": list(witnessed.faults or ()),
+        "dealt": witnessed.dealt,
+        "without_report": None if witnessed.dealt is None else max(0, witnessed.dealt - carded),
     }

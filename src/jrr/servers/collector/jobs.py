@@ -142,11 +142,12 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
                 sums = ToldSums.from_document(held.campaign, document)
-                if held.witnessed.undealt is not None and held.sums is not None:
-                    if _told(held) != sums:
-                        raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
-                else:
+                if not held.campaign.committed_decks:
                     store.keep_sums(name, sums.to_document())
+                elif held.sums is not None and _told(held) != sums:
+                    raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
+                # Of committed decks only cards that were seen count (witness.keep_faults): whoever
+                # shows them late must not be believed meanwhile, or it would stay at that.
             store.move(held, CLOSED, decks=told)
         return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
 
@@ -342,7 +343,8 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if campaign.deals:
             results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
         if campaign.committed_decks:
-            results["dealer"]["commitments"] = commitment_facts(campaign, held.witnessed)
+            facts = commitment_facts(campaign, held.witnessed, results["carded"])
+            results["dealer"]["commitments"] = facts
         return results | {
             "campaign": name,
             "state": held.state,

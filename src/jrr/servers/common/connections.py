@@ -16,7 +16,7 @@ import json
 import logging
 import random
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -38,11 +38,14 @@ REFUSALS = 0.25  # unread, for each request that is answered: each costs a fifth
 MORE_REFUSALS = 50  # at each look, also where nothing is answered
 MOST_REFUSALS = 500  # saved up
 MOST_HELD = 64 << 10  # bytes of an upload that waits unread
+MOST_AHEAD = 16  # requests that a client may send before the first is answered
 _POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
 # One line, then headers as everybody writes them: a name, a colon, printable characters. Folded
 # lines, odd line ends and whatever else there is are for the parser.
 _HEAD = re.compile(
-    rb"POST [!-~]+ HTTP/1\.[01]\r\n(?:[A-Za-z0-9-]+:[ \t]*[\x20-\x7e\x80-\xff]*\r\n)+"
+    rb"POST [!-~]+ HTTP/1\.[01]\r\n"
+    # A value begins after all blanks: were there two ways to read them, thousands took a second.
+    rb"(?:[A-Za-z0-9-]+:[ \t]*(?:[!-~\x80-\xff][\x20-\x7e\x80-\xff]*)?\r\n)+"
 )
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,7})[ \t]*\r\n")
 _UNUSUAL = (b"\r\ntransfer-encoding:", b"\r\nexpect:", b"\r\nupgrade:", b"\r\ntrailer:")
@@ -151,6 +154,8 @@ class Connection(HttpToolsProtocol):
         self.ends: float | None = None  # when it is hung up on
         self._between = True  # no request has begun
         self._in_headers = False
+        self._in_body = False
+        self._unanswered: deque[Any] = deque()  # of requests, in order
         self._header_bytes = 0
         self._piece = 0  # bytes of a body since the last deadline
         self._is_refused = False
@@ -172,6 +177,9 @@ class Connection(HttpToolsProtocol):
         """The client has gone: what it asked for need not be done."""
         self._is_open = False
         self.door.leave(self)
+        for cycle in self._unanswered:  # uvicorn tells only the last of several
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -257,12 +265,21 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The body comes next."""
-        self._in_headers, self._piece = False, 0
+        self._in_headers, self._in_body, self._piece = False, True, 0
+        if self._is_refused:
+            return
+        if len(self.pipeline) >= MOST_AHEAD:  # each takes some kilobytes until its turn
+            self._is_refused = True
+            self.door.hang_up(self)
+            return
         if self._header_bytes + len(self.url) > HEADERS:
             self._refuse_headers()
             return
         self._wait()
+        before = self.cycle
         super().on_headers_complete()
+        if self.cycle is not before:
+            self._unanswered.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
@@ -276,6 +293,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request is here; now it is the server's turn."""
+        self._in_body = False
         if self._is_refused:
             return
         self.ends = None
@@ -286,8 +304,10 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """The client may ask for more."""
+        self._unanswered.popleft()
         self.door.count_answer(len(self.tasks))
-        if not self.pipeline and not self._in_headers:
+        # Answered before its end, the rest of a body is no request, whatever it looks like.
+        if not self.pipeline and not self._in_headers and not self._in_body:
             self._between = True
             self._wait()
         super().on_response_complete()

@@ -1,12 +1,14 @@
 """The dealer's part of committed decks: promise, roots, opened seeds, each once and for good."""
 
+import asyncio
 import json
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from jrr._base import checks
 from jrr._base.forgetting import overwrite
+from jrr.servers.common.batch import read_aside
 from jrr.servers.common.problems import Problem, gone, no_decks, wrong_state
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.store import DealerCampaign, DealerStore
@@ -14,6 +16,8 @@ from jrr.survey.committed_dealer import commit_decks, open_decks, promise_decks
 from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.cut_and_choose.rules import BYTES
 from jrr.survey.states import CLOSED
+
+MOST_SHOWN = 4  # campaigns that are over, whose decks are kept in memory for who asks
 
 
 class Drawing:
@@ -30,20 +34,45 @@ class Drawing:
             overwrite(self._key)
 
 
+class ShownDecks:
+    """What is public of decks, for strangers: one copy for all who read it, however slowly.
+
+    At the end it may have megabytes, and a hundred copies of that would fill the memory.
+    """
+
+    def __init__(self, engine: Engine, jobs: "DeckJobs") -> None:
+        self._engine, self._jobs = engine, jobs
+        self._ended: dict[str, bytes] = {}
+        self._one_reads = asyncio.Lock()
+
+    async def of(self, name: str) -> bytes:
+        """Of one campaign; a Problem before there is a promise."""
+        if name not in self._ended:
+            async with self._one_reads:
+                if name not in self._ended:
+                    written, is_final = await read_aside(self._engine, self._jobs.shown, name)
+                    if not is_final:
+                        return written
+                    if len(self._ended) >= MOST_SHOWN:
+                        self._ended.clear()
+                    self._ended[name] = written
+        return self._ended[name]
+
+
 class DeckJobs:
     """Jobs of committed decks."""
 
     def __init__(self, jobs: DealerJobs) -> None:
         self._jobs = jobs
 
-    def shown(self, connection: Connection, name: str) -> bytes:
-        """What is public by now; a Problem before there is a promise."""
+    def shown(self, connection: Connection, name: str) -> tuple[bytes, bool]:
+        """What is public by now, and whether it stays so; a Problem before there is a promise."""
         store = DealerStore(connection)
-        store.find(name)  # a Problem if unknown
+        held = store.find(name)  # a Problem if unknown
         written = store.published(name)
         if written is None:
             raise no_decks()
-        return written.encode()
+        return written.encode(), held.state == CLOSED
 
     def begin(self, connection: Connection, name: str, beacon: bytes | None) -> Published | Drawing:
         """Publish the promise if there is none; decks to draw where the beacon is new."""

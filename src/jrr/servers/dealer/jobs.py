@@ -58,7 +58,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
         super().__init__(clock)
         self.keys = keys
         self._dealers: dict[str, Dealer | CommittedDeck] = {}
-        self._checked: set[str] = set()  # campaigns that have all their seats
         self._said: set[str] = set()  # in the log
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
@@ -306,9 +305,9 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def _dealer(self, store: DealerStore, held: DealerCampaign) -> Dealer | CommittedDeck:
         """The campaign's decks, from its key; kept open until the campaign is closed."""
+        self._check_backup(held)
         if held.name in self._dealers:
             return self._dealers[held.name]
-        self._check_backup(held)
         key = self.key(held)
         dealer: Dealer | CommittedDeck
         if held.campaign.committed_decks:
@@ -341,8 +340,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def _check_backup(self, held: DealerCampaign) -> None:
         """Refuse to deal from a database that knows of fewer seats than were given away."""
-        if held.name in self._checked:
-            return
+        # Every time: a database may go back under a dealer that runs (a restored PostgreSQL).
         try:
             given = max(self.keys.seats(name) for name in {held.name, held.survey or held.name})
         except JrrError as error:
@@ -355,7 +353,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
                     "twice"
                 )
             )
-        self._checked.add(held.name)
 
     def _unusable(self, error: JrrError) -> Problem:
         """Say once in the log why the deck stays closed; people are told to come back."""

@@ -30,6 +30,7 @@ class KeyFiles:
         self._directory = Path(directory)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._made: set[str] = set()  # by this process: a second try may make them again
+        self._given: dict[str, int] = {}  # seats, as far as this process has read or noted them
 
     def path(self, campaign: str) -> Path:
         """Where the campaign's wrapping key lies."""
@@ -80,21 +81,25 @@ class KeyFiles:
 
     def seats(self, campaign: str) -> int:
         """How many seats were given away, at the least."""
-        try:
-            return int(self._seats(campaign).read_text("ascii"))
-        except FileNotFoundError:  # none, or by an earlier version
-            return 0
-        except ValueError:
-            raise DamagedError(f"{self._seats(campaign)} must be a number") from None
+        if campaign not in self._given:
+            try:
+                self._given[campaign] = int(self._seats(campaign).read_text("ascii"))
+            except FileNotFoundError:  # none, or by an earlier version
+                self._given[campaign] = 0
+            except ValueError:
+                raise DamagedError(f"{self._seats(campaign)} must be a number") from None
+        return self._given[campaign]
 
     def note_seats(self, campaign: str, seats: int) -> None:
         """So many seats are given away; on the disk when this returns."""
+        seats = max(seats, self.seats(campaign))  # it never goes back
         descriptor = os.open(self._seats(campaign), os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.pwrite(descriptor, b"%020d" % seats, 0)  # of one length: never half of a number
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        self._given[campaign] = seats
 
     def note_coin(self, campaign: str, coin: bytes) -> None:
         """Committed decks are opened for this coin and no other; on the disk when this returns."""
@@ -133,21 +138,23 @@ class KeyFiles:
     def burn(self, campaign: str) -> None:
         """Overwrite the key file, then remove it."""
         self._burned(campaign).touch(mode=0o600)
-        for note in (self._seats(campaign), self._coin(campaign)):
-            if note.exists():
-                note.unlink()
         path = self.path(campaign)
         try:
             descriptor = os.open(path, os.O_WRONLY)
         except FileNotFoundError:
-            return
-        try:
-            os.write(descriptor, secrets.token_bytes(KEY))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        path.unlink()
-        self._sync()
+            pass
+        else:
+            try:
+                os.write(descriptor, secrets.token_bytes(KEY))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            path.unlink()
+            self._sync()
+        # Last: while there is a key, they guard it.
+        for note in (self._seats(campaign), self._coin(campaign)):
+            note.unlink(missing_ok=True)
+        self._given.pop(campaign, None)
 
     def _sync(self) -> None:
         descriptor = os.open(self._directory, os.O_RDONLY)

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
-from jrr.servers.common.batch import Writer, read_aside
+from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.routes import admin_dependency, role_app
@@ -14,7 +14,7 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
-from jrr.servers.dealer.commitments import DeckJobs, Drawing, read_draw
+from jrr.servers.dealer.commitments import DeckJobs, Drawing, ShownDecks, read_draw
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
@@ -51,12 +51,12 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         return await writer.run_bulk(jobs.cards_all, await visitor(name, request, "mark"))
 
     decks = DeckJobs(jobs)
+    public_decks = ShownDecks(engine, decks)
 
     @app.get("/v1/campaigns/{name}/decks")
     async def shown_decks(name: Name) -> Response:
         """What is public of the decks that the dealer committed to."""
-        written = await read_aside(engine, decks.shown, name)
-        return Response(written, media_type="application/json")
+        return Response(await public_decks.of(name), media_type="application/json")
 
     @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
     async def next_decks(name: Name, request: Request) -> dict[str, Any]:

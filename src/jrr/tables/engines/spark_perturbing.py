@@ -7,6 +7,7 @@ is forgotten when the folder is written (docs/decisions/0039-perturbing-on-spark
 """
 
 import contextlib
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,9 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.randomness import KeyedRandom
 from jrr.errors import ArgumentError, DamagedError
+from jrr.estimation.told_sums import CardSum, ToldOfRound
 from jrr.mechanisms.base import Mechanism
+from jrr.survey.permutation import KEY_BYTES
 from jrr.survey.split_deck import RowDecks
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines.spark_session import open_session, quiet
@@ -31,6 +34,9 @@ from jrr.tables.labels import Labels
 from jrr.tables.names import CARDED, RESERVED
 
 BLOCK = 1 << 16  # rows that are perturbed with the words of one purpose
+_KINDS = ("string", "boolean", "tinyint", "smallint", "int", "bigint")  # alike as text everywhere
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # longer than a drive's letter
+_FIXED = "spark.sql.files.minPartitionNum"
 # Spark has no unsigned numbers: Arrow's type -> a type of Spark that holds all of it.
 _SPARK_TYPES = {
     pa.uint8(): "smallint",
@@ -69,7 +75,8 @@ def perturb_on_spark(
     Args:
         data: a Parquet file or a folder of them, which must not change meanwhile.
         column: the column with the true answers.
-        out: the folder of reports, which must not exist.
+        out: the folder of reports, which must not exist: on this machine's disk, or on one that all
+            workers share under this path; no address such as hdfs:// or s3://.
         mechanism: one for as many answers as there are labels; with cards, its decks are used one
             after another: make it for as many people as there are rows to have one.
         labels: the possible answers.
@@ -83,11 +90,16 @@ def perturb_on_spark(
         The header of the folder, which stands in it.
 
     Raises:
-        ArgumentError: where a column is missing, the labels do not fit, sums of cards would have to
-            be announced, or the folder exists.
+        ArgumentError: where a column is missing or holds numbers with a fraction, the labels do not
+            fit, sums of cards would have to be announced, or the folder exists or is an address.
         DamagedError: where rows changed while they were read.
         MissingExtraError: where Spark or Java is not installed.
     """
+    # Spark would write to an address, and nothing here would find it, nor take it away.
+    if _ADDRESS.match(str(out)):
+        raise checks.refusal("out", str(out), "a folder on a disk, not an address")
+    if key is not None and len(key) != KEY_BYTES:
+        raise ArgumentError(f"key must be {KEY_BYTES} bytes, got {len(key)}")  # never the key
     target = Path(out)
     if target.exists():
         raise checks.refusal("out", str(out), "a folder that does not exist yet")
@@ -106,9 +118,12 @@ def perturb_on_spark(
     for argument, name in zip(("column", *["keep"] * len(keep)), wanted, strict=True):
         if name not in frame.columns or (argument == "keep" and name in (column, *RESERVED)):
             raise checks.refusal(argument, name, f"one of {frame.columns}, but for {RESERVED}")
+    kind = dict(frame.dtypes)[column]
+    if kind not in _KINDS:  # 1.0 is "1" to one and "1.0" to another
+        raise checks.refusal("column", column, f"one of texts, whole numbers or flags, not {kind}")
     frame = frame.select(*wanted)
-    secret = secrets.token_bytes(32) if key is None else key
-    with quiet():
+    secret = secrets.token_bytes(KEY_BYTES) if key is None else key
+    with quiet(), _same_partitions(spark):
         shares = _count_shares(frame, column, named)
         rows = sum(shares.values())
         if not rows:
@@ -134,6 +149,8 @@ def perturb_on_spark(
             found = ParquetFolder(partial).rows
             if found != rows:
                 raise DamagedError(f"{data} must not change: it had {rows} rows, then {found}")
+            if deals and mechanism.masked:
+                header = replace(header, sums=_left_over(mechanism, secret, rows, decks))
             write_whole(partial / HEADER, replace(header, rows=rows).to_json() + "\n")
             partial.rename(target)
         except BaseException as error:
@@ -143,6 +160,33 @@ def perturb_on_spark(
                 raise DamagedError(f"{data}: {_reason(error)}") from None
             raise
     return header
+
+
+@contextlib.contextmanager
+def _same_partitions(spark: Any) -> Iterator[None]:
+    """Machines may come and go between two passes; how files are cut must not follow them."""
+    before = spark.conf.get(_FIXED, None)
+    if before is None:
+        spark.conf.set(_FIXED, str(spark.sparkContext.defaultParallelism))
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(_FIXED)
+
+
+def _left_over(mechanism: Mechanism, key: bytes, rows: int, decks: int) -> ToldOfRound | None:
+    """The sum of the last deck's cards that no row has: without it they would count as lost."""
+    size = mechanism.moments.deck
+    assert size is not None  # it deals
+    left = decks * size - rows
+    if not left:
+        return None
+    cards, total = RowDecks(mechanism, key), np.int64(0)
+    for first in range(rows, decks * size, BLOCK):
+        part = cards.cards(first, min(BLOCK, decks * size - first))
+        total = total + part.sum(axis=0, dtype=np.int64)
+    return ToldOfRound(undealt=CardSum(left, total.tolist()))
 
 
 def _reason(error: BaseException) -> str:
