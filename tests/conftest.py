@@ -18,6 +18,21 @@ ROOT = Path(__file__).parents[1]
 # takes long alone. A name without brackets stands for all its variants, "FILE::.*[KIND" for all
 # variants of a kind in a file: there SQLite stays.
 SLOW = (
+    "tests/clients/test_many_reports.py::test_encodings_are_pythons_and_have_its_law[OUE",
+    "tests/documents/test_examples.py::test_telemetry_tallies_are_all_that_the_estimate_needs",
+    "tests/documents/test_site.py",
+    "tests/documents/test_which_mechanism.py::test_the_table_of_alternatives",
+    "tests/e2e/test_committed_decks.py::.*[postgresql",
+    "tests/e2e/test_committed_surveys.py::.*[postgresql",
+    "tests/e2e/test_page_screens.py::test_the_main_screens_in_every_look[de-dark]",
+    "tests/mechanisms/test_numbers.py::test_intervals_in_steps_have_the_stated_coverage[alone",
+    "tests/planning/test_alternatives.py::test_variances_are_those_of_the_reference[0.1]",
+    "tests/planning/test_large_domains.py::"
+    "test_every_compared_mechanism_keeps_the_guarantee_and_auto_is_the_least[1001-5",
+    "tests/privacy/test_informed.py::test_what_is_planned_keeps_its_promise[301-0.1-0-drr]",
+    "tests/research/test_audit_masked.py::test_planted_bugs_of_masks_are_found[noise without",
+    "tests/research/test_reproduce.py::test_every_figure_makes_whole_files_and_tells_its_progress[figure1]",
+    "tests/tables/test_engines.py::test_every_format_and_group[.csv-MRR closed]",
     "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[drr]",
     "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[jrr]",
     "tests/cli/test_cli.py::test_demo_of_one_mechanism_with_odd_n[rr]",
