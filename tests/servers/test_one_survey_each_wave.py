@@ -71,3 +71,14 @@ def test_there_are_no_more_waves_than_the_first_told_of(engine: Engine) -> None:
             jobs.open(connection, survey.hash)
         with pytest.raises(Problem, match="told of 2 waves"):
             jobs.install(connection, third)
+
+
+def test_a_part_is_not_opened_by_itself(engine: Engine) -> None:
+    """Or a second survey of a wave would take answers, part by part."""
+    campaigns = CollectorJobs()
+    survey = wave()
+    with engine.begin() as connection:
+        CollectorSurveyJobs(campaigns).install(connection, survey)
+        (part,) = survey.campaigns.values()
+        with pytest.raises(Problem, match="part of a survey: open that"):
+            campaigns.open_alone(connection, part.hash, None)

@@ -108,6 +108,12 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store.count_arrivals(held, len(intake.new))
         return outcomes
 
+    def open_alone(self, connection: Connection, name: str, n: object) -> State:
+        """Open a campaign that is no part of a survey: those open together, once for each wave."""
+        if CollectorStore(connection).find(name).survey is not None:
+            raise Problem(409, "part-of-survey", "the question is part of a survey: open that")
+        return self.open(connection, name, n)
+
     def open(self, connection: Connection, name: str, n: object) -> State:
         """Begin to take reports; n: how many people were dealt cards, after enrolment."""
         store = CollectorStore(connection)

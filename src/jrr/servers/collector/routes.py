@@ -128,7 +128,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
         """Begin to take reports; after enrolment, n says how many were dealt cards."""
         n = read_body(await request.body(), "n")["n"]
-        return {"state": await writer.run(jobs.open, name, n)}
+        return {"state": await writer.run(jobs.open_alone, name, n)}
 
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
     async def close(name: Name, request: Request) -> dict[str, Any]:
