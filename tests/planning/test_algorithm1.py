@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import jrr
 from jrr.mechanisms.paper_search import _repeated_sum
+from jrr.research.paper.literal import algorithm1_as_printed, respond_in_pairs
 from tests.literal_algorithm1 import literal_search
 
 N = 10_000
@@ -22,7 +23,10 @@ def assert_same_result(setting: Setting) -> None:
     if found is None:
         with pytest.raises(jrr.JrrError, match="returns Null"):
             jrr.algorithm1(*setting)
-    elif found[1] > 0:
+        return
+    printed = algorithm1_as_printed(*setting)
+    assert (printed.p, printed.rho) == pytest.approx(found, rel=1e-12, abs=1e-12)
+    if found[1] > 0:
         with pytest.raises(jrr.JrrError, match="step_rho must be small enough"):
             jrr.algorithm1(*setting)
     else:
@@ -70,12 +74,16 @@ def test_coarse_grid_steps_over_the_window_until_p_is_small_enough() -> None:
     assert_same_result(coarse)
 
 
-def test_coarse_grid_lands_on_a_positive_rho_which_is_refused() -> None:
+def test_coarse_grid_lands_on_a_positive_rho_which_decks_cannot_have() -> None:
     coarse = (100, 2.0, 10, 0.001, 0.2)
     found = literal_search(*coarse)
     assert found is not None
     assert found[1] > 0
     assert_same_result(coarse)
+    printed = algorithm1_as_printed(*coarse)
+    assert printed.epsilon(100, 10) <= 2.0
+    reports = respond_in_pairs([1] * 60 + [0] * 40, printed.p, printed.rho, jrr.SeededRandom(1))
+    assert abs(printed.estimate(reports) - 60) < 4 * printed.variance(100, 60) ** 0.5
 
 
 def test_null_where_the_grid_steps_over_the_window_at_every_p() -> None:

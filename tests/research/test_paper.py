@@ -6,6 +6,7 @@ What is printed stands beside what holds; the test's docstring says which is whi
 import inspect
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ import pytest
 import jrr
 from jrr.research.paper import literal
 from jrr.research.paper.literal import JointTable
+from tests import oracle
+from tests.statistics_rules import SURVEYS, accepts_only, chi_square, skewed
 
 TABLES = [(0.8, -0.1875), (0.6, -2 / 3), (0.6, -0.3), (0.75, 0.0), (0.75, 0.4), (0.6, 1.0)]
 """p and rho of the paper's joint table: extreme, negative, none, positive."""
@@ -352,6 +355,49 @@ def test_rho_of_k_jrr_can_be_below_minus_1() -> None:
     p = jrr.RR(k=16, epsilon=0.1).p
     assert jrr.JRR(2, p, s=p, k=16).rho == pytest.approx(-math.exp(0.1))
     assert jrr.JRR(2, p, rho=-1.105, k=16).s < p
+
+
+@pytest.mark.parametrize("p", [0.51, 0.6, 0.9, 1.0])
+@pytest.mark.parametrize("rho", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_pairs_that_share_a_card_have_the_joint_table(p: float, rho: float) -> None:
+    """Every card of a pair, and both reports given it."""
+    plus, *chances = literal.shared_card_law(p, rho)
+    found = np.zeros((2, 2))
+    for share, truth in zip((plus, 1 - plus), chances, strict=True):
+        assert -1e-15 <= truth <= 1 + 1e-15
+        one = np.array([truth, 1 - truth])
+        found += share * np.outer(one, one)
+    assert found == pytest.approx(JointTable(p, rho).table(), abs=1e-12)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rho", [Fraction(-1, 4), Fraction(0), Fraction(1, 4), Fraction(9, 10)])
+def test_reports_of_pairs_have_the_joint_law_for_every_rho(rho: Fraction) -> None:
+    """Four people, their secret pairs and reports, against all pairings enumerated."""
+    p, rng = Fraction(7, 10), jrr.SeededRandom(26)
+    law = oracle.truths_of_pairs(4, p, rho)
+    outcomes = sorted(law)
+    counts = dict.fromkeys(outcomes, 0)
+    for _ in range(SURVEYS):
+        reports = literal.respond_in_pairs([1, 1, 1, 1], float(p), float(rho), rng)
+        counts[tuple(int(y) for y in reports)] += 1
+    chances = [float(law[outcome]) for outcome in outcomes]
+    observed = [counts[outcome] for outcome in outcomes]
+    accepts_only(lambda expected: chi_square(observed, expected), chances, skewed(chances))
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 4), Fraction(9, 10)])
+@pytest.mark.parametrize("ones", range(5))
+def test_theorems_1_and_3_hold_for_positive_rho(rho: Fraction, ones: int) -> None:
+    p, values = Fraction(7, 10), (1,) * ones + (0,) * (4 - ones)
+    table = JointTable(float(p), float(rho))
+    mean = square = 0.0
+    for reports, chance in oracle.reports_of_pairs(values, p, rho, 2).items():
+        estimate = table.estimate(reports)
+        mean += float(chance) * estimate
+        square += float(chance) * estimate**2
+    assert mean == pytest.approx(ones)
+    assert square - mean**2 == pytest.approx(table.variance(4, ones))
 
 
 def test_noise_law_for_more_values_needs_another_last_entry() -> None:

@@ -1,7 +1,9 @@
 """Verdicts on the paper's claims: every one follows from numbers that are asserted here."""
 
 import itertools
+import math
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,18 @@ import pytest
 
 import jrr
 from jrr.errors import ArgumentError
+from jrr.mechanisms.request import Request
 from jrr.research.paper import catalogue, figures, settings
 from jrr.research.paper.catalogue import DATA_SETS, sampled_clicks
-from jrr.research.paper.claims import FAILS, HOLDS, PARTLY, Claim, claims
+from jrr.research.paper.claims import (
+    FAILS,
+    HOLDS,
+    PARTLY,
+    Claim,
+    claims,
+    first_least_n,
+    last_least_colluders,
+)
 from jrr.research.paper.figure import Context
 from jrr.research.paper.literal import JointTable
 from jrr.research.paper.metrics import relative_increase, underperforming_range
@@ -26,6 +37,7 @@ from jrr.research.paper.settings import (
     theory,
 )
 from jrr.research.paper.two_phase import by_budget, by_people, two_phases
+from tests import oracle
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
@@ -66,6 +78,8 @@ def ratio(n: int, share: float, epsilon: float, colluders: int = 5, step: float 
         ("8.6·10⁶", HOLDS),
         ("margin falls as ε grows", PARTLY),
         ("gap to RR widens", PARTLY),
+        ("a larger n1/n leads to a smaller ARE", PARTLY),
+        ("ARE falls much faster", PARTLY),
         ("two orders of magnitude", HOLDS),
         ("7.2·10⁵ lower", HOLDS),
         ("ARE reduced by over 70%", HOLDS),
@@ -160,10 +174,148 @@ def test_rho_is_least_up_to_two_colluders_only() -> None:
 
 
 def test_the_mse_is_stable_in_m_for_very_few_colluders() -> None:
-    for n, last in ((10_000, 2), (40_000, 8), (80_000, 17)):
+    for n, last in ((10_000, 2), (40_000, 8), (80_000, 16)):
         stable = [ratio(n, 0.1, 0.1, m) for m in range(last + 1)]
         assert max(stable) / min(stable) < 1.05
         assert ratio(n, 0.1, 0.1, 2 * last + 1) > 1.1 * stable[0]
+
+
+@pytest.mark.parametrize(("n", "last"), [(10_000, 2), (40_000, 8), (80_000, 16)])
+def test_where_rho_is_least(n: int, last: int) -> None:
+    """Up to `last` colluders the search returns the least ρ, with one more it does not."""
+    assert last_least_colluders(n, 0.1) == last
+    assert [has_least_rho(n, m) for m in range(last + 3)] == [True] * (last + 1) + [False] * 2
+
+
+def test_the_gap_stops_widening_at_23_758_people() -> None:
+    """From there on the ratio stays; below, one more person still lowers it."""
+    first = 23_758
+    assert first_least_n(0.1, 5) == first
+    assert all(has_least_rho(n, 5) for n in range(first, first + 50))
+    assert not any(has_least_rho(n, 5) for n in range(first - 50, first))
+    assert ratio(first - 1_000, 1.0, 0.1) > 1.2 * ratio(first, 1.0, 0.1)
+    for n in (2 * first, 10 * first):
+        assert ratio(n, 1.0, 0.1) == pytest.approx(ratio(first, 1.0, 0.1), rel=1e-3)
+
+
+def has_least_rho(n: int, colluders: int) -> bool:
+    found = jrr.algorithm1(n, 0.1, colluders)
+    return found.rho == pytest.approx(1 - 1 / found.p, abs=1e-9)
+
+
+def test_the_report_names_these_sizes(judged: list[Claim]) -> None:
+    (gap,) = [claim for claim in judged if "gap to RR widens" in claim.claim]
+    (stable,) = [claim for claim in judged if "stays stable in M" in claim.claim]
+    assert "at n = 23,758;" in gap.reason
+    assert "M = 2 at n = 10,000 and M = 16 at n = 80,000" in stable.reason
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("line", [RR_LINE, PAPER_LINE])
+def test_relative_error_against_the_share(line: str, epsilon: float) -> None:
+    """It falls up to one half and then grows as it fell; at 1 the other value is left out."""
+    found = [relative_error(line, 10_000, share, epsilon) for share in (0.01, 0.1, 0.5, 0.9, 0.99)]
+    assert found[0] > found[1] > found[2] < found[3] < found[4]
+    assert found[3:] == pytest.approx([found[1], found[0]])
+    assert relative_error(line, 10_000, 1.0, epsilon) < found[1]  # as drawn
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 1.0])
+def test_relative_error_falls_faster_until_rho_is_least(share: float) -> None:
+    def falls(line: str, low: int, high: int) -> float:
+        return relative_error(line, low, share, 0.1) / relative_error(line, high, share, 0.1)
+
+    assert falls(RR_LINE, 2_000, 2_000_000) == pytest.approx(1_000**0.5)
+    assert falls(PAPER_LINE, 2_000, 2_000_000) > 1.5 * 1_000**0.5
+    assert falls(PAPER_LINE, 23_800, 2_380_000) == pytest.approx(10, rel=1e-3)
+    if share == 0.1:
+        assert falls(PAPER_LINE, 2_000, 2_000_000) == pytest.approx(47.6, abs=0.1)
+
+
+def relative_error(line: str, n: int, share: float, epsilon: float) -> float:
+    case = Case(n, round(share * n), epsilon)
+    return expected_relative(dict(case.mechanisms())[line], case)
+
+
+# Larger groups --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("colluders", [1, 2, 3])
+def test_leakage_does_not_grow_with_the_size_of_groups(colluders: int) -> None:
+    """Every secret grouping and hand of cards: the chance to meet a colluder grows, ε does not."""
+    n, chances, balanced, one_in_four = 8, [], [], []
+    for size in (2, 4, 8):
+        others = math.comb(n - 1, size - 1)
+        chances.append(1 - math.comb(n - 1 - colluders, size - 1) / others)
+        balanced.append(loss_to_card_holders(oracle.groups_of_signs(n, size), colluders))
+        if size > 2:  # a quarter of everybody has a minus card
+            hand = tuple(sorted([oracle.PLUS] * (3 * size // 4) + [oracle.MINUS] * (size // 4)))
+            law = oracle.several_decks([hand] * (n // size))
+            one_in_four.append(loss_to_card_holders(law, colluders))
+    assert chances == sorted(chances)
+    assert chances[0] < chances[-1] == 1
+    if colluders == 3:
+        assert [round(chance, 2) for chance in chances] == [0.43, 0.89, 1.0]
+    assert balanced == pytest.approx([balanced[0]] * 3, rel=1e-12)
+    assert one_in_four == pytest.approx([one_in_four[0]] * 2, rel=1e-12)
+    assert balanced[0] > 0
+
+
+def loss_to_card_holders(cards: oracle.Law, colluders: int) -> float:
+    """Worst loss of person 0 to whoever has the cards of the next ones; truth 0.7 or 0.5."""
+    given: dict[tuple[int, ...], dict[int, Fraction]] = {}
+    for deal, chance in cards.items():
+        belief = given.setdefault(deal[1 : 1 + colluders], {})
+        belief[deal[0]] = belief.get(deal[0], Fraction(0)) + chance
+    truth = {oracle.PLUS: Fraction(7, 10), oracle.MINUS: Fraction(1, 2)}
+    losses = []
+    for belief in given.values():
+        honest = sum((w * truth[card] for card, w in belief.items()), Fraction(0))
+        losses.append(abs(math.log(honest / (sum(belief.values()) - honest))))
+    return max(losses)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
+def test_number_of_correlation_coefficients(size: int) -> None:
+    """Free numbers of a law of `size` truths once every single truth has a given chance."""
+    outcomes = list(itertools.product((0, 1), repeat=size))
+    fixed = [[1] * len(outcomes)]  # all chances add up to 1
+    fixed += [[outcome[person] for outcome in outcomes] for person in range(size)]
+    assert len(outcomes) - np.linalg.matrix_rank(np.array(fixed)) == 2**size - size - 1
+    totals = np.arange(size + 1)  # if members are exchangeable only the number of truths counts
+    symmetric = np.array([np.ones(size + 1), totals / size])
+    assert size + 1 - np.linalg.matrix_rank(symmetric) == size - 1
+
+
+# Means ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mean", "printed"), [(0.1, 0.418), (0.5, 1.0)])
+def test_means_by_joint_randomized_response(mean: float, printed: float) -> None:
+    """Unbiased at every rounding, by enumeration; the gain is that of a share."""
+    small = jrr.JRR(4, p=0.7, s=0.25)
+    numbers, law = (0.2, 0.9, 0.5, 0.5), oracle.one_deck(oracle.sign_deck(4))
+    channel = oracle.joint_channel(Fraction(7, 10), Fraction(1, 4), 2)
+    expected = 0.0
+    for bits in itertools.product((0, 1), repeat=4):
+        chance = math.prod(t if bit else 1 - t for t, bit in zip(numbers, bits, strict=True))
+        for reports, likely in oracle.reports_of_deals(law, channel, bits).items():
+            tally = jrr.Tally(
+                small.to_dict(),
+                carded=(reports.count(0), reports.count(1)),
+                cardless=(0, 0),
+                n_carded=4,
+                n_cardless=0,
+            )
+            found = jrr.Numbers(0, 1, small).estimate(tally)
+            expected += chance * float(likely) * found.mean
+    assert expected == pytest.approx(sum(numbers) / 4)
+    n, held = 10_000, [mean] * 10_000
+    joint = jrr.JRR.best(Request(n, 1.0, 5, frequency=mean))
+    over_rr = jrr.Numbers(0, 1, joint).variance(held) / jrr.Numbers(
+        0, 1, jrr.RR(epsilon=1.0)
+    ).variance(held)
+    assert over_rr == pytest.approx(printed, abs=0.005)
 
 
 def test_large_m_takes_rho_to_0_and_past_rr() -> None:

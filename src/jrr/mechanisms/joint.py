@@ -50,7 +50,7 @@ from jrr.privacy.views import VIEWS, View
 
 _ROUNDING = 1e-12  # how far s or ρ may miss its limit and still mean the limit
 _WHY_NOT_POSITIVE = (
-    "pairs that share a sign make lies add up instead of cancel; even at a frequency of one half, "
+    "pairs that share a card make lies add up instead of cancel; even at a frequency of one half, "
     "where alone that helps, the variance falls by at most 1 part in n-1; use RR"
 )
 

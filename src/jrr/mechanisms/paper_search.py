@@ -9,7 +9,6 @@ so only the grid points next to its lower end need a look.
 import math
 
 from jrr._base import checks
-from jrr.errors import ArgumentError
 from jrr.mechanisms.shifts import truth_probability
 
 
@@ -20,7 +19,10 @@ def paper_search(
     step_p: float = 1e-4,
     step_rho: float = 1e-4,
 ) -> tuple[float, float]:
-    """P and ρ of the binary JRR that the paper's search returns; refused where it returns Null."""
+    """P and ρ that the paper's search returns; refused where it returns Null.
+
+    On a coarse grid ρ can be positive.
+    """
     n = checks.deck_size(n)
     epsilon = checks.epsilon("epsilon", epsilon)
     colluders = checks.integer("colluders", colluders, 0, n - 1)
@@ -29,11 +31,6 @@ def paper_search(
     p = truth_probability(epsilon, 2) - step_p
     while p > 0.5:
         rho = _first_feasible(n, p, epsilon, colluders, step_rho)
-        if rho is not None and rho > 0:
-            raise ArgumentError(
-                "step_rho must be small enough for the grid to meet a rho <= 0, "
-                f"got step_rho={step_rho!r}, which steps over them to rho={rho!r}"
-            )
         if rho is not None:
             return p, rho
         p -= step_p

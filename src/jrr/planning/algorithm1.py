@@ -1,5 +1,6 @@
 """The paper's parameter search (its Algorithm 1) as a public function."""
 
+from jrr._base import checks
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.paper_search import paper_search
 
@@ -26,7 +27,8 @@ def algorithm1(
         The mechanism.
 
     Raises:
-        ArgumentError: where the paper's algorithm returns Null, or for arguments out of range.
+        ArgumentError: where the paper's algorithm returns Null or, on a coarse grid, a positive
+            ρ, which no deck has; or for arguments out of range.
 
     Example:
         >>> import jrr
@@ -34,4 +36,11 @@ def algorithm1(
         0.5249
     """
     p, rho = paper_search(n, epsilon, colluders, step_p, step_rho)
+    if rho > 0:
+        allowed = (
+            "small enough for the grid to meet a rho <= 0, which a deck of cards can have "
+            f"(the paper's search steps over them to rho={rho!r}: "
+            "jrr.research.paper.literal.algorithm1_as_printed)"
+        )
+        raise checks.refusal("step_rho", step_rho, allowed)
     return JRR(n, p, rho=rho)

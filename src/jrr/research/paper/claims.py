@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
+from jrr.mechanisms.shifts import truth_probability
 from jrr.research.paper.catalogue import DATA_SETS, Question
 from jrr.research.paper.figure import Row
 from jrr.research.paper.literal import JointTable
@@ -23,6 +24,7 @@ from jrr.research.paper.settings import (
     RR_LINE,
     STEP,
     Case,
+    expected_relative,
     paper_jrr,
     theory,
 )
@@ -50,6 +52,7 @@ def claims(
     yield from _real_data(rows.get("figure2", ()), data_sets)
     yield from _budget()
     yield from _size()
+    yield from _relative_errors()
     yield from _colluders()
     yield from _underperformance()
 
@@ -258,7 +261,8 @@ def _size() -> Iterator[Claim]:
             all(a > b * (1 + 1e-3) for a, b in itertools.pairwise(growth)),
             all(a >= b * (1 - 1e-3) for a, b in itertools.pairwise(growth)),
         ),
-        "until ρ reaches 1 - 1/p, from n = 45,000 or so; from there on the ratio does not change",
+        f"until ρ reaches 1 - 1/p, at n = {first_least_n(0.1, COLLUDERS):,}; from there on the "
+        "ratio does not change",
     )
     small, large = _share(20, 0.1, 0.01), _share(20, 0.1, 1.0)
     yield Claim(
@@ -277,6 +281,45 @@ def _size() -> Iterator[Claim]:
     )
 
 
+def _relative_errors() -> Iterator[Claim]:
+    """How the ARE depends on the share of ones, and how it falls with n (normal approximation)."""
+    shares = (0.01, 0.1, 0.5, 0.9, 0.99, 1.0)
+    found = {line: [_are(line, 10_000, f, 0.1) for f in shares] for line in (RR_LINE, PAPER_LINE)}
+    drawn = [[values[0], values[1], values[-1]] for values in found.values()]
+    rising = all(row == sorted(row, reverse=True) for row in found.values())
+    shown = "; ".join(
+        f"{line} " + ", ".join(f"{value:.2g}" for value in row) for line, row in found.items()
+    )
+    yield Claim(
+        "Section 5.3.1",
+        "a larger n1/n leads to a smaller ARE",
+        f"n = 10,000, ε = 0.1, n1/n = 0.01, 0.1, 0.5, 0.9, 0.99, 1: {shown}",
+        verdict(rising, all(row == sorted(row, reverse=True) for row in drawn)),
+        "of the three shares drawn (0.01, 0.1, 1), and up to 1/2; beyond it the other answer is "
+        "the rare one, and at 1, where nobody gives it, it has no relative error and is left out",
+    )
+    sizes = (2_000, 200_000, 2_000_000)
+    falls = {}
+    for line in (RR_LINE, PAPER_LINE):
+        ares = [_are(line, n, 0.1, 0.1) for n in sizes]
+        falls[line] = (ares[0] / ares[-1], ares[1] / ares[-1])
+    whole, late = ([falls[line][part] for line in (PAPER_LINE, RR_LINE)] for part in (0, 1))
+    yield Claim(
+        "Section 5.3.2",
+        "from n = 2,000 to 2,000,000 the ARE falls much faster under JRR than under RR",
+        f"ε = 0.1, n1/n = 0.1: to 1/{whole[0]:.0f} (JRR) and 1/{whole[1]:.0f} (RR); "
+        f"from n = 200,000 on to 1/{late[0]:.2f} and 1/{late[1]:.2f}",
+        verdict(late[0] > 1.01 * late[1], whole[0] > 1.2 * whole[1]),
+        f"until ρ reaches 1 - 1/p, at n = {first_least_n(0.1, COLLUDERS):,}; from there on both "
+        "fall as 1/√n",
+    )
+
+
+def _are(line: str, n: int, share: float, epsilon: float) -> float:
+    case = Case(n, round(share * n), epsilon)
+    return expected_relative(dict(case.mechanisms())[line], case)
+
+
 def _colluders() -> Iterator[Claim]:
     few = [_ratio(Case(10_000, 1_000, 0.1, m)) for m in (0, 1, 2, 3, 5, 10)]
     many = [_ratio(Case(80_000, 8_000, 0.1, m)) for m in (0, 1, 2, 3, 5, 10)]
@@ -286,7 +329,9 @@ def _colluders() -> Iterator[Claim]:
         f"JRR/RR at M = 0, 1, 2, 3, 5, 10: {_percents(few)} (n = 10,000), "
         f"{_percents(many)} (n = 80,000)",
         verdict(max(few) / min(few) < 1.1, max(many) / min(many) < 1.1),
-        "up to M = 2 at n = 10,000 and M = 17 at n = 80,000; with Δp = 0.0001 the next M moves ρ",
+        f"up to M = {last_least_colluders(10_000, 0.1)} at n = 10,000 and "
+        f"M = {last_least_colluders(80_000, 0.1)} at n = 80,000; with Δp = 0.0001 the next M "
+        "moves ρ",
     )
     default = paper_jrr(10_000, 0.1, COLLUDERS, STEP)
     assert default is not None
@@ -295,7 +340,8 @@ def _colluders() -> Iterator[Claim]:
         "for small M ρ is very close to its least value 1 - 1/p",
         f"M = 5, n = 10,000, ε = 0.1: ρ = {default.rho:.3f}, 1 - 1/p = {1 - 1 / default.p:.3f}",
         verdict(close([default.rho], [1 - 1 / default.p], 0.05)),
-        "true up to M = 2 there; the paper's own default M = 5 is not small in this sense",
+        f"true up to M = {last_least_colluders(10_000, 0.1)} there; the paper's own default M = 5 "
+        "is not small in this sense",
     )
     for epsilon in (0.1, 1.0):
         counts = (1, 2, 5, 10, 20, 50, *range(100, 1_000))
@@ -356,6 +402,22 @@ def _underperformance() -> Iterator[Claim]:
 
 
 # -- measurements --------------------------------------------------------------------------
+
+
+def first_least_n(epsilon: float, colluders: int, step: float = STEP) -> int:
+    """The smallest n at which Algorithm 1 returns the least possible ρ, 1 - 1/p.
+
+    At the first p of the search, P(ε) - Δp, the constraint allows 1 - 1/p from
+    (n - 1) Δp >= M q on (docs/theory.md, Theorem 12).
+    """
+    lie = 1 - (truth_probability(epsilon, 2) - step)
+    return math.ceil(1 + colluders * lie / step)
+
+
+def last_least_colluders(n: int, epsilon: float, step: float = STEP) -> int:
+    """The most colluders with which Algorithm 1 still returns the least possible ρ."""
+    lie = 1 - (truth_probability(epsilon, 2) - step)
+    return math.floor((n - 1) * step / lie)
 
 
 def _ratio(case: Case) -> float:

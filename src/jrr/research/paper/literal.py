@@ -1,7 +1,7 @@
-"""The paper's mechanism in its own words: secret pairs, shared signs, C_j, T_j, joint table.
+"""The paper's mechanism in its own words: secret pairs, signs, C_j, T_j, joint table, search.
 
-No mechanism uses this; tests compare it with the card form. A positive ρ has no
-card form (both members of a pair would share a sign) and exists here only, as a law.
+No survey uses this; tests compare it with the card form. A positive ρ exists here only: its pairs
+share one card instead of holding opposite ones, so that lies add up instead of cancelling.
 """
 
 import math
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
+from jrr.mechanisms.paper_search import paper_search
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ class JointTable:
         least = m * p_min + (n - m - 1) * q
         return math.log((m * p_max + (n - m - 1) * p) / least) if least > 0 else math.inf
 
+    def estimate(self, reports: ArrayLike) -> float:
+        """Eq. (18): the estimated number of ones."""
+        y = checks.symbols("reports", reports, 2)
+        return float((y.sum() - len(y) * self.q) / (self.p - self.q))
+
     def variance(self, n: int, n1: float) -> float:
         """Theorem 3: variance of the estimated number of ones."""
         p, q = self.p, self.q
@@ -69,21 +75,72 @@ def noise_law(p: float, rho: float) -> dict[float, float]:
     return {1.5: p - lean, 0.5: lean, -0.5: lean, -1.5: table.q - lean}
 
 
+def shared_card_law(p: float, rho: float) -> tuple[float, float, float]:
+    """How a pair that shares one card has the correlation ρ, for 0 <= ρ <= 1.
+
+    Returns:
+        The chance of a plus card (it is p), and the chance of the truth with a plus and with a
+        minus card (docs/theory.md, Corollary 1.3).
+    """
+    lean = math.sqrt(checks.real("rho", rho, "in 0..1", 0.0, 1.0))
+    return p, p + (1 - p) * lean, p - p * lean
+
+
 def respond_in_pairs(values: ArrayLike, p: float, rho: float, rng: Rng = None) -> NDArray[np.uint8]:
-    """Person by person as the paper says: pair up, R = ±1, draw C_j, T_j = [C_j + R_j > 0]."""
+    """Person by person as the paper says: everybody is paired up by chance, then pairs report.
+
+    For ρ <= 0 the paper's practical rule: R = ±1, draw C_j, T_j = [C_j + R_j > 0]. For ρ > 0 C_j
+    would be imaginary; there both members of a pair get the same card, which gives the paper's
+    joint table too.
+    """
     x = checks.symbols("values", values, 2).astype(np.uint8)
     if len(x) % 2 or not len(x):
         raise ArgumentError(f"values must be an even number of contributors, got {len(x)}")
+    JointTable(p, rho)  # refuses what is out of range
     source = randomness.source(rng)
-    law = noise_law(p, rho)
     paired = randomness.shuffled(np.arange(len(x)), source)
-    signs = np.where(_uniform(source, len(x) // 2) < 0.5, 1, -1)
-    r = np.empty(len(x), int)
-    r[paired[0::2]], r[paired[1::2]] = signs, -signs
-    ends = np.cumsum(list(law.values()))[:-1]
-    c = np.array(list(law))[np.searchsorted(ends, _uniform(source, len(x)), side="right")]
-    truthful = c + r > 0
+    by_sign = _truths_of_shared_cards if rho > 0 else _truths_of_opposite_signs
+    truthful = np.empty(len(x), bool)
+    truthful[paired] = by_sign(len(x), p, rho, source)
     return np.where(truthful, x, 1 - x).astype(np.uint8)
+
+
+def _truths_of_opposite_signs(
+    n: int, p: float, rho: float, source: randomness.RandomSource
+) -> NDArray[np.bool_]:
+    """Who tells the truth, pair after pair, by the paper's rule."""
+    law = noise_law(p, rho)
+    r = np.empty(n, int)
+    r[0::2] = np.where(_uniform(source, n // 2) < 0.5, 1, -1)
+    r[1::2] = -r[0::2]
+    ends = np.cumsum(list(law.values()))[:-1]
+    c = np.array(list(law))[np.searchsorted(ends, _uniform(source, n), side="right")]
+    truthful: NDArray[np.bool_] = c + r > 0
+    return truthful
+
+
+def _truths_of_shared_cards(
+    n: int, p: float, rho: float, source: randomness.RandomSource
+) -> NDArray[np.bool_]:
+    """Who tells the truth, pair after pair, where a pair has one card."""
+    plus, with_plus, with_minus = shared_card_law(p, rho)
+    cards = np.repeat(_uniform(source, n // 2) < plus, 2)
+    truthful: NDArray[np.bool_] = _uniform(source, n) < np.where(cards, with_plus, with_minus)
+    return truthful
+
+
+def algorithm1_as_printed(
+    n: int, epsilon: float, colluders: int, step_p: float = 1e-4, step_rho: float = 1e-4
+) -> JointTable:
+    """What the paper's Algorithm 1 returns, a positive ρ included.
+
+    A coarse grid of ρ can step over everything feasible below 0. `jrr.algorithm1` then refuses,
+    because no deck of `JRR` has a positive ρ.
+
+    Raises:
+        ArgumentError: where the algorithm returns Null, or for arguments out of range.
+    """
+    return JointTable(*paper_search(n, epsilon, colluders, step_p, step_rho))
 
 
 def _uniform(source: randomness.RandomSource, count: int) -> NDArray[np.float64]:
