@@ -37,11 +37,11 @@ def same_value(k: int, lie_words: int, lie: Fraction, fresh: float, rounds: int)
     return min(permanent, seen_through(k, lie, rounds * Fraction(fresh)))
 
 
-def same_changes(losses: list[float], distinct: int) -> float:
-    """The loss of at most so many values that are held one after the other, when is known.
+def same_rounds(losses: list[float], distinct: int) -> float:
+    """The loss of at most so many values, where it is known which rounds have the same value.
 
     Permanent responses of different values are independent, so their losses add up; the rounds
-    may be split among the values in any way.
+    may be split among the values in any way (Theorem L2).
 
     Args:
         losses: of one value in 1, 2, ... rounds.
@@ -54,16 +54,42 @@ def same_changes(losses: list[float], distinct: int) -> float:
     return float(best[-1]) * _UP if distinct > 1 else float(one[-1])
 
 
-def any_history(k: int, lie: Fraction, fresh: float, rounds: int) -> float:
+def different_rounds(fresh: float, rounds: int, distinct: int, renamed: float) -> float:
+    """A bound of the loss between any two histories of at most so many values each.
+
+    The values of one history can be renamed so that it has the same value as the other one in at
+    least rounds/distinct of the rounds. Renaming costs what `same_rounds` says, every round in
+    which the two still differ the loss of a round (Theorem L3).
+
+    Args:
+        fresh: the loss of one round, as of the permanent response.
+        rounds: how many.
+        distinct: how many different values a history has, at most.
+        renamed: the loss of `same_rounds`.
+    """
+    differ = rounds - -(-rounds // distinct)
+    if differ == 0:
+        return renamed
+    return min(rounds * fresh, differ * fresh + renamed) * _UP
+
+
+def any_history(k: int, lie: Fraction, fresh: float, rounds: int, renamed: float) -> float:
     """The loss of everything: which values were held, whether and when they changed.
 
     For two values it is counted out: what is seen of a round speaks for one of the two permanent
     responses, in the worst case by the whole factor, and a history matters only by how many of
     the rounds that speak for each it gives to each value. For more values, and very many rounds,
-    the bound is rounds · fresh.
+    it is the bound of `different_rounds`.
+
+    Args:
+        k: values.
+        lie: the chance that a permanent response is not the value.
+        fresh: the loss of one round, as of the permanent response.
+        rounds: how many.
+        renamed: the loss of `same_rounds` for as many values as rounds can have.
     """
-    bound = rounds * fresh * (_UP if rounds > 1 else 1.0)
-    if k > 2 or rounds > MOST_ROUNDS or math.isinf(fresh):
+    bound = different_rounds(fresh, rounds, min(k, rounds), renamed)
+    if k > 2 or rounds > MOST_ROUNDS or math.isinf(bound):
         return bound
     truth, false = math.log(1 - lie), math.log(lie) if lie else -math.inf
     # weighed[i, j]: ln Σ_c Pr[M = c] e^(-fresh · rounds that speak against c), for a value with i

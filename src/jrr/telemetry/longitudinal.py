@@ -263,6 +263,7 @@ class Longitudinal:
         rounds: int,
         secret: Secret | str = "value",
         distinct: int = 2,
+        returning: bool = True,
         colluders: int = 0,
         delta: float = 0.0,
     ) -> float:
@@ -274,10 +275,13 @@ class Longitudinal:
                 (collector and dealer together). A dealer alone sees no reports and learns nothing.
             rounds: how many.
             secret: "value": a value that is the same in all rounds. "values": at most `distinct`
-                values, held one after the other, where the adversary knows when they change.
-                "history": everything, also whether and when the value changed. "round": the value
-                of one round, all others being known.
+                values, where the adversary knows when they change. "history": everything, also
+                whether and when the value changed. "round": the value of one round, all others
+                being known.
             distinct: for "values": how many different ones.
+            returning: for "values": whether a person may hold a value again after another one.
+                From three values on, which of the earlier values came back is then a secret too,
+                and what is remembered does not protect it: the loss grows with the rounds.
             colluders: how many others tell the adversary what they have.
             delta: for "history": ε holds as (ε, delta)-differential privacy.
 
@@ -299,17 +303,16 @@ class Longitudinal:
             return fresh if wanted == "round" else composed_epsilon(fresh, rounds, delta)
         if wanted == "round":
             return fresh
-        if wanted == "history":
-            exact = memoised.any_history(self.k, self._lie, fresh, rounds)
-            return min(exact, composed_epsilon(fresh, rounds, delta)) if delta else exact
-        if wanted == "value" or distinct == 1:
+        if wanted == "value" or (wanted == "values" and distinct == 1):
             return self._same_value(fresh, rounds)
-        held = min(distinct, rounds, self.k)
-        most = composed_epsilon(self.permanent.epsilon(), held)
-        if rounds > _FAR:
-            return most
-        losses = [self._same_value(fresh, t) for t in range(1, rounds + 1)]
-        return min(most, memoised.same_changes(losses, held))
+        held = min(self.k if wanted == "history" else distinct, rounds, self.k)
+        renamed = self._same_rounds(fresh, rounds, held)
+        if wanted == "history":
+            exact = memoised.any_history(self.k, self._lie, fresh, rounds, renamed)
+            return min(exact, composed_epsilon(fresh, rounds, delta)) if delta else exact
+        if held <= 2 or not returning:  # times of change tell which rounds have the same value
+            return renamed
+        return memoised.different_rounds(fresh, rounds, held, renamed)
 
     def guarantees(self, rounds: int, colluders: int = 0) -> dict[str, dict[str, float]]:
         """Secret -> view -> ε, all without a δ."""
@@ -330,3 +333,12 @@ class Longitudinal:
         assert self.permanent is not None
         words = self.permanent.lie_words
         return memoised.same_value(self.k, words, self._lie, fresh, rounds)
+
+    def _same_rounds(self, fresh: float, rounds: int, distinct: int) -> float:
+        """The loss of several values, where it is known which rounds have the same one."""
+        assert self.permanent is not None
+        most = composed_epsilon(self.permanent.epsilon(), distinct)
+        if rounds > _FAR:
+            return most
+        losses = [self._same_value(fresh, t) for t in range(1, rounds + 1)]
+        return min(most, memoised.same_rounds(losses, distinct))
