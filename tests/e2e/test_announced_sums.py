@@ -18,7 +18,7 @@ from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, ProtocolError
-from jrr.research.processes import running
+from jrr.research.processes import free_port, running
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret
@@ -424,8 +424,8 @@ def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: 
 
 def test_after_a_restart_and_from_a_backup_there_is_one_announcement(tmp_path: Path) -> None:
     with running("collector", tmp_path / "c") as collector:
-        folder = tmp_path / "d"
-        with running("dealer", folder) as dealer:
+        folder, port = tmp_path / "d", free_port()
+        with running("dealer", folder, port=port) as dealer:
             campaign = Campaign(
                 question="Do you?",
                 labels=("no", "yes"),
@@ -435,7 +435,6 @@ def test_after_a_restart_and_from_a_backup_there_is_one_announcement(tmp_path: P
                 capacity=50,
                 min_cell=5,
             )
-            port = int(dealer.url.rpartition(":")[2])
             operator = Operator(campaign, dealer.admin, collector.admin)
             operator.install()
             invitations = new_invitations(30)

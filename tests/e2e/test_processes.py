@@ -25,7 +25,7 @@ from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
-from jrr.research.processes import Running, running, stop
+from jrr.research.processes import Running, free_port, running, stop
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
@@ -50,11 +50,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/one.db"
     return str(request.getfixturevalue("new_postgres_database")())
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def installed(server: Running, campaign: Campaign, people: int) -> list[bytes]:

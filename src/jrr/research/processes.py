@@ -18,26 +18,39 @@ from jrr.servers.common.tokens import new_token, token_digest
 from jrr.survey.dealer_kinds import Committee, Party
 from jrr.survey.states import Role
 
-_GIVEN: set[int] = set()  # ports that this process was told of
+_RESERVED: list[int] = []  # open until this process ends, one for each port it was told of
 
 
 def free_port(neighbours: int = 0) -> int:
     """A port that nobody listens on just now, and so many after it.
 
     Not one of those that the system gives to whoever asks for any: it would soon be taken. And
-    none twice: two servers may ask before either listens.
+    none twice, by any process that asks here: two servers may ask before either listens. Until
+    this process ends, a socket for datagrams of the same number says that a port is given away.
     """
     for _ in range(100):
         first = 10_000 + secrets.randbelow(20_000)
-        wanted = set(range(first, first + neighbours + 1))
-        if wanted & _GIVEN:
-            continue
         with suppress(OSError), ExitStack() as stack:
-            for port in range(first, first + neighbours + 1):
-                stack.enter_context(socket.create_server(("127.0.0.1", port)))
-            _GIVEN.update(wanted)
+            kept = [
+                stack.enter_context(_reserved(port))
+                for port in range(first, first + neighbours + 1)
+            ]
+            stack.pop_all()
+            _RESERVED.extend(mark.detach() for mark in kept)
             return first
     raise ArgumentError("ports between 10000 and 30000 must be free, but none was found")
+
+
+def _reserved(port: int) -> socket.socket:
+    """A socket for datagrams, on a port where nobody listens; OSError: it is taken."""
+    mark = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        mark.bind(("127.0.0.1", port))
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        mark.close()
+        raise
+    return mark
 
 
 def running_committee(parties: Sequence["Running"], threshold: int) -> Committee:
