@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No test depends on how fast the machine is.
-settings.register_profile("jrr", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on how fast the machine is. `make test` tries the same examples every time;
+# `make test-slow` (--hypothesis-profile=explore) draws new ones.
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("jrr", settings.get_profile("explore"), derandomize=True, database=None)
 settings.load_profile("jrr")
 
 ROOT = Path(__file__).parents[1]
