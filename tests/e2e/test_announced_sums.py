@@ -114,7 +114,8 @@ def test_some_never_come_and_some_vanish_with_their_card(pair: Pair, mechanism: 
     found = operator.estimate()
     assert (found["carded"], found["cardless"], found["final"]) == (136, 0, True)
     assert found["estimate"] == mechanism.estimate(tally, found["decks"]).to_dict()
-    assert abs(found["estimate"]["frequencies"][1] - 40 / 136) < 6 * found["estimate"]["stderr"][1]
+    # The noise of a sum has the tails of Laplace: beyond ten standard errors, below 1e-8.
+    assert abs(found["estimate"]["frequencies"][1] - 40 / 136) < 10 * found["estimate"]["stderr"][1]
     # Nothing is left that opens a card, or that joins the two servers.
     assert not key_files(pair, campaign)
     query = f"SELECT wrapped_key FROM campaigns WHERE campaign = '{campaign.hash}'"

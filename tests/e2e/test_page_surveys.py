@@ -28,7 +28,7 @@ PILLS = [{"en": f"{word}-pill", "de": f"{word}-Pille"} for word in ("red", "blue
 DOCUMENT: dict[str, Any] = {
     "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
     "languages": ["en", "de"],
-    "epsilon": 60.0,  # so much that reports are nearly exact
+    "epsilon": 100.0,  # so much that reports are nearly exact, and cards still pay
     "items": [
         {
             "name": "sector",
@@ -412,15 +412,16 @@ def test_people_answer_all_kinds_of_items(
     operator.close()
     found = operator.estimates()
 
-    def shares(part: str, wanted: list[float]) -> None:
+    def shares(part: str, wanted: list[float], changed: int = 1) -> None:
+        """But for so many of five reports; more are changed in fewer than one run in 10^7."""
         told = found[part]["estimate"]["frequencies"]
-        assert np.allclose(told, wanted, atol=0.25), (part, told)
+        assert np.allclose(told, wanted, atol=changed / 5 + 0.05), (part, told)
 
     shares("drinks", [2 / 5, 3 / 5])
     shares("fury", [0, 3 / 5, 0, 2 / 5])
     shares("mood", [0, 0, 0, 3 / 5, 0, 2 / 5])
-    shares("pills.1", [4 / 5, 1 / 5])
-    shares("pills.2", [2 / 5, 3 / 5])
+    shares("pills.1", [4 / 5, 1 / 5], changed=2)  # it has half the ε of the others
+    shares("pills.2", [2 / 5, 3 / 5], changed=2)
     shares("welding", [0, 1])
     assert found["days"]["mean"]["mean"] == pytest.approx(12, abs=5)
 
