@@ -341,7 +341,7 @@ def test_the_plan_of_several_waves_says_what_all_of_them_cost(visitor: Visitor) 
     assert draft is not None
     for path in ("/plan", "/plan/more"):
         words = visitor.get(f"{path}?draft={draft[1]}&epsilon=4").words
-        assert "In all 2 waves together it is 2 times as much." in words
+        assert "the whole study, 2 waves" in words
         assert "waves together" not in visitor.get(f"{path}?items=1").words
 
 

@@ -169,6 +169,7 @@ def joint(survey: Survey) -> Survey:
         campaigns={**survey.campaigns, "drinks": leaning},
         consent=dict.fromkeys(survey.consent, ""),
         promised=None,
+        study=None,
     )
 
 
@@ -185,6 +186,7 @@ def stepped(survey: Survey) -> Survey:
         campaigns={**survey.campaigns, "days": days},
         consent=dict.fromkeys(survey.consent, ""),
         promised=None,
+        study=None,
     )
 
 
@@ -257,6 +259,7 @@ def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
         "document": survey.to_bytes().decode(),
         "hash": survey.hash,
         "cost": {"epsilon": survey.cost, "view": survey.cost_view},
+        "costs": survey.costs.to_dict(),
         "pseudonyms": names | {"collector:0": pseudonym(secret, salt, collector_role(0)).hex()},
         "uploads": [
             upload_of(survey, person, seed, silent) for seed, person in enumerate(PEOPLE, 1)
@@ -276,6 +279,8 @@ def document() -> dict[str, Any]:
         "closed deck": entry(survey_of(ONE, closed_deck=True)),
         "no cards": entry(survey_of(())),
         "second wave": entry(survey_of(ONE, after=first)),
+        "second wave, smaller": entry(survey_of(ONE, after=first, epsilon=2.0)),
+        "second wave, no cards": entry(survey_of((), after=first)),
         "joint": entry(joint(first)),
         "number in steps": entry(stepped(first)),
     }

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import jrr
 from jrr._base.wording import show_at_least, show_epsilon
-from jrr.reporting.explain import adversaries, belief, consent, contributor_text
+from jrr.reporting.cost_table import belief
+from jrr.reporting.explain import adversaries, consent, contributor_text
 from tests import bare_plans
 
 

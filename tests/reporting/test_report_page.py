@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from jrr.reporting.catalogue import known_languages, text
-from jrr.reporting.explain import OUTSIDE, belief
+from jrr.reporting.cost_table import CostTable, belief, cost_row, same_in_every_wave
+from jrr.reporting.explain import OUTSIDE
 from jrr.reporting.intervals import sentence
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import (
@@ -30,6 +31,13 @@ from jrr.reporting.report_words import guarantee_in_words, limits_in_words, meth
 
 BAD = "<script>alert('x')</script>\" onload=\"y&amp;"
 EPSILONS = {"report": 0.9, "cards": 1.0, "everything": 1.2, "dealer": 3.0}
+
+
+def learnt(delta: float = 0.0) -> CostTable:
+    """Of three questions in two waves."""
+    one = cost_row(0.4, delta, "everything", 1.0)
+    wave = cost_row(1.2, delta, "everything", 3.0)
+    return same_in_every_wave(one, wave, questions=3, waves=2)
 
 
 def answer(label: str, value: float) -> ReportedAnswer:
@@ -126,7 +134,7 @@ REPORT = CampaignReport(
     colluders=5,
     epsilons=EPSILONS,
     deltas=dict.fromkeys(EPSILONS, 0.0),
-    cost_view="everything",
+    learnt=learnt(),
     deals=True,
     announces=True,
     by_invitation=True,
@@ -199,7 +207,7 @@ def test_who_listens_to_it_hears_the_same(outline: Outline) -> None:
     assert tags.count("h1") == 1
     levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
     assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
-    assert tags.count("caption") == tags.count("table") == 7
+    assert tags.count("caption") == tags.count("table") == 8
     for tag, attrs in outline.tags:
         if tag == "th":
             assert attrs["scope"] in ("row", "col")
@@ -254,7 +262,7 @@ def test_the_method_statement_names_every_view_with_its_loss() -> None:
     assert "All 5 perturbed answers" in words
     assert "masked randomized response (MRR)" in words
     assert "jrr 1.2.3" in words
-    assert "all 2 waves add up" in words
+    assert "all 2 waves together are at most ε = 2.4 to the collector and ε = 6 to dealer" in words
     at_delta = replace(REPORT, deltas={**REPORT.deltas, "everything": 1e-6})
     assert "ε = 1.2 at δ = 1e-06 to a collector" in method_statement(at_delta)
     alone = method_statement(replace(REPORT, deals=False, announces=False, colluders=0))
@@ -276,12 +284,24 @@ def test_a_belief_is_told_only_of_a_loss_that_holds_outright() -> None:
         return f"{math.ceil(1000 * belief(epsilon)) / 10:g}%"
 
     words = " ".join(guarantee_in_words(REPORT))
-    assert f"at most {after(1.2)} likely" in words
-    assert f"could become at most {after(3.0)}" in words
-    at_delta = replace(REPORT, deltas={**REPORT.deltas, "everything": 1e-6})
-    words = " ".join(guarantee_in_words(at_delta))
-    assert f"at most {after(3.0)} likely" in words
-    assert after(1.2) not in words
+    assert f"at most {after(2.4)} likely" in words  # two waves of 1.2
+    assert f"could become at most {after(6.0)}" in words
+    words = " ".join(guarantee_in_words(replace(REPORT, learnt=learnt(1e-6))))
+    assert f"at most {after(6.0)} likely" in words
+    assert after(2.4) not in words
+
+
+def test_the_table_of_what_can_be_found_out_is_on_the_page() -> None:
+    words = Outline(report_page(REPORT)).text
+    for cell in (
+        "ε = 0.4: from 10% to at most 14.3%",
+        "ε = 1.2: from 10% to at most 27%",
+        "ε = 2.4: from 10% to at most 55.1%",
+        "ε = 6: from 10% to at most 97.9%",
+    ):
+        assert cell in words
+    german = report_page(replace(REPORT, language="de"))
+    assert "ε = 2,4: aus 10 % werden höchstens 55,1 %" in german.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_limits_are_those_of_this_survey() -> None:

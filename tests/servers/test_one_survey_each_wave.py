@@ -1,6 +1,7 @@
 """People are asked once in each wave: the collector takes one survey of it, and no second."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,16 @@ from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.states import OPEN
+from jrr.survey.study import EarlierWave, Study, WaveLoss
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
 
+NO_TEXT = {"en": ""}
 
-def wave(after: Survey | None = None, waves: int = 2) -> Survey:
+
+def wave(after: Survey | None = None, waves: int = 2, epsilon: float = 4.0) -> Survey:
     item = {"name": "a", "kind": "yes-no", "text": "A?"}
-    document = {"title": "T", "epsilon": 4.0, "waves": waves, "items": [item]}
+    document = {"title": "T", "epsilon": epsilon, "waves": waves, "items": [item]}
     return SurveyRequest(
         questionnaire=Questionnaire.from_dict(document),
         people=40,
@@ -63,8 +67,8 @@ def test_a_wave_is_one_survey_the_first_that_is_opened(engine: Engine) -> None:
 def test_there_are_no_more_waves_than_the_first_told_of(engine: Engine) -> None:
     jobs = CollectorSurveyJobs(CollectorJobs())
     first = wave()
-    second = wave(first, waves=3)
-    third = wave(second, waves=3)
+    second = wave(first, waves=3, epsilon=2.0)
+    third = wave(second, waves=3, epsilon=2.0)
     with engine.begin() as connection:
         for survey in (first, second):
             jobs.install(connection, survey)
@@ -82,3 +86,37 @@ def test_a_part_is_not_opened_by_itself(engine: Engine) -> None:
         (part,) = survey.campaigns.values()
         with pytest.raises(Problem, match="part of a survey: open that"):
             campaigns.open_alone(connection, part.hash, None)
+
+
+def test_the_collector_holds_a_wave_to_what_was_promised(engine: Engine) -> None:
+    """Whoever wrote the document: what waves before lost, and what all may lose."""
+    jobs = CollectorSurveyJobs(CollectorJobs())
+    first = wave()
+    second = wave(first)
+    earlier = (EarlierWave(first.hash, WaveLoss(0.1, 0.0, 0.1)),)
+    silent = replace(second, study=Study(second.whole_study.promised, earlier), consent=NO_TEXT)
+    more = WaveLoss(99.0, 0.0, 99.0)
+    generous = replace(second, study=Study(more, second.earlier), consent=NO_TEXT)
+    with engine.begin() as connection:
+        with pytest.raises(Problem, match="must be installed here first"):
+            jobs.install(connection, second)
+        jobs.install(connection, first)
+        for refused, reason in ((silent, "with what they lose"), (generous, "promise no more")):
+            with pytest.raises(Problem, match=reason) as problem:
+                jobs.install(connection, refused)
+            assert problem.value.status == 409
+        assert jobs.install(connection, second)
+
+
+def test_a_wave_that_people_answered_is_counted_by_every_later_one(engine: Engine) -> None:
+    jobs = CollectorSurveyJobs(CollectorJobs())
+    first = wave(waves=3)
+    second, other = wave(first, 3), wave(first, 3)
+    third = wave(other, 3)  # counts a second wave that nobody will have been asked
+    with engine.begin() as connection:
+        for survey in (first, second, other, third):
+            jobs.install(connection, survey)
+        jobs.open(connection, first.hash)
+        jobs.open(connection, second.hash)
+        with pytest.raises(Problem, match="does not count what wave 2"):
+            jobs.open(connection, third.hash)

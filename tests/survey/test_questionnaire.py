@@ -121,7 +121,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert document["people_for_margins"] > 0
     assert run(command) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "view: everything" in shown
+    assert document["learnt"]["study"]["collector"]["belief"] == 0.451
+    assert "all answers together │ ε = 2: from 10%" in shown
     assert "people to invite" in shown
     assert run(["plan", str(path)]) == 2
     assert "--people must be given" in capsys.readouterr().err

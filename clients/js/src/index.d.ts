@@ -75,6 +75,19 @@ export interface Part {
   readonly campaign: Omit<Campaign, "bytes" | "hash"> & { bytes: null; hash: null };
 }
 
+/** What waves lose: ε to the collector at δ, and ε to dealers and collector together. */
+export interface WaveLoss {
+  readonly everything: number;
+  readonly delta: number;
+  readonly dealer: number;
+}
+
+/** What all waves lose at most, and what those before this one have lost. */
+export interface Study {
+  readonly promised: WaveLoss;
+  readonly earlier: readonly { readonly survey: string; readonly loss: WaveLoss }[];
+}
+
 export interface Survey {
   readonly bytes: Uint8Array;
   readonly hash: string;
@@ -83,6 +96,7 @@ export interface Survey {
   /** By language. */
   readonly consent: Readonly<Record<string, string>>;
   readonly guarantees: Readonly<Record<string, unknown>>;
+  readonly study: Study;
   readonly panel: string | null;
   readonly wave: number;
   readonly collector: string;
@@ -253,6 +267,33 @@ export function askedItems(survey: Survey, open: Answers): Item[];
 export function askedParts(survey: Survey, open: Answers): Part[];
 /** Open answers of exactly the open items that were shown: "no" or "yes", labels of the first language, numbers, null. */
 export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
+/** What one adversary learns at most; `belief`: what a guess of `PRIOR` can become, rounded up. */
+export interface Cost {
+  readonly epsilon: number;
+  readonly delta: number;
+  readonly view: View;
+  readonly belief: number;
+}
+export interface CostRow {
+  readonly collector: Cost;
+  readonly together: Cost;
+}
+export interface CostTable {
+  /** The question that tells most, all answers of this wave, all waves. */
+  readonly answer: CostRow;
+  readonly wave: CostRow;
+  readonly study: CostRow;
+  readonly questions: number;
+  readonly waves: number;
+  /** Those that say different things, by name: `answer`, `wave`, `study` or, of one wave, `all`. */
+  readonly rows: Readonly<Record<string, CostRow>>;
+  /** Whether the two adversaries differ. */
+  readonly deals: boolean;
+}
+export const PRIOR: number;
+export function belief(epsilon: number): number;
+/** What one answer, this wave and the whole study tell the collector, alone and with the dealers. */
+export function costTable(document: Survey | Campaign): CostTable;
 export function surveyCost(survey: Survey, parts?: readonly Part[]): { epsilon: number; view: View };
 /** All answers of a person as they are sent. */
 export function uploadOf(

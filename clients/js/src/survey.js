@@ -8,7 +8,7 @@ import { answersOf, checkQuestionnaire, partsOf } from "./questionnaire.js";
 
 const VERSION = 1;
 const VIEWS = ["report", "cards", "everything", "dealer"];
-const FIELDS = ["jrr_survey", "questionnaire", "parts", "guarantees", "consent", "panel", "wave", "nonce"];
+const FIELDS = ["jrr_survey", "questionnaire", "parts", "guarantees", "consent", "panel", "wave", "study", "nonce"];
 const SHARED = [
   "collector", "dealing", "capacity", "opens", "closes", "invitations", "covariates", "min_cell",
   "rounds", "results_every", "min_batch",
@@ -81,28 +81,53 @@ function dealersOf(parts) {
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-function guaranteed(view, { guarantees }) {
-  const said = view === "everything" ? guarantees.everything?.epsilon : guarantees[view];
+/** A loss, as documents have it. */
+function readNumber(said, field) {
   if (said === "unbounded") return Infinity;
-  check(typeof said === "number" && said >= 0, "guarantees");
+  check(typeof said === "number" && said >= 0, field);
   return said;
 }
 
-/** Refuse a document that promises less of all answers together than what its parts lose. */
-function checkPromises(parts, guarantees) {
-  check(hasExactly(guarantees, VIEWS), "guarantees");
-  for (const view of VIEWS) {
-    const said = guarantees[view] === "unbounded" ? Infinity : guarantees[view];
-    check(typeof said === "number" && said >= 0, "guarantees");
-    const promised = sum(parts.map(({ campaign }) => guaranteed(view, campaign)));
-    if (promised > said * TOLERANCE + 1e-9) {
-      throw new ProtocolError("understated", `the survey understates its ε in the view ${view}`);
-    }
+const guaranteed = (view, { guarantees }) =>
+  readNumber(view === "everything" ? guarantees.everything?.epsilon : guarantees[view], "guarantees");
+
+/** Refuse a document that promises less, of anything together, than what that loses. */
+function checkTotal(losses, promised, what) {
+  if (losses > promised * TOLERANCE + 1e-9) {
+    throw new ProtocolError("understated", `the survey understates ${what}`);
   }
 }
 
+const LOSSES = ["everything", "delta", "dealer"];
+
+/** What all answers of one wave, or of several, lose. */
+function readLoss(document, ...also) {
+  check(hasExactly(document, [...LOSSES, ...also]), "study");
+  return Object.fromEntries(
+    LOSSES.map((name) => [name, readNumber(document[name], "study")]),
+  );
+}
+
+/** What all waves promise, and what those before this one have lost. */
+function readStudy(document, { panel, wave }, own) {
+  check(hasExactly(document, ["promised", "earlier"]), "study");
+  check(Array.isArray(document.earlier) && document.earlier.length === wave - 1, "study");
+  const promised = readLoss(document.promised);
+  const earlier = document.earlier.map((one) => {
+    const loss = readLoss(one, "survey");
+    check(/^[0-9a-f]{64}$/u.test(one.survey), "study");
+    return { survey: one.survey, loss };
+  });
+  check(panel === (earlier[0]?.survey ?? null), "panel");
+  for (const name of LOSSES) {
+    const lost = sum(earlier.map(({ loss }) => loss[name])) + own[name];
+    checkTotal(lost, promised[name], `${name} of its waves`);
+  }
+  return { promised, earlier };
+}
+
 /** The strongest view of the parts': against it all of them are counted. */
-function costView(parts) {
+export function costView(parts) {
   const views = parts.map(({ campaign }) => cost(campaign).view);
   return ["dealer", "everything", "report"].find((view) => views.includes(view));
 }
@@ -115,20 +140,21 @@ function figures(text) {
   }));
 }
 
-/** Refuse a text that names an ε, and not, among others, what all answers cost. */
-function checkConsent(texts, languages, parts, guarantees) {
+/** Refuse a text that names an ε, and not, among others, what all answers of a wave and of all waves cost. */
+function checkConsent(texts, languages, parts, ...promises) {
   check(hasExactly(texts, languages), "consent");
   // Of JRR and DRR this client knows a bound only: the text may name the promise that is less.
-  const views = costView(parts) === "dealer" ? ["everything", "dealer"] : [costView(parts)];
-  const costs = views.map((view) => (guarantees[view] === "unbounded" ? Infinity : guarantees[view]));
-  const delta = sum(parts.map(({ campaign }) => campaign.guarantees.everything?.delta ?? 0));
-  const tells = (figure) =>
-    figure.delta <= ROUNDING * delta &&
-    costs.some((one) => one <= figure.epsilon && figure.epsilon <= ROUNDING * one);
+  const views = costView(parts) === "dealer" ? ["everything", "dealer"] : ["everything"];
+  const tells = (named, loss) =>
+    named.some(
+      ({ epsilon, delta }) =>
+        delta <= ROUNDING * loss.delta &&
+        views.some((view) => loss[view] <= epsilon && epsilon <= ROUNDING * loss[view]),
+    );
   for (const text of Object.values(texts)) {
     check(isText(text, 100_000, true), "consent");
     const named = figures(text);
-    if (named.length > 0 && !named.some(tells)) {
+    if (named.length > 0 && !promises.every((promise) => tells(named, promise))) {
       throw new ProtocolError("understated", "the consent text names another ε than what holds");
     }
   }
@@ -145,10 +171,20 @@ export async function readSurvey(bytes) {
   const parts = readParts(document.parts, questionnaire);
   check(hasExactly(consent, ["texts", "version"]) && isText(consent.version, 100), "consent");
   check(Number.isSafeInteger(wave) && wave >= 1 && wave <= questionnaire.waves, "wave");
-  check(panel === null ? wave === 1 : wave > 1 && /^[0-9a-f]{64}$/u.test(panel), "panel");
   check(isText(nonce, 100), "nonce");
-  checkPromises(parts, guarantees);
-  checkConsent(consent.texts, questionnaire.languages, parts, guarantees);
+  check(hasExactly(guarantees, VIEWS), "guarantees");
+  for (const view of VIEWS) {
+    const lost = sum(parts.map(({ campaign }) => guaranteed(view, campaign)));
+    checkTotal(lost, readNumber(guarantees[view], "guarantees"), `its ε in the view ${view}`);
+  }
+  const random = parts.filter(({ campaign }) => cost(campaign).view === "dealer"); // the others hold outright
+  const own = {
+    everything: readNumber(guarantees.everything, "guarantees"),
+    delta: sum(random.map(({ campaign }) => campaign.guarantees.everything?.delta ?? 0)),
+    dealer: readNumber(guarantees.dealer, "guarantees"),
+  };
+  const study = readStudy(document.study, document, own);
+  checkConsent(consent.texts, questionnaire.languages, parts, own, study.promised);
   const [{ campaign: first }] = parts;
   return Object.freeze({
     bytes,
@@ -157,6 +193,7 @@ export async function readSurvey(bytes) {
     parts,
     consent: consent.texts,
     guarantees,
+    study,
     panel,
     wave,
     collector: first.collector,
@@ -178,10 +215,15 @@ export function askedParts({ questionnaire, parts }, open) {
   return parts.filter(({ item }) => isAsked(questionnaire, item, open));
 }
 
-/** The ε of these answers together, and against whom: coins and cards differ, so losses add up. */
+/** The ε of these answers together in a view: coins and cards differ, so losses add up. */
+export function lossOf(parts, view) {
+  const epsilon = sum(parts.map(({ campaign }) => campaign.losses[view]));
+  return parts.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon;
+}
+
+/** The same against whom it is largest, and against whom that is. */
 export function surveyCost(survey, parts = survey.parts) {
   if (parts.length === 0) return { epsilon: 0, view: "report" };
   const view = costView(parts);
-  const epsilon = sum(parts.map(({ campaign }) => campaign.losses[view]));
-  return { epsilon: parts.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon, view };
+  return { epsilon: lossOf(parts, view), view };
 }

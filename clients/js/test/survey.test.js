@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   Ledger, MemoryStorage, SurveyContributor, askedItems, isSurveyLink, pseudonym, readSurvey,
-  surveyCost, uploadOf, invitationSecret,
+  costTable, surveyCost, uploadOf, invitationSecret,
 } from "../src/index.js";
 import { asCondition } from "../src/open-answers.js";
 import { golden } from "./golden.js";
@@ -47,6 +47,26 @@ function world(name, { upload = 0, change = () => null, document = surveys[name]
 }
 
 for (const name of NAMES) {
+  test(`${name}: the table of costs is Python's`, async () => {
+    const { document, costs } = surveys[name];
+    const own = costTable(await readSurvey(bytesOf(document)));
+    for (const row of ["answer", "wave", "study"]) {
+      assert.ok(own[row].together.epsilon >= own[row].collector.epsilon);
+      assert.ok(own[row].together.belief >= own[row].collector.belief);
+      for (const adversary of ["collector", "together"]) {
+        const [mine, wanted] = [own[row][adversary], costs[row][adversary]];
+        // Of leaning cards this client knows a bound only.
+        if (name === "joint") assert.ok(mine.epsilon >= wanted.epsilon && mine.belief >= wanted.belief);
+        else {
+          assert.equal(mine.view, wanted.view);
+          assert.equal(mine.delta, wanted.delta);
+          assert.equal(mine.belief, wanted.belief);
+          assert.ok(mine.epsilon >= wanted.epsilon * (1 - 1e-12) && mine.epsilon < wanted.epsilon * (1 + 1e-9));
+        }
+      }
+    }
+  });
+
   test(`${name}: read, named and reckoned as in Python`, async () => {
     const { document, hash, cost, pseudonyms } = surveys[name];
     const survey = await readSurvey(bytesOf(document));

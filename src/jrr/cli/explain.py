@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from jrr.cli.costs import print_costs
 from jrr.cli.options import (
     console,
     delta_option,
@@ -15,7 +16,7 @@ from jrr.cli.options import (
 )
 from jrr.cli.progress import waiting
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import adversaries, consent, contributor_text
+from jrr.reporting.explain import adversaries, consent, contributor_text, costs_of_plan
 
 
 @click.command()
@@ -42,6 +43,7 @@ def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey
                 "mechanism": plan.mechanism.to_dict(),
                 "dealer_capped": plan.request.dealer_epsilon is not None,
                 "contributor": contributor_text(plan, delta),
+                "learnt": costs_of_plan(plan, delta).to_dict(),
                 "adversaries": [vars(row) for row in rows],
                 "consent": consent(plan, question, delta),
             }
@@ -53,5 +55,6 @@ def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey
     screen.print("\nWhat each adversary can learn", style="bold")
     for row in rows:
         screen.print(f"• {row.view}: {row.sentence}")
+    print_costs(screen, costs_of_plan(plan, delta))
     screen.print("\nFor an ethics board", style="bold")
     screen.print(consent(plan, question, delta))

@@ -15,6 +15,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
+from jrr.cli.costs import print_costs
 from jrr.cli.numbers import show_number_plan
 from jrr.cli.options import (
     console,
@@ -39,7 +40,7 @@ from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
 from jrr.privacy.views import PlanView
-from jrr.reporting.explain import adversaries
+from jrr.reporting.explain import adversaries, costs_of_plan
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 SHOWN = ("report", "truths", "cards", "everything", "dealer")
@@ -214,6 +215,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
             "sure_epsilon": chosen_plan.surely(delta),
             "delta": delta,
         },
+        "learnt": costs_of_plan(chosen_plan, delta).to_dict(),
         "stderr": chosen_plan.stderr(),
         "costs": asdict(chosen_plan.costs),
         "by_lost": [
@@ -424,6 +426,7 @@ def _print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
     screen.print(f"Chosen: {chosen_plan.mechanism.brief()}")
     for adversary in adversaries(chosen_plan, delta):
         screen.print(f"• {adversary.sentence}")
+    print_costs(screen, costs_of_plan(chosen_plan, delta))
     if chosen_plan.mechanism.deals and request.dealer_epsilon is None:
         screen.print(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "

@@ -5,7 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from jrr._base.wording import show_epsilon, show_guarantee
+from jrr._base.wording import show_epsilon
+from jrr.cli.costs import print_costs
 from jrr.cli.options import console, print_json
 from jrr.cli.progress import waiting
 from jrr.survey.questionnaire import Questionnaire
@@ -34,21 +35,11 @@ def show_questionnaire_plan(path: Path, people: int, as_json: bool, **options: A
         f"answer; ε = {made.epsilon:g} in all, split by {questionnaire.split}\n"
     )
     screen.print(_table(made))
-    total = made.guarantees
+    print_costs(screen, made.costs)
     screen.print(
-        "All answers of one person together: "
-        f"{show_guarantee(total['everything'], made.delta)} against a collector who has "
-        "all reports and knows everybody else's answers (view: everything), "
-        f"{show_guarantee(total['dealer'], 0.0)} against dealer and collector together (view: "
-        "dealer).\n"
         f"{made.bytes:,} bytes of reports a person.\n"
         f"For the margins wanted of every item: {needed:,} people to invite."
     )
-    waves = questionnaire.waves
-    if waves > 1:
-        every = made.guarantees_of_all_waves["everything"]
-        shown = show_guarantee(every, waves * made.delta)
-        screen.print(f"In all {waves} waves together: {shown} (view: everything).")
     branched = [one.item.name for one in made.items if one.item.only_if]
     if branched:
         screen.print(

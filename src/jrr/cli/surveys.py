@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
-from jrr._base.wording import counted, show_epsilon, show_guarantee
+from jrr._base.wording import counted, show_epsilon
+from jrr.cli.costs import print_costs
 from jrr.cli.estimates import print_estimate
 from jrr.cli.options import console, dealer_cap, print_json
 from jrr.cli.progress import waiting
@@ -75,6 +76,7 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
         "wave": survey.wave,
         "guarantees": dict(survey.promised or {}),
         "delta": survey.delta,
+        "learnt": survey.costs.to_dict(),
         "items": {
             name: {"mechanism": one.mechanism.to_dict(), "epsilon": one.cost}
             for name, one in survey.campaigns.items()
@@ -90,10 +92,7 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
     for part in survey.parts:
         cost = show_epsilon(part.campaign.cost)
         screen.print(f"  {part.name}: {part.campaign.mechanism.brief()}, ε = {cost}")
-    screen.print(f"All answers of one person together: {survey.cost_line}")
-    if survey.deals:
-        together = show_guarantee(survey.guarantee("dealer"), 0.0)
-        screen.print(f"Dealers and collector together (view: dealer): {together}")
+    print_costs(screen, survey.costs)
     if survey.committed_decks:
         screen.print(
             f"The dealer commits to {survey.committed_decks} decks for each part: opening takes "

@@ -12,8 +12,8 @@ from typing import Any
 
 from jrr._base.wording import show_guarantee
 from jrr.errors import JrrError
-from jrr.planning.plans import Plan
-from jrr.reporting.explain import adversaries
+from jrr.reporting.catalogue import FALLBACK
+from jrr.reporting.cost_words import ShownTable, shown_costs
 from jrr.reporting.svg_bars import Bar, draw_bars
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import Questionnaire
@@ -100,7 +100,7 @@ class MarginTable:
     best: str  # mechanism
     refused: dict[str, str]  # mechanism -> why there is no plan with it
     picture: str  # SVG: the widest margin of a share, by mechanism
-    sentences: list[str]  # who can learn what, with the best one
+    learnt: ShownTable | None  # what can be found out, with the best one; None: it takes seconds
 
 
 def margins(wish: PlanWish) -> MarginTable:
@@ -130,7 +130,7 @@ def margins(wish: PlanWish) -> MarginTable:
         best=best,
         refused={name: one for name, one in found.items() if isinstance(one, str)},
         picture=_picture(made),
-        sentences=_sentences(made[best]),
+        learnt=shown_costs(made[best].costs, FALLBACK) if _is_quick(made[best]) else None,
     )
 
 
@@ -160,10 +160,16 @@ def _picture(made: Mapping[str, QuestionnairePlan]) -> str:
     )
 
 
-def _sentences(made: QuestionnairePlan) -> list[str]:
-    """Who can learn what of one answer; all answers of one person together are in the table."""
-    first = made.items[0].plan
-    return [one.sentence for one in adversaries(first)] if isinstance(first, Plan) else []
+def _is_quick(made: QuestionnairePlan) -> bool:
+    """Whether what a collector with all reports learns is computed at once."""
+    return all(one.plan.mechanism.pure for one in made.items)
+
+
+def learnt(wish: PlanWish) -> ShownTable:
+    """What can be found out with the best mechanism; it may take seconds."""
+    made = plans(wish)[margins(wish).best]
+    assert isinstance(made, QuestionnairePlan)  # the best one was planned
+    return shown_costs(made.costs, FALLBACK)
 
 
 @lru_cache(maxsize=1024)

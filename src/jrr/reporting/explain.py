@@ -14,9 +14,9 @@ from jrr._base.wording import percentage_points, rounded_up, show_guarantee
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
 from jrr.reporting import catalogue
+from jrr.reporting.cost_table import PRIOR, CostTable, cost_row, rounded_belief, same_in_every_wave
 
 OUTSIDE = catalogue.text("en", "report.limits.outside")
-PRIOR = 0.1  # the guess whose change illustrates an ε
 _LEARN = {
     "report": "if all they see is what you send",
     "cards": "if they also see the secret cards of {people}, and nobody else's report",
@@ -43,14 +43,6 @@ class Adversary:
     sure_epsilon: float  # exceeded with `chance` at most; beliefs are computed from it
     chance: float  # that more is learnt, or of a loss without bound; 0: never
     sentence: str
-
-
-def belief(epsilon: float, prior: float = PRIOR) -> float:
-    """The strongest belief that somebody who thought `prior` likely can come to."""
-    if math.isinf(epsilon):
-        return 1.0
-    odds = prior / (1 - prior) * math.exp(epsilon)
-    return odds / (1 + odds)
 
 
 def meaning(epsilon: float, prior: float = PRIOR) -> str:
@@ -116,6 +108,22 @@ def _informed(plan: Plan, delta: float) -> tuple[float, float, float, float]:
         return bound, 0.0, bound, 0.0
     sure = plan.surely(delta)
     return plan.everything(delta), delta, sure, losses.revealed if math.isinf(sure) else delta
+
+
+def costs_of_plan(plan: Plan, delta: float = DELTA, waves: int = 1) -> CostTable:
+    """What the answer to one question tells, asked so many times.
+
+    Args:
+        plan: How it is asked.
+        delta: Of one wave, against a collector who has everything else.
+        waves: How often the same people are asked.
+    """
+    if plan.mechanism.deals:
+        epsilon, at, _, _ = _informed(plan, delta)
+        row = cost_row(epsilon, at, "everything", plan.guarantees.get("dealer", math.inf))
+    else:
+        row = cost_row(plan.guarantees["report"], 0.0, "report", None)
+    return same_in_every_wave(row, row, questions=1, waves=waves)
 
 
 def contributor_text(
@@ -198,7 +206,7 @@ def _people(number: int) -> str:
 
 def shown_belief(epsilon: float, prior: float = PRIOR) -> str:
     """The strongest belief, in percent, never too small."""
-    return shown_percent(belief(epsilon, prior), up=True)
+    return shown_percent(rounded_belief(epsilon, prior))
 
 
 def _odds(chance: float) -> str:
@@ -209,7 +217,6 @@ def _odds(chance: float) -> str:
     return f"1 in {int(down.divide(Decimal(1), Decimal(repr(chance)))):,}"
 
 
-def shown_percent(share: float, up: bool = False) -> str:
-    """A share in percent; up: with one digit after the point, never too small."""
-    percent = 100 * share
-    return f"{math.ceil(10 * percent) / 10 if up else percent:g}%"
+def shown_percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:g}%"

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from jrr.reporting.cost_table import CostTable
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedAnswer:
@@ -127,7 +129,7 @@ class CampaignReport:
     colluders: int
     epsilons: Mapping[str, float]  # view -> ε of all answers of a person together
     deltas: Mapping[str, float]  # view -> the δ at which that holds; 0: outright
-    cost_view: str  # the view to reckon with as long as dealer and collector do not collude
+    learnt: CostTable  # what one answer, this wave and the whole study can tell
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
     by_invitation: bool
@@ -138,6 +140,7 @@ class CampaignReport:
         """As JSON has it; an ε without bound is "unbounded"."""
         document: dict[str, Any] = _plain(asdict(self))
         document["participation"]["lost"] = self.participation.lost
+        document["learnt"] = self.learnt.to_dict()
         return document
 
 

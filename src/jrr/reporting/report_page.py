@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jrr.reporting.catalogue import text as catalogue_text
+from jrr.reporting.cost_words import shown_costs
 from jrr.reporting.intervals import sentence
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import (
@@ -69,7 +70,7 @@ class _Page:
             "results": self.results(),
             "groups": self.groupings(),
             "method": self._method(),
-            "guarantee": "".join(map(_paragraph, guarantee_in_words(report))),
+            "guarantee": "".join(map(_paragraph, guarantee_in_words(report))) + self._learnt(),
             "limits": _listed(limits_in_words(report)),
         }
         shown = {name: body for name, body in sections.items() if body}
@@ -309,6 +310,15 @@ class _Page:
             say("method.parameters"), head, rows, total=len(rows) > 1, words=len(head) - 1
         )
         return _note(say("method.use")) + statement + table
+
+    def _learnt(self) -> str:
+        """What one answer, this wave and the whole study can tell, and whom."""
+        shown = shown_costs(self.report.learnt, self.report.language)
+        rows = [
+            (row.what, row.collector, *([] if row.together is None else [row.together]))
+            for row in shown.rows
+        ]
+        return _table(shown.title, ("", *shown.against), rows)
 
     def _perturbed(self, item: ReportedItem) -> str:
         """How an item was perturbed and, where decks were committed to, what was found of them."""

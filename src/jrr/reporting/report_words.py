@@ -1,10 +1,9 @@
 """The sentences of a report: how it was done, what protects people, what the numbers do not say."""
 
-import math
 from collections.abc import Callable
 
 from jrr.reporting.catalogue import text
-from jrr.reporting.explain import PRIOR, belief
+from jrr.reporting.cost_table import PRIOR
 from jrr.reporting.numerals import Numerals
 from jrr.reporting.report_facts import CampaignReport, ReportedAnswer
 
@@ -92,27 +91,29 @@ def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[
     if report.rounds > 1:
         sentences.append(say("method.rounds", rounds=numerals.count(report.rounds)))
     if report.waves > 1:
-        sentences.append(say("method.waves", waves=numerals.count(report.waves)))
+        study = report.learnt.study
+        collector = numerals.loss(study.collector.epsilon, study.collector.delta)
+        together = numerals.loss(study.together.epsilon, study.together.delta)
+        key = "method.waves" if report.learnt.deals else "method.waves_alone"
+        losses_of_all = {"loss": collector, "together": together}
+        sentences.append(say(key, waves=numerals.count(report.waves), **losses_of_all))
     return sentences
 
 
 def guarantee_in_words(report: CampaignReport) -> list[str]:
     """What protects people, for readers who know nothing of ε."""
     say, numerals = sayer(report), Numerals(report.language)
-    # A loss that holds at a δ is no bound of a belief; what dealers could learn is one outright.
-    view = "dealer" if report.deltas[report.cost_view] else report.cost_view
-    certain = report.epsilons[view]
+    study = report.learnt.study  # all that a person sends, in every wave
+    collector, together = study.collector, study.together
     before = numerals.level(PRIOR)
-
-    def after(epsilon: float) -> str:
-        # Rounded up: what is shown is never less than what holds.
-        return numerals.level(math.ceil(1000 * belief(epsilon)) / 1000)
-
-    key = "guarantee.number_card" if view == "everything" else "guarantee.number"
-    found = [say("guarantee.changed"), say(key, before=before, after=after(certain))]
-    dealer = report.epsilons["dealer"]
-    if report.deals and certain < dealer:
-        found.append(say("guarantee.dealer", before=before, after=after(dealer)))
+    # What holds outright against who knows the cards needs no such condition.
+    hidden = collector.view == "everything" and not collector.delta
+    key = "guarantee.number_card" if hidden else "guarantee.number"
+    after = numerals.level(collector.belief)
+    found = [say("guarantee.changed"), say(key, before=before, after=after)]
+    if collector.certain < together.certain:
+        after = numerals.level(together.belief)
+        found.append(say("guarantee.dealer", before=before, after=after))
     if report.open_items:
         found.append(say("guarantee.open", items=_listed(report)))
     return found

@@ -22,6 +22,7 @@ from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
+from jrr.reporting.cost_table import CostTable, cost_row, same_in_every_wave
 from jrr.survey.addresses import campaign_path, check_address, origin
 from jrr.survey.committed_rules import check_committed
 from jrr.survey.dealer_kinds import (
@@ -354,6 +355,13 @@ class Campaign:
     def cost(self) -> float:
         """The ε of one round in the view to reckon with; it holds at `cost_delta`."""
         return self.guarantee(self.cost_view)
+
+    @property
+    def costs(self) -> CostTable:
+        """What one answer and those of all rounds can tell, and whom."""
+        together = self.guarantee("dealer") if self.deals else None
+        one = cost_row(self.cost, self.cost_delta, self.cost_view, together)
+        return same_in_every_wave(one, one, questions=1, waves=self.rounds)
 
     @property
     def cost_delta(self) -> float:

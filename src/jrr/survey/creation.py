@@ -20,6 +20,7 @@ from jrr.planning.numbers import plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.catalogue import FALLBACK, known_languages
 from jrr.reporting.catalogue import text as sentence
+from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.explain import contributor_text
 from jrr.reporting.lay import (
     SurveyFacts,
@@ -27,7 +28,6 @@ from jrr.reporting.lay import (
     consent_text,
     introduction,
     proof_lines,
-    rounded_sum,
     with_details,
 )
 from jrr.survey.addresses import without_slash
@@ -248,14 +248,9 @@ class CampaignRequest:
 
     def _consent(self, campaign: Campaign, chosen: Plan) -> str:
         """Three sentences, one number, and details: in English all of what jrr explain tells."""
-        rounds = campaign.rounds
         facts = SurveyFacts(
-            epsilon=rounded_sum(campaign.cost, rounds),
-            delta=campaign.cost_delta * rounds,
-            view=campaign.cost_view,
-            dealer_epsilon=rounded_sum(campaign.guarantee("dealer"), rounds)
-            if campaign.deals
-            else None,
+            costs=campaign.costs,
+            deals=campaign.deals,
             items=(),
             open_items=tuple(campaign.covariates),
             by=self.by,
@@ -267,8 +262,14 @@ class CampaignRequest:
         details = contributor_text(
             chosen, self.delta, committee=bool(self.parties), groups=self.groups
         )
+        table = cost_lines(campaign.costs, self.language) if campaign.rounds > 1 else []
         details = "\n".join(
-            [details, *proof_lines(facts, self.language), *asker_lines(facts, self.language)]
+            [
+                details,
+                *table,
+                *proof_lines(facts, self.language),
+                *asker_lines(facts, self.language),
+            ]
         )
         return with_details(introduction(facts, self.language), details, self.language)
 

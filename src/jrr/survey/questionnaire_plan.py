@@ -4,7 +4,6 @@ Items are perturbed independently, so losses add up in every view: the total is 
 items', whatever the answers. "Several of" is one yes or no for each label.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,7 +17,7 @@ from jrr.planning.choice import AUTO
 from jrr.planning.defaults import DEALER_ABOVE, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
-from jrr.reporting.lay import rounded_sum
+from jrr.reporting.cost_table import CostTable, added, cost_row, same_in_every_wave
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.questionnaire import Item, Questionnaire
 
@@ -53,12 +52,12 @@ class ItemPlan:
             one = informed_epsilon(mechanism, colluders if mechanism.deals else 0, DELTA)
         else:
             one = self.plan.guarantees[view]
-        return rounded_sum(one, self.item.questions)
+        return added([one] * self.item.questions)
 
     @property
     def delta(self) -> float:
         """The δ of all its answers together in the view "everything"; 0 where losses are pure."""
-        return 0.0 if self.plan.mechanism.pure else self.item.questions * DELTA
+        return 0.0 if self.plan.mechanism.pure else added([DELTA] * self.item.questions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,19 +85,29 @@ class QuestionnairePlan:
 
     def guarantee(self, view: str) -> float:
         """The total ε in one view: "everything" of dealt cards can take seconds to compute."""
-        total = math.fsum(item.loss(view) for item in self.items)
-        return total if len(self.items) == 1 else math.nextafter(total, math.inf)
+        return added(item.loss(view) for item in self.items)
 
-    @property
-    def guarantees_of_all_waves(self) -> Mapping[str, float]:
-        """View -> the total ε of all waves; in "everything" at so many times `delta`."""
+    @cached_property
+    def costs(self) -> CostTable:
+        """What one answer, one wave and all waves can tell, and whom."""
+        deals = any(one.plan.mechanism.deals for one in self.items)
+        view = EVERYTHING if deals else "report"
+        wave = cost_row(
+            self.guarantee(view), self.delta, view, self.guarantee("dealer") if deals else None
+        )
+        answer = cost_row(
+            max(one.loss(view) for one in self.items),
+            max(one.delta for one in self.items),
+            view,
+            max(one.loss("dealer") for one in self.items) if deals else None,
+        )
         waves = self.questionnaire.waves
-        return {view: rounded_sum(loss, waves) for view, loss in self.guarantees.items()}
+        return same_in_every_wave(answer, wave, questions=len(self.items), waves=waves)
 
     @property
     def delta(self) -> float:
         """The δ of the view "everything": every answer has its own."""
-        return math.fsum(item.delta for item in self.items)
+        return added(item.delta for item in self.items if item.delta)
 
     @property
     def bytes(self) -> int:
@@ -122,7 +131,7 @@ class QuestionnairePlan:
             "guarantees": dict(self.guarantees),
             "delta": self.delta,
             "waves": self.questionnaire.waves,
-            "guarantees_of_all_waves": dict(self.guarantees_of_all_waves),
+            "learnt": self.costs.to_dict(),
             "bytes": self.bytes,
             "items": [
                 {

@@ -18,6 +18,7 @@ from jrr.survey.open_answers import covariates_of
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.questionnaire_plan import ItemPlan, QuestionnairePlan, plan_questionnaire
+from jrr.survey.study import next_wave
 from jrr.survey.surveys import Survey, part_names, part_question
 
 
@@ -133,15 +134,14 @@ class SurveyRequest:
             raise ArgumentError(
                 "committed_decks must be left out: planned for so many people, no item has cards"
             )
-        before = self.after
         bare = Survey(
             questionnaire=replace(self.questionnaire, committed_decks=0),  # its parts say it
             campaigns=campaigns,
             consent=dict.fromkeys(self.questionnaire.languages, ""),
             consent_version=self.consent_version,
-            panel=None if before is None else before.collector_salt,
-            wave=1 if before is None else before.wave + 1,
         )
+        if self.after is not None:
+            bare = _next_wave(self.after, bare)
         survey = replace(bare, consent=self._consent(bare))
         if len(survey.to_bytes()) > MOST:
             raise ArgumentError(
@@ -205,6 +205,17 @@ class SurveyRequest:
         return found
 
 
+def _next_wave(before: Survey, alone: Survey) -> Survey:
+    """A survey as the wave after another; refused if it breaks what people were promised."""
+    waves = alone.questionnaire.waves
+    left = waves - before.wave  # with this one
+    if left < 1:
+        allowed = f"at most {waves}, the waves of its questionnaire"
+        raise checks.refusal("wave", before.wave + 1, allowed)
+    study = next_wave(before.whole_study, before.as_earlier, alone.losses, left)
+    return replace(alone, panel=before.collector_salt, wave=before.wave + 1, study=study)
+
+
 def facts_of(survey: Survey, language: str) -> SurveyFacts:
     """What people are told of a survey's cost, with the texts of one of its languages."""
     asked = survey.questionnaire
@@ -222,14 +233,10 @@ def facts_of(survey: Survey, language: str) -> SurveyFacts:
         for item, parts in names.items()
     ]
     return SurveyFacts(
-        epsilon=survey.cost,
-        delta=survey.cost_delta,
-        view=survey.cost_view,
-        dealer_epsilon=survey.guarantee("dealer") if survey.deals else None,
+        costs=survey.costs,
+        deals=survey.deals,
         items=items,
         open_items=tuple(item.text[language] for item in asked.open),
-        wave=survey.wave,
-        waves=asked.waves,
         by=None if asked.by is None else asked.by[language],
         contact=None if asked.contact is None else asked.contact[language],
         provable=bool(survey.committed_decks),

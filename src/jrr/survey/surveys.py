@@ -6,7 +6,6 @@ pseudonym per server, one upload, and what all answers of a person cost together
 """
 
 import json
-import math
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from functools import cached_property, lru_cache
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
+from jrr.reporting.cost_table import CostRow, CostTable, added, cost_row
 from jrr.survey.addresses import survey_path
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign, hash_of
 from jrr.survey.committed_rules import check_survey_decks
@@ -23,6 +23,14 @@ from jrr.survey.documents import bytes_from_hex, canonical_json, read_document
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import EVERYTHING, tells_cost
 from jrr.survey.questionnaire import Item, Questionnaire, Texts
+from jrr.survey.study import (
+    EarlierWave,
+    Study,
+    WaveLoss,
+    first_wave,
+    loss_from_json,
+    loss_to_json,
+)
 from jrr.survey.texts import check_text
 
 VERSION = 1
@@ -35,6 +43,7 @@ _FIELDS = {
     "consent",
     "panel",
     "wave",
+    "study",
     "nonce",
 }
 _SHARED = (  # what all parts must have alike
@@ -96,6 +105,7 @@ class Survey:
     wave: int = 1
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     promised: Mapping[str, float] | None = None  # view -> ε of all parts; computed if not given
+    study: Study | None = None  # what all waves promise; None: each what this one does
 
     def __post_init__(self) -> None:
         names = part_names(self.questionnaire)
@@ -131,7 +141,19 @@ class Survey:
                     f"guarantees must not be less than what holds: {view} is ε = {loss}, got "
                     f"{self.guarantee(view)}"
                 )
+        self._check_study()
         self._check_consent()
+
+    def _check_study(self) -> None:
+        if self.study is None:
+            study = first_wave(self.losses, self.questionnaire.waves)
+            object.__setattr__(self, "study", study)
+        if len(self.earlier) != self.wave - 1:
+            allowed = f"{self.wave - 1} earlier waves in wave {self.wave}"
+            raise checks.refusal("study", f"{len(self.earlier)} of them", allowed)
+        if self.earlier and self.earlier[0].survey != self.panel:
+            raise checks.refusal("study", self.earlier[0].survey, f"from the panel {self.panel} on")
+        self.whole_study.check(self.losses)
 
     def _check_dealers(self) -> None:
         kinds = {one.dealer for one in self.campaigns.values() if one.deals}
@@ -149,11 +171,12 @@ class Survey:
             raise checks.refusal("consent", sorted(self.consent), allowed)
         for text in self.consent.values():
             check_text("consent", text, 100_000, empty=True)
-            if not tells_cost(text, self.cost, self.cost_delta):
-                raise ArgumentError(
-                    "consent must name no ε, or among others what all answers cost, "
-                    f"{show_guarantee(self.cost, self.cost_delta)}, got a text with other figures"
-                )
+            for told in (self.costs.wave.collector, self.costs.study.collector):
+                if not tells_cost(text, told.epsilon, told.delta):
+                    raise ArgumentError(
+                        "consent must name no ε, or among others what all answers cost, "
+                        f"{show_guarantee(told.epsilon, told.delta)}, got a text with other figures"
+                    )
 
     @property
     def first(self) -> Campaign:
@@ -203,9 +226,7 @@ class Survey:
         Parts are perturbed with coins and cards of their own, so that losses add up, and are
         attained together.
         """
-        losses = [self.campaigns[name].guarantee(view) for name in names]
-        total = math.fsum(losses)
-        return total if len(losses) < 2 or math.isinf(total) else math.nextafter(total, math.inf)
+        return added(self.campaigns[name].guarantee(view) for name in names)
 
     def guarantee(self, view: str) -> float:
         """The promised ε of all parts together; in the view "everything" it holds at `delta`."""
@@ -220,8 +241,7 @@ class Survey:
     def delta_of(self, names: Iterable[str]) -> float:
         """The δ of some parts together, in the view "everything"; never too small."""
         found = [self.campaigns[name] for name in names]
-        deltas = [one.delta for one in found if not one.mechanism.pure]
-        return math.fsum(deltas) if len(deltas) < 2 else math.nextafter(math.fsum(deltas), 1.0)
+        return added(one.delta for one in found if not one.mechanism.pure)
 
     @property
     def cost_view(self) -> str:
@@ -240,6 +260,50 @@ class Survey:
         return self.delta if self.cost_view == EVERYTHING else 0.0
 
     @property
+    def losses(self) -> WaveLoss:
+        """What all answers of this wave lose, as promised."""
+        return WaveLoss(self.guarantee(EVERYTHING), self.delta, self.guarantee("dealer"))
+
+    @property
+    def whole_study(self) -> Study:
+        """What all waves promise."""
+        assert self.study is not None  # set above
+        return self.study
+
+    @property
+    def earlier(self) -> tuple[EarlierWave, ...]:
+        """The waves before this one."""
+        return self.whole_study.earlier
+
+    @property
+    def as_earlier(self) -> EarlierWave:
+        """This wave, as the documents of later ones list it."""
+        return EarlierWave(self.hash, self.losses)
+
+    @cached_property
+    def costs(self) -> CostTable:
+        """What one answer, this wave and all waves can tell, and whom."""
+        names: dict[str, list[str]] = {}  # of the parts of every item
+        for part in self.parts:
+            names.setdefault(part.item.name, []).append(part.name)
+        view, groups = self.cost_view, list(names.values())
+        answer = WaveLoss(
+            max(self.loss(EVERYTHING, parts) for parts in groups),
+            max(map(self.delta_of, groups)),
+            max(self.loss("dealer", parts) for parts in groups),
+        )
+        dealt_before = any(one.loss.has_cards for one in self.earlier)
+        study_view = EVERYTHING if view == "report" and dealt_before else view
+        return CostTable(
+            answer=_cost_row(answer, view, self.deals),
+            wave=_cost_row(self.losses, view, self.deals),
+            study=_cost_row(self.whole_study.promised, study_view, self.deals or dealt_before),
+            questions=len(groups),
+            wave_number=self.wave,
+            waves=self.questionnaire.waves,
+        )
+
+    @property
     def cost_line(self) -> str:
         """What all answers cost together and against whom, in one line."""
         strongest = max(self.campaigns.values(), key=lambda one: VIEWS.index(one.cost_view))
@@ -256,6 +320,27 @@ class Survey:
                 one.check_everything()
             except ProtocolError as error:
                 raise ProtocolError(f"item {name}: {error}") from None
+
+    def check_after(self, before: "Survey") -> None:
+        """Refuse a wave that does not go on from this one before it as that one promised.
+
+        Args:
+            before: The wave before.
+
+        Raises:
+            ProtocolError: It lists other earlier waves or losses, or promises less protection.
+        """
+        if self.earlier != (*before.earlier, before.as_earlier):
+            raise ProtocolError(
+                f"wave {self.wave} must list the waves before it with what they lose, as their "
+                f"documents say up to {before.hash[:12]}"
+            )
+        now, then = self.whole_study.promised, before.whole_study.promised
+        if not now.is_within(then):
+            raise ProtocolError(
+                f"wave {self.wave} must promise no more than what people were told before: {now} "
+                f"for the whole study, after {then} in wave {before.wave}"
+            )
 
     @property
     def collector_salt(self) -> str:
@@ -277,13 +362,11 @@ class Survey:
                     {"name": name, "campaign": json.loads(one.to_bytes())}
                     for name, one in self.campaigns.items()
                 ],
-                "guarantees": {
-                    view: "unbounded" if math.isinf(loss) else loss
-                    for view, loss in self.promised.items()
-                },
+                "guarantees": {view: loss_to_json(loss) for view, loss in self.promised.items()},
                 "consent": {"texts": dict(self.consent), "version": self.consent_version},
                 "panel": self.panel,
                 "wave": self.wave,
+                "study": self.whole_study.to_dict(),
                 "nonce": self.nonce,
             }
         )
@@ -336,7 +419,11 @@ class Survey:
             panel=document["panel"],
             wave=document["wave"],
             nonce=document["nonce"],
-            promised={view: _loss(view, loss) for view, loss in document["guarantees"].items()},
+            promised={
+                view: loss_from_json(f"guarantees {view}", loss)
+                for view, loss in document["guarantees"].items()
+            },
+            study=Study.from_dict(document["study"]),
         )
 
 
@@ -396,7 +483,9 @@ def _read_parts(document: object) -> dict[str, Campaign]:
     return found
 
 
-def _loss(view: str, value: object) -> float:
-    if value == "unbounded":
-        return math.inf
-    return checks.real(f"guarantees {view}", value, "a number >= 0 or unbounded", 0.0)
+def _cost_row(loss: WaveLoss, view: str, deals: bool) -> CostRow:
+    if not deals:  # nobody else's reports or cards matter
+        return cost_row(loss.everything, 0.0, view, None)
+    if view != EVERYTHING:  # the collector, or a stranger, may know the card
+        return cost_row(loss.dealer, 0.0, view, loss.dealer)
+    return cost_row(loss.everything, loss.delta, view, loss.dealer)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from jrr.planning.plans import uncapped_plan as plan
-from jrr.reporting.explain import belief
+from jrr.reporting.cost_table import belief
 from jrr.reporting.plots import COLOURS, new_figure, save
 from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse

@@ -1,4 +1,4 @@
-"""One survey for each wave of a panel: people were promised so many waves, and no more.
+"""One survey for each wave of a panel: people were promised so much in so many waves, and no more.
 
 Every survey of a panel takes the same invitations, and its ε adds to theirs. So of several that
 are the same wave only the first that is opened takes answers; one that was never opened has cost
@@ -7,6 +7,7 @@ nobody anything, and does not stand in the way of another.
 
 from sqlalchemy import Connection, select
 
+from jrr.errors import ProtocolError
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem
 from jrr.survey.states import NEW
@@ -41,6 +42,38 @@ def check_wave(connection: Connection, survey: Survey) -> None:
                 f"these people were told of {told} waves when they were first asked: there can "
                 f"be no wave {survey.wave}",
             )
+    _check_promise(survey, panel)
+    for other in panel:
+        if other.wave != survey.wave and _is_opened(connection, other):
+            _check_listed(*sorted((survey, other), key=lambda one: one.wave))
+
+
+def _check_listed(earlier: Survey, later: Survey) -> None:
+    """Refuse a later wave that does not count an earlier one, which people answer or have."""
+    if earlier.hash not in {one.survey for one in later.earlier}:
+        raise Problem(
+            409,
+            "wave-not-counted",
+            f"wave {later.wave} does not count what wave {earlier.wave} of these people loses, "
+            f"{earlier.hash[:12]}: create it after that one",
+        )
+
+
+def _check_promise(survey: Survey, panel: list[Survey]) -> None:
+    """Refuse a wave that breaks what the one before it promised."""
+    last = survey.earlier[-1].survey
+    before = next((other for other in panel if other.hash == last), None)
+    if before is None:
+        raise Problem(
+            409,
+            "wave-missing",
+            f"the document of the wave before, {last[:12]}, must be installed here first: it says "
+            "what people were promised",
+        )
+    try:
+        survey.check_after(before)
+    except ProtocolError as error:
+        raise Problem(409, "promise-broken", str(error)) from None
 
 
 def _panel(connection: Connection, first: str) -> list[Survey]:

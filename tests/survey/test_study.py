@@ -1,0 +1,188 @@
+"""Waves add up what each really loses, and keep what the first one promised for all of them."""
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.reporting.cost_table import belief
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.questionnaire_plan import plan_questionnaire
+from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave, next_wave
+from jrr.survey.survey_creation import SurveyRequest
+from jrr.survey.surveys import Survey
+
+
+def asked(items: int = 1, waves: int = 2, **more: Any) -> Questionnaire:
+    listed = [{"name": f"a{at}", "kind": "yes-no", "text": f"A{at}?"} for at in range(items)]
+    document = {"title": "T", "waves": waves, "items": listed, "languages": ["en"]}
+    return Questionnaire.from_dict(document | more)
+
+
+def wave(epsilon: float = 1.0, after: Survey | None = None, **more: Any) -> Survey:
+    options: dict[str, Any] = {"dealers": ("https://dealer.example",), "people": 1_000} | more
+    questionnaire = options.pop("questionnaire", asked())
+    return SurveyRequest(
+        questionnaire=questionnaire,
+        epsilon=epsilon,
+        collector="https://collector.example",
+        after=after,
+        **options,
+    ).survey()
+
+
+def test_the_dealers_line_counts_all_waves() -> None:
+    survey = wave(1.0, questionnaire=asked(waves=4))
+    words = survey.consent["en"]
+    assert belief(12.0) == pytest.approx(0.99994, abs=5e-6)
+    assert "the whole study, 4 waves, ε = 4: from 10% to at most 85.9%" in words
+    assert "the whole study, 4 waves, ε = 12: from 10% to at most 99.995%" in words
+    assert survey.costs.study.together.belief == 0.99995
+
+
+def test_a_second_wave_adds_what_it_costs() -> None:
+    first = wave(1.0)
+    second = wave(0.3, first)
+    assert "the whole study, 2 waves, ε = 1.3: from 10% to at most 29%" in second.consent["en"]
+    assert "ε = 5.3: from 10% to at most 95.8%" in second.consent["en"]  # 3 and 2.3
+    assert second.costs.study.collector.epsilon == pytest.approx(1.3, abs=1e-12)
+    second.check_after(first)
+    assert Survey.from_bytes(second.to_bytes()) == second
+
+
+def test_a_wave_that_breaks_the_promise_is_refused_with_the_figures() -> None:
+    first = wave(1.0)
+    with pytest.raises(
+        ArgumentError, match=r"ε = 1 before, ε = 3 in .* ε = 4 in all, promised ε = 2"
+    ):
+        wave(3.0, first)
+    with pytest.raises(ArgumentError, match=r"dealer.*ε = 4 in .* ε = 7 in all, promised ε = 6"):
+        wave(1.0, first, dealer_epsilon=4.0)
+    wave(1.0, first)  # as much as promised
+
+
+def test_waves_to_come_may_cost_what_is_left() -> None:
+    first = wave(1.0, questionnaire=asked(waves=3))
+    second = wave(0.3, first, questionnaire=asked(waves=3))
+    # People of wave 2 are told that wave 3 costs no more than theirs.
+    assert second.costs.study.collector.epsilon == pytest.approx(1.6, abs=1e-12)
+    with pytest.raises(ArgumentError, match=r"in all, promised ε = 1\.6"):
+        wave(0.31, second, questionnaire=asked(waves=3))
+    third = wave(0.2, second, questionnaire=asked(waves=3))
+    assert third.costs.study.collector.epsilon == pytest.approx(1.5, abs=1e-12)
+    assert [one.survey for one in third.earlier] == [first.hash, second.hash]
+    third.check_after(second)
+
+
+def test_a_wave_without_cards_after_one_with_cards_still_counts_the_dealer() -> None:
+    first = wave(1.0)
+    second = wave(1.0, first, dealers=(), mechanism="rr")
+    assert not second.deals
+    row = second.costs.study
+    assert (row.collector.view, row.together.view) == ("everything", "dealer")
+    assert row.collector.epsilon == pytest.approx(2.0)
+    assert row.together.epsilon == pytest.approx(4.0)  # 3 with the card of wave 1, and 1
+
+
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "rr": {"dealers": (), "mechanism": "rr"},
+    "drr": {"mechanism": "drr", "closed_deck": True, "people": 60},
+    "jrr": {"mechanism": "jrr", "closed_deck": True, "people": 60},
+    "closed mrr": {"mechanism": "mrr", "closed_deck": True},
+    "two dealers": {"dealers": ("https://one.example", "https://two.example")},
+    "no cap": {"dealer_epsilon": math.inf},
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("cap", [0.5, 2.0])
+def test_the_stronger_adversary_never_has_the_smaller_figure(name: str, cap: float) -> None:
+    """Nor has more of one's answers the smaller one."""
+    for epsilon, waves, items in itertools.product((0.1, 1.0, 4.0), (1, 4), (1, 3)):
+        capped = {"dealer_epsilon": epsilon + cap} | MECHANISMS[name]
+        table = wave(epsilon, questionnaire=asked(items, waves), **capped).costs
+        rows = (table.answer, table.wave, table.study)
+        for row in rows:
+            assert row.together.epsilon >= row.collector.epsilon
+            assert row.together.belief >= row.collector.belief
+            for cell in (row.collector, row.together):
+                assert cell.belief >= belief(cell.certain)
+                assert cell.certain >= cell.epsilon
+        for less, more in itertools.pairwise(rows):
+            for whom in ("collector", "together"):
+                assert getattr(less, whom).epsilon <= getattr(more, whom).epsilon
+                assert getattr(less, whom).belief <= getattr(more, whom).belief
+        assert table.study.collector.epsilon >= waves * table.wave.collector.epsilon * (1 - 1e-15)
+        assert table.study.together.epsilon >= waves * table.wave.together.epsilon * (1 - 1e-15)
+
+
+@pytest.mark.parametrize(("items", "waves"), [(1, 1), (3, 1), (1, 4), (3, 4)])
+def test_the_plan_tells_what_the_survey_does(items: int, waves: int) -> None:
+    questionnaire = asked(items, waves)
+    planned = plan_questionnaire(questionnaire, 1_000, epsilon=1.0).costs
+    made = wave(1.0, questionnaire=questionnaire).costs
+    assert list(planned.rows) == list(made.rows)
+    for ours, theirs in zip(planned.rows.values(), made.rows.values(), strict=True):
+        for cell in ("collector", "together"):
+            one, other = getattr(ours, cell), getattr(theirs, cell)
+            assert (one.view, one.delta, one.belief) == (other.view, other.delta, other.belief)
+            assert one.epsilon == pytest.approx(other.epsilon, rel=1e-12)
+
+
+def _spoilt(document: bytes, spoil: Any) -> bytes:
+    fields = json.loads(document)
+    spoil(fields["study"])
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda s: s["promised"].update(everything=1.2), "in all, promised"),
+        (lambda s: s["promised"].update(dealer=5.0), "in all, promised"),
+        (lambda s: s.update(earlier=[]), "1 earlier waves in wave 2"),
+        (lambda s: s["earlier"][0].update(survey="0" * 64), "from the panel"),
+        (lambda s: s["earlier"][0].update(survey="x"), "64 hexadecimal digits"),
+        (lambda s: s["earlier"][0].pop("delta"), "objects of survey"),
+        (lambda s: s["promised"].update(everything=-1), "a number >= 0"),
+        (lambda s: s.update(more=1), "promised and earlier"),
+        (lambda s: s.update(earlier=1), "a list"),
+    ],
+)
+def test_documents_that_do_not_add_up_are_refused(spoil: Any, reason: str) -> None:
+    second = wave(0.3, wave(1.0))
+    with pytest.raises(DamagedError, match=reason):
+        Survey.from_bytes(_spoilt(second.to_bytes(), spoil))
+
+
+def test_what_the_wave_before_said_binds_the_next() -> None:
+    first = wave(1.0)
+    second = wave(0.3, first)
+    earlier = second.earlier[0]
+    silent = EarlierWave(earlier.survey, WaveLoss(0.1, 0.0, 0.2))
+    liar = replace(
+        second,
+        consent={"en": ""},
+        study=Study(second.whole_study.promised, (silent,)),
+    )
+    with pytest.raises(ProtocolError, match="with what they lose"):
+        liar.check_after(first)
+    generous = replace(
+        second, consent={"en": ""}, study=Study(WaveLoss(3.0, 0.0, 9.0), second.earlier)
+    )
+    with pytest.raises(ProtocolError, match=r"ε = 3 against .* after ε = 2 against"):
+        generous.check_after(first)
+
+
+def test_sums_that_differ_by_rounding_only_are_within_a_promise() -> None:
+    third = WaveLoss(0.1, 0.0, 0.3)
+    study = first_wave(WaveLoss(0.1, 0.0, 0.3), 3)
+    for left in (2, 1):
+        study = next_wave(study, EarlierWave("0" * 64, third), third, left)
+    assert study.promised.everything >= 0.3
+    assert study.promised.everything == pytest.approx(0.3, rel=1e-12)
