@@ -357,6 +357,17 @@ def deal(as_json: bool, **options: Any) -> None:
     "--by", help="Announced sums: one for each value of this covariate, for results by group."
 )
 @click.option(
+    "--merge-small",
+    is_flag=True,
+    help="With --by: groups too small for a sum become one; while that is too small, the smallest "
+    "other joins it.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Announced sums: show the groups, what would be merged or refused, and close nothing.",
+)
+@click.option(
     "--names",
     type=FILE,
     help="Announced sums, servers in different hands: serials, written for the collector alone "
@@ -392,6 +403,8 @@ def close(
     /,
     decks: int | None,
     by: str | None,
+    merge_small: bool,
+    dry_run: bool,
     names: Path | None,
     sums: tuple[Path, ...],
     discard_small: bool,
@@ -404,19 +417,28 @@ def close(
     """Close for good: the dealer burns the cards, the collector takes no more reports.
 
     Where card sums are announced, names the reports to the dealer and carries the sum to the
-    collector. What was interrupted goes on when the same command is given again.
+    collector. Everything is looked at first, at all servers: where anything is wrong, nothing is
+    closed. What was interrupted goes on when the same command is given again.
 
     Asks first on a terminal, since nothing opens a campaign again.
     """
+    from jrr.cli.ending import check_files, show_preview
     from jrr.client.closing import Ending
     from jrr.client.operator import PASSED
 
     wished: dict[str, Any] = {
         "by": by,
+        "merge_small": merge_small,
         "discard_small": discard_small,
         "discard_unknown": discard_unknown,
         "without_sum": without_sum,
     }
+    if merge_small and by is None:
+        raise checks.refusal("merge_small", True, "given together with --by COVARIATE")
+    if dry_run:
+        kind = "survey" if is_survey_file(options["file"]) else "campaign"
+        show_preview(any_operator_of(**options), wished, kind, as_json)
+        return
     # A script is not asked: nobody would answer.
     asks = not yes and not as_json and sys.stdin.isatty()
     if asks and not click.confirm(_closing_words(options), err=True):
@@ -425,12 +447,16 @@ def close(
     if is_survey_file(options["file"]):
         from jrr.cli.surveys import close_survey
 
-        close_survey(survey_operator_of(**options), decks, names, sums, wished, as_json)
+        whole = survey_operator_of(**options)
+        check_files(whole.collector is None, names, sums)
+        close_survey(whole, decks, names, sums, wished, as_json)
         return
     operator = operator_of(**options)
     alone = operator.collector is None
+    check_files(alone, names, sums)
     ending = Ending(
         **wished,
+        carries_names=names is not None,
         names=_document(names) if alone and names is not None else None,
         sums=[_document(file) for file in sums] if not alone and sums else None,
     )

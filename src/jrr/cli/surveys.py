@@ -144,7 +144,7 @@ def close_survey(
     alone = operator.collector is None
     with waiting("closing every part"):
         closed = operator.close(
-            Ending(**wished),
+            Ending(**wished, carries_names=names is not None),
             names=_read(names) if alone and names is not None else None,
             sums=[_read(file) for file in sums] if not alone and sums else None,
         )

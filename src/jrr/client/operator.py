@@ -6,13 +6,13 @@ tokens, as in a demonstration, does both at once.
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.closing import Closing, Ending
+from jrr.client.closing import Closing, Ending, Prospect
 from jrr.client.committing import Committing
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
@@ -215,28 +215,39 @@ class Operator:
             self.collector.post(f"{self.path}/open", {"n": n})
         return n
 
-    def close(self, decks: int | None = None, ending: Ending | None = None) -> dict[str, Any]:
+    def close(
+        self,
+        decks: int | None = None,
+        ending: Ending | None = None,
+        prospect: Prospect | None = None,
+    ) -> dict[str, Any]:
         """Burn the cards, take no more reports.
+
+        Where card sums are announced, everything is looked at first; where anything is wrong,
+        nothing is changed.
 
         Args:
             decks: From how many decks was dealt: for a collector on its own.
             ending: Where card sums are announced: how names and sums go between the servers
                 (jrr.client.closing).
+            prospect: What `check_closing` found, if it was asked already.
 
         Returns:
             What each server says; the collector's part has `commitments`, where the dealer has
             committed to its decks: "passed", or what is wrong.
         """
         if self.campaign.announces:
-            return self._announce_and_close(ending or Ending())
-        if ending is not None and ending != Ending():
+            return self._announce_and_close(ending or Ending(), prospect)
+        if ending is not None and replace(ending, carries_names=True) != Ending():
             raise ArgumentError(
-                "by, names, sums, discard_unknown and without_sum must be left out: the campaign's "
-                "card sums are not announced"
+                "by, merge_small, names, sums, discard_small, discard_unknown and without_sum must "
+                "be left out: the campaign's card sums are not announced"
             )
         closed: dict[str, Any] = {}
         undealt = None
-        failed: dict[str, JrrError] = {}
+        failed = self._silent_or_refusing()
+        if failed:
+            raise self._not_closed(closed, failed)
         for name, server in self.dealing_by_name().items():  # every card that can be burned is
             try:
                 closed[name] = server.post(f"{self.path}/close")
@@ -260,6 +271,19 @@ class Operator:
             raise self._not_closed(closed, failed)
         return closed
 
+    def _silent_or_refusing(self) -> dict[str, JrrError]:
+        """The servers that would not close: they do not answer, or refuse the token."""
+        failed: dict[str, JrrError] = {}
+        servers = self.dealing_by_name()
+        if self.collector is not None:
+            servers[COLLECTOR] = self.collector
+        for name, server in servers.items():
+            try:
+                server.get(self.path)
+            except JrrError as error:
+                failed[name] = error
+        return failed
+
     def _committing(self) -> Committing:
         return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
 
@@ -270,23 +294,39 @@ class Operator:
             return {}
         return {"commitments": "; ".join(notes["faults"]) or PASSED}
 
-    def check_enough(self, ending: Ending | None = None) -> None:
-        """Refuse to close where too few have answered for a result; nothing is changed.
+    def check_closing(self, ending: Ending | None = None) -> Prospect | None:
+        """Refuse what would keep the campaign from its end; nothing is changed.
+
+        Returns:
+            Where card sums are announced: what closing would do.
 
         Raises:
-            ProtocolError: Card sums are announced, and dealers tell none of so few.
+            ProtocolError: A server would refuse.
+            UnreachableError: A server does not answer.
         """
         if self.campaign.announces:
-            self._closing().check_enough(ending or Ending())
+            return self._closing().check(ending or Ending())
+        return None
+
+    def preview_closing(self, ending: Ending | None = None) -> dict[str, Any]:
+        """The groups that closing would make and their sizes; nothing is changed.
+
+        Raises:
+            ArgumentError: Card sums are not announced, or the collector's token is not held.
+        """
+        if not self.campaign.announces:
+            raise ArgumentError(
+                "dry_run must be left out: the campaign's card sums are not announced"
+            )
+        return self._closing().preview(ending or Ending())
 
     def _closing(self) -> Closing:
         several = {self._number(server): server for server in self.parties}
         dealers = several if self.dealer is None else {0: self.dealer}
         return Closing(self.campaign, self.path, dealers, self.collector)
 
-    def _announce_and_close(self, ending: Ending) -> dict[str, Any]:
-        self.check_enough(ending)
-        found = self._closing().run(ending)
+    def _announce_and_close(self, ending: Ending, prospect: Prospect | None) -> dict[str, Any]:
+        found = self._closing().run(ending, prospect or self.check_closing(ending))
         names = {0: str(Role.DEALER)} if self.dealer is not None else {}
         return {
             names.get(server, f"dealer {server}") if isinstance(server, int) else server: reply

@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.closing import Ending
+from jrr.client.closing import Ending, Prospect
 from jrr.client.committing import TurnError
 from jrr.client.http import Admin
 from jrr.client.operator import COLLECTOR, HASHES, Operator, Tokens
 from jrr.errors import (
+    ArgumentError,
     DamagedError,
     IntegrityError,
     JrrError,
@@ -146,8 +147,8 @@ class SurveyOperator:
     ) -> dict[str, Any]:
         """Close every part for good, as far as the tokens that are held allow; by part.
 
-        Where a part has too few answers for a result, nothing is closed. What fails for one part
-        later does not keep the others open; given again, it goes on.
+        All parts are looked at first, at all servers; where anything is wrong with one of them,
+        nothing is changed. What is interrupted later goes on when it is given again.
 
         Args:
             ending: What is wished of the end of every part.
@@ -155,42 +156,81 @@ class SurveyOperator:
             sums: For a collector alone: from each dealer, part -> what it told.
 
         Raises:
-            ProtocolError: Some parts could not be closed; the message says which and why.
+            ProtocolError: Some parts cannot be closed; the message says which and why.
         """
+        ending = ending or Ending()
+        mine = {
+            part.name: self._ending(part, ending, names, sums)
+            for part in self.survey.parts
+            if part.campaign.announces
+        }
+        prospects, discarded = self._checked(mine), {}
+        if mine and self.collector is not None and sums is None:
+            # All parts at once: answers that come meanwhile belong to all of them or to none.
+            unknown = {
+                name: list(one.unknown)
+                for name, one in prospects.items()
+                if one is not None and ending.discard_unknown
+            }
+            wish = ending.at_collector | {"discard": unknown}
+            discarded = self.collector.post(f"{self.path}/close", wish)["discarded"]
         closed: dict[str, Any] = {}
-        failed = self._too_few(ending) if names is None and sums is None else {}
-        for part in () if failed else self.survey.parts:
-            mine = None
+        failed: dict[str, JrrError] = {}
+        for part in self.survey.parts:
+            if self.collector is None and not part.campaign.deals:
+                continue  # a dealer has nothing to do with it
             try:
-                if part.campaign.announces:
-                    mine = self._ending(part, ending or Ending(), names, sums)
-                if self.collector is None and not part.campaign.deals:
-                    continue  # a dealer has nothing to do with it
-                closed[part.name] = self.operator(part).close(ending=mine)
+                closed[part.name] = self.operator(part).close(
+                    ending=mine.get(part.name), prospect=prospects.get(part.name)
+                )
             except JrrError as error:
                 failed[part.name] = error
+            else:
+                if part.name in discarded:
+                    at_collector = closed[part.name]["collector"]
+                    more = at_collector.get("discarded", 0)
+                    at_collector["discarded"] = more + discarded[part.name]
         if failed:
-            silent = all(isinstance(error, UnreachableError) for error in failed.values())
-            kind = UnreachableError if silent else ProtocolError
-            parts: dict[str, list[str]] = {}  # what several parts fail by alike is said once
-            for name, failure in failed.items():
-                parts.setdefault(str(failure), []).append(name)
-            reasons = "; ".join(f"{', '.join(alike)}: {why}" for why, alike in parts.items())
-            raise kind(
-                f"{reasons}; closed: {', '.join(closed) or 'none'}; when that is mended, the same "
-                "command goes on"
+            raise _together(
+                failed,
+                f"done: {', '.join(closed) or 'no part'}; not done: {', '.join(failed)}; when that "
+                "is mended, the same command goes on",
             )
         return closed
 
-    def _too_few(self, ending: Ending | None) -> dict[str, JrrError]:
-        """The parts that have too few answers for a result."""
+    def preview_closing(self, ending: Ending | None = None) -> dict[str, Any]:
+        """The groups that closing would make and their sizes, by part; nothing is changed."""
+        found = {
+            part.name: self.operator(part).preview_closing(ending)
+            for part in self.survey.parts
+            if part.campaign.announces
+        }
+        if not found:
+            raise ArgumentError(
+                "dry_run must be left out: the survey's card sums are not announced"
+            )
+        return found
+
+    def check_closing(self, ending: Ending | None = None) -> None:
+        """Refuse what would keep a part from its end; nothing is changed."""
+        self._checked(
+            {p.name: ending or Ending() for p in self.survey.parts if p.campaign.announces}
+        )
+
+    def _checked(self, endings: Mapping[str, Ending]) -> dict[str, Prospect | None]:
+        """What closing would do to each part, where nothing is wrong with any of them."""
+        found: dict[str, Prospect | None] = {}
         failed: dict[str, JrrError] = {}
         for part in self.survey.parts:
+            if part.name not in endings:
+                continue
             try:
-                self.operator(part).check_enough(ending)
-            except ProtocolError as error:
+                found[part.name] = self.operator(part).check_closing(endings[part.name])
+            except JrrError as error:
                 failed[part.name] = error
-        return failed
+        if failed:
+            raise _together(failed, "no part was closed")
+        return found
 
     def _ending(
         self,
@@ -247,3 +287,14 @@ class SurveyOperator:
     def export(self, kind: str) -> bytes:
         """All answers, a row per person: "parquet" or "csv"."""
         return self.at_collector().get_bytes(f"{self.path}/export?format={kind}")
+
+
+def _together(failed: Mapping[str, JrrError], end: str) -> JrrError:
+    """What is wrong with some parts as one error; what is the same of several is said once."""
+    silent = all(isinstance(error, UnreachableError) for error in failed.values())
+    kind = UnreachableError if silent else ProtocolError
+    parts: dict[str, list[str]] = {}
+    for name, failure in failed.items():
+        parts.setdefault(str(failure), []).append(name)
+    reasons = "; ".join(f"{', '.join(alike)}: {why}" for why, alike in parts.items())
+    return kind(f"{reasons}; {end}")

@@ -77,7 +77,7 @@ def routes(desk: Desk) -> list[Route]:
         number = int(visit.path("number")) if visit.path("number").isdecimal() else -1
         if not 0 <= number < len(held.dealers):
             raise ArgumentError("there is no such dealer")
-        body = json.dumps(_named(desk, held, visit.query.get("by") or None)[number])
+        body = json.dumps(_named(desk, held)[number])
         return download(body, f"names-{held.name[:8]}-{number}.json", "application/json")
 
     return [
@@ -106,14 +106,13 @@ def _is_settled(desk: Desk, held: HeldDocument) -> bool:
     return all(one["state"] == "closed" and one.get("settled", True) for one in facts)
 
 
-def _named(desk: Desk, held: HeldDocument, by: str | None) -> list[Any]:
-    """What each dealer's operator needs: serial numbers, of every part where there are several."""
+def _named(desk: Desk, held: HeldDocument) -> list[Any]:
+    """What each dealer's operator needs: serial numbers, in the groups that were chosen."""
     operator = operator_of(desk, held)
     collector = operator.at_collector()
-    more = "" if by is None else f"&by={by}"
 
     def of(path: str, number: int) -> Any:
-        return collector.get(f"{path}/serials?dealer={number}{more}")
+        return collector.get(f"{path}/serials?dealer={number}")
 
     numbers = range(len(held.dealers))
     if isinstance(operator, Operator):

@@ -14,6 +14,8 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.estimation.tally import Tally
 
+Merged = Mapping[str, tuple[str, ...]]  # name of a group of several values -> those values
+
 _MOST_CARDS = 10**12
 _MOST_SUM = 1 << 60
 
@@ -65,12 +67,14 @@ class ToldOfRound:
 
     Attributes:
         by: the covariate for whose values there are sums; None: for all reports together.
+        merged: where several values have one sum together: name of the group -> those values.
         announced: group -> what each dealer announced of the cards in it; the group of all
             reports has no name.
         undealt: for closed decks: the cards that nobody fetched.
     """
 
     by: str | None = None
+    merged: Merged = field(default_factory=dict, hash=False)
     announced: Mapping[str, tuple[CardSum, ...]] = field(default_factory=dict, hash=False)
     undealt: CardSum | None = None
 
@@ -80,8 +84,10 @@ class ToldOfRound:
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON values that `from_document` reads back."""
+        merged = {name: list(values) for name, values in self.merged.items()}
         return {
             "by": self.by,
+            **({"merged": merged} if merged else {}),
             "announced": {
                 group: [one.to_document() for one in self.announced[group]]
                 for group in sorted(self.announced)
@@ -97,8 +103,9 @@ class ToldOfRound:
             ArgumentError: It is nothing of the kind.
         """
         names = {"by", "announced", "undealt"}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise checks.refusal("sums", document, f"an object with exactly {sorted(names)}")
+        if not isinstance(document, Mapping) or set(document) - {"merged"} != names:
+            allowed = f"an object with exactly {sorted(names)}, perhaps merged"
+            raise checks.refusal("sums", document, allowed)
         by, announced, undealt = (document[name] for name in ("by", "announced", "undealt"))
         if by is not None and not isinstance(by, str):
             raise checks.refusal("by", by, "a column, or null")
@@ -108,6 +115,7 @@ class ToldOfRound:
             raise checks.refusal("announced", announced, "lists of sums, by group")
         return cls(
             by=by,
+            merged=_read_merged(document.get("merged", {})),
             announced={
                 group: tuple(CardSum.from_document(one, width) for one in sums)
                 for group, sums in announced.items()
@@ -119,6 +127,8 @@ class ToldOfRound:
         self, mechanism: Settler, tallies: Mapping[str, Tally], by: str | None
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """Everybody and every group, with masks taken off as far as dealers have told.
+
+        Groups whose cards have one sum together are returned as one group.
 
         Args:
             mechanism: By which the reports were made.
@@ -144,7 +154,11 @@ class ToldOfRound:
                 f"results by {by} need a sum of the cards of each group, and the dealer announced "
                 f"those of {named}, once: close a campaign with --by {by} for that"
             )
-        off = {group: self._off(mechanism, tally, [group]) for group, tally in tallies.items()}
+        together: dict[str, Tally] = {}
+        for value, tally in tallies.items():
+            group = group_of(self.merged, value)
+            together[group] = together[group] + tally if group in together else tally
+        off = {group: self._off(mechanism, tally, [group]) for group, tally in together.items()}
         return _together(off), off
 
     def with_others(self, others: "ToldOfRound") -> "ToldOfRound":
@@ -169,6 +183,21 @@ class ToldOfRound:
     def _cards(self, groups: list[str]) -> list[list[int]]:
         """Of each group, how many cards of each dealer are in its sum."""
         return [[one.cards for one in self.announced.get(group, ())] for group in groups]
+
+
+def group_of(merged: Merged, value: str) -> str:
+    """The group that a value is in: of several values, or of itself alone."""
+    return next((name for name, values in merged.items() if value in values), value)
+
+
+def _read_merged(document: object) -> Merged:
+    """Groups of several values, as JSON has them."""
+    if not isinstance(document, Mapping) or not all(
+        isinstance(values, list) and all(isinstance(value, str) for value in values)
+        for values in document.values()
+    ):
+        raise checks.refusal("merged", document, "lists of values, by group")
+    return {name: tuple(values) for name, values in document.items()}
 
 
 def _added(sums: list[CardSum]) -> CardSum:

@@ -87,7 +87,7 @@ def announce(
         }
         for number, one in enumerate(naming.rounds)
     )
-    return Announcement(campaign=naming.campaign, by=naming.by, rounds=told)
+    return Announcement(campaign=naming.campaign, by=naming.by, merged=naming.merged, rounds=told)
 
 
 def undealt_sum(dealer: Dealer, blocks: int, given: Numbers) -> UndealtSum:

@@ -2,23 +2,24 @@
 
 The collector names the reports that it has by the serial numbers that came with them (`Naming`),
 and the dealer tells the noisy sum of exactly those cards (`Announcement`), once. The operator
-carries both. Names may be in disjoint groups, the values of one public covariate: then every group
-has a sum of its own, and results by group can be shown.
+carries both. Names may be in disjoint groups, the values of one public covariate or several of them
+together (jrr.survey.grouping): then every group has a sum of its own, and results by group can be
+shown. Both documents say which grouping it is.
 """
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.told_sums import CardSum
+from jrr.estimation.told_sums import CardSum, Merged
 from jrr.survey.campaign import Campaign
 from jrr.survey.documents import canonical_json
+from jrr.survey.grouping import CardGrouping
 from jrr.survey.serials import serial_from_hex
 
-EVERYBODY = ""  # the only group where names are in none
+_FIELDS = frozenset(("campaign", "by", "rounds"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +28,19 @@ class Naming:
 
     campaign: str  # its hash
     by: str | None  # the covariate whose values are the groups; None: everybody is one group
+    merged: Merged = field(default_factory=dict, hash=False)  # groups of several values
     rounds: tuple[Mapping[str, tuple[bytes, ...]], ...]  # group -> serial numbers, in each round
+
+    @property
+    def grouping(self) -> CardGrouping:
+        """In which groups they are."""
+        return CardGrouping(by=self.by, merged=self.merged)
 
     def to_document(self) -> dict[str, Any]:
         """As it is sent: sorted, so that the same names are the same bytes."""
         return {
             "campaign": self.campaign,
-            "by": self.by,
+            **self.grouping.to_document(),
             "rounds": [
                 {group: [serial.hex() for serial in sorted(names)] for group, names in one.items()}
                 for one in self.rounds
@@ -53,7 +60,7 @@ class Naming:
             DamagedError: It is none, or of another campaign.
             ArgumentError: A serial number is named twice.
         """
-        by, rounds = _read(campaign, document)
+        grouping, rounds = _read(campaign, document)
         named = tuple(
             {group: _serials(group, names) for group, names in one.items()} for one in rounds
         )
@@ -61,7 +68,7 @@ class Naming:
         doubled = len(everything) - len(set(everything))
         if doubled:
             raise ArgumentError(f"serials must be named once each, got {doubled} named again")
-        return cls(campaign=campaign.hash, by=by, rounds=named)
+        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, rounds=named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +77,19 @@ class Announcement:
 
     campaign: str
     by: str | None
+    merged: Merged = field(default_factory=dict, hash=False)
     rounds: tuple[Mapping[str, CardSum], ...]  # group -> sum, in each round
+
+    @property
+    def grouping(self) -> CardGrouping:
+        """In which groups they are."""
+        return CardGrouping(by=self.by, merged=self.merged)
 
     def to_document(self) -> dict[str, Any]:
         """As it is sent and stored."""
         return {
             "campaign": self.campaign,
-            "by": self.by,
+            **self.grouping.to_document(),
             "rounds": [
                 {group: told.to_document() for group, told in one.items()} for one in self.rounds
             ],
@@ -89,9 +102,9 @@ class Announcement:
         Raises:
             DamagedError: It is none, or of another campaign.
         """
-        by, rounds = _read(campaign, document)
+        grouping, rounds = _read(campaign, document)
         told = tuple({group: _card_sum(campaign, one[group]) for group in one} for one in rounds)
-        return cls(campaign=campaign.hash, by=by, rounds=told)
+        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, rounds=told)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,21 +134,18 @@ class UndealtSum:
         return cls(cards=told[0].cards, sums=tuple(one.sum for one in told))
 
 
-def _read(campaign: Campaign, document: object) -> tuple[str | None, list[Mapping[str, Any]]]:
-    if not isinstance(document, Mapping) or set(document) != {"campaign", "by", "rounds"}:
+def _read(campaign: Campaign, document: object) -> tuple[CardGrouping, list[Mapping[str, Any]]]:
+    if not isinstance(document, Mapping) or set(document) - {"merged"} != _FIELDS:
         raise DamagedError("a naming or announcement must be of campaign, by and rounds")
     if document["campaign"] != campaign.hash:
         raise DamagedError("a naming or announcement must be of this campaign, got another's")
-    by, rounds = document["by"], document["rounds"]
-    if by is not None:
-        checks.one_of("by", by, tuple(campaign.covariates))
-    groups = {EVERYBODY} if by is None else set(campaign.covariates[by])
+    grouping, rounds = CardGrouping.from_document(campaign, document), document["rounds"]
     if not isinstance(rounds, list) or len(rounds) != campaign.rounds:
         raise DamagedError(f"rounds must be a list of {campaign.rounds}")
     for one in rounds:
-        if not isinstance(one, Mapping) or not set(one) <= groups:
+        if not isinstance(one, Mapping) or not set(one) <= set(grouping.names(campaign)):
             raise DamagedError("rounds must have the groups of their covariate and no others")
-    return by, rounds
+    return grouping, rounds
 
 
 def _serials(group: str, names: object) -> tuple[bytes, ...]:

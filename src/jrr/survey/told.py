@@ -7,6 +7,7 @@ from typing import Any
 from jrr.errors import DamagedError
 from jrr.estimation.told_sums import CardSum, ToldOfRound
 from jrr.survey.campaign import Campaign
+from jrr.survey.grouping import CardGrouping
 from jrr.survey.naming import Announcement, UndealtSum
 
 
@@ -18,13 +19,13 @@ class ToldSums:
     undealt: UndealtSum | None = None
 
     def __post_init__(self) -> None:
-        if len({one.by for one in self.announced}) > 1:
+        if any(one.grouping != self.announced[0].grouping for one in self.announced):
             raise DamagedError("dealers must announce sums of the same groups")
 
     @property
-    def by(self) -> str | None:
-        """The covariate for whose values there are sums."""
-        return self.announced[0].by if self.announced else None
+    def grouping(self) -> CardGrouping:
+        """In which groups there are sums."""
+        return self.announced[0].grouping if self.announced else CardGrouping()
 
     def to_document(self) -> dict[str, Any]:
         """As it is sent and stored."""
@@ -61,7 +62,8 @@ class ToldSums:
         rounds = [one.rounds[round_number] for one in self.announced]
         groups = sorted({group for one in rounds for group in one})
         return ToldOfRound(
-            by=self.by,
+            by=self.grouping.by,
+            merged=self.grouping.merged,
             announced={
                 group: tuple(one.get(group, CardSum(0, None)) for one in rounds) for group in groups
             },

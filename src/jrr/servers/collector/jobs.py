@@ -13,6 +13,7 @@ from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.tally import Tally
+from jrr.servers.collector.ending import EndWish, close_announced, kept_grouping, prospect
 from jrr.servers.collector.intake import NEARLY_FULL, IncomingReport, Intake
 from jrr.servers.collector.results import check_batch, results_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
@@ -21,8 +22,9 @@ from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.card_audit import lying_dealer
+from jrr.survey.grouping import EVERYBODY, CardGrouping
 from jrr.survey.messages import read_report
-from jrr.survey.naming import EVERYBODY, Naming
+from jrr.survey.naming import Naming
 from jrr.survey.problems import CHEATING, RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, OPEN, Act, State
@@ -52,7 +54,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
-        return {"decks": None, "sums": None, "notes": None}
+        return {"decks": None, "sums": None, "grouping": None, "notes": None}
 
     def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
         """A report that fits the campaign, before the database is asked anything."""
@@ -134,16 +136,24 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         return OPEN
 
     def close(
-        self, connection: Connection, name: str, decks: object, undealt: object = None
+        self,
+        connection: Connection,
+        name: str,
+        decks: object,
+        undealt: object = None,
+        wish: EndWish | None = None,
     ) -> dict[str, Any]:
         """Take no more reports.
 
         decks: From how many was dealt, if that is known. undealt: What the dealer told of the
-        cards of a closed deck that nobody fetched.
+        cards of a closed deck that nobody fetched. wish: Where card sums are announced.
         """
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        if held.state != CLOSED:
+        discarded = 0
+        if held.campaign.announces:
+            discarded = close_announced(store, held, wish or EndWish())
+        elif held.state != CLOSED:
             told = None if decks is None else checks.integer("decks", decks, 1, 10**12)
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
@@ -155,19 +165,32 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
                 # Of committed decks only cards that were seen count (witness.keep_faults): whoever
                 # shows them late must not be believed meanwhile, or it would stay at that.
             store.move(held, CLOSED, decks=told)
-        return {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
+        reply = {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
+        return reply | ({"discarded": discarded} if discarded else {})
 
-    def serials(
-        self, connection: Connection, name: str, dealer: int, by: str | None
-    ) -> dict[str, Any]:
-        """The reports that are here, as they are named to one dealer after the end."""
+    def prospect(self, connection: Connection, name: str, wish: EndWish) -> dict[str, Any]:
+        """What closing would do, where card sums are announced; nothing is changed."""
         store = CollectorStore(connection)
         held = store.find(name)
-        self._check_settling(held)
-        if by is not None:
-            checks.one_of("by", by, tuple(held.campaign.covariates))
+        self._check_announces(held)
+        return prospect(store, held, wish)
+
+    def serials(
+        self, connection: Connection, name: str, dealer: int, ahead: bool = False
+    ) -> dict[str, Any]:
+        """The reports that are here, as they are named to one dealer after the end.
+
+        ahead: Before the end, in no groups: to ask the dealer whether it knows them.
+        """
+        store = CollectorStore(connection)
+        held = store.find(name)
+        if ahead:
+            self._check_announces(held)
+        else:
+            self._check_settling(held)
         checks.integer("dealer", dealer, 0, len(held.campaign.dealers) - 1)
-        return _naming(store, held, dealer, by).to_document()
+        grouping = CardGrouping() if ahead else kept_grouping(held)
+        return _naming(store, held, dealer, grouping).to_document()
 
     def discard(self, connection: Connection, name: str, serials: object) -> int:
         """Delete reports whose serial numbers their dealer does not know; how many."""
@@ -189,7 +212,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             return {"state": CLOSED}
         self._check_settling(held)
         for dealer, told in enumerate(sums.announced):
-            here = _naming(store, held, dealer, told.by).rounds
+            here = _naming(store, held, dealer, told.grouping).rounds
             counts = [{group: len(names) for group, names in one.items()} for one in here]
             if counts != [
                 {group: one.cards for group, one in part.items()} for part in told.rounds
@@ -200,12 +223,16 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def _check_settling(self, held: CollectorCampaign) -> None:
         """Refuse to name reports, or to take sums, but between the end and the result."""
-        if not held.campaign.announces:
-            raise wrong_state("the campaign's card sums are not announced")
+        self._check_announces(held)
         if held.state != CLOSED:
             raise wrong_state("the campaign must be closed first: more reports may come")
         if held.sums is not None:
             raise gone("the sum is here, and the serial numbers are forgotten")
+
+    @staticmethod
+    def _check_announces(held: CollectorCampaign) -> None:
+        if not held.campaign.announces:
+            raise wrong_state("the campaign's card sums are not announced")
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
@@ -405,10 +432,14 @@ def _told(held: CollectorCampaign) -> ToldSums:
     return ToldSums() if held.sums is None else ToldSums.from_document(held.campaign, held.sums)
 
 
-def _naming(store: CollectorStore, held: CollectorCampaign, dealer: int, by: str | None) -> Naming:
+def _naming(
+    store: CollectorStore, held: CollectorCampaign, dealer: int, grouping: CardGrouping
+) -> Naming:
     """The reports that are here, by the serial numbers of one dealer."""
     rounds: list[dict[str, list[bytes]]] = [defaultdict(list) for _ in range(held.campaign.rounds)]
+    by = grouping.by
     for serial, number, covariates in store.named(held.name, dealer):
-        rounds[number][EVERYBODY if by is None else json.loads(covariates)[by]].append(serial)
+        value = EVERYBODY if by is None else json.loads(covariates)[by]
+        rounds[number][grouping.group_of(value)].append(serial)
     named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
-    return Naming(campaign=held.name, by=by, rounds=named)
+    return Naming(campaign=held.name, by=by, merged=grouping.merged, rounds=named)

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
+from jrr.servers.collector.ending import FIELDS, EndWish
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
 from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
@@ -124,6 +125,14 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         data = await read_aside(engine, surveys.export, name, kind)
         return FileBytes(data)
 
+    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
+    async def close_survey(name: Name, request: Request) -> dict[str, Any]:
+        """Take no more answers: all parts whose card sums are announced, or none of them."""
+        told = read_body(await request.body(), optional=FIELDS)
+        result = await writer.run(surveys.close_announced, name, told)
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        return result
+
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
         """Begin to take reports; after enrolment, n says how many were dealt cards."""
@@ -133,15 +142,28 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Take no more; decks says how many the dealer dealt from, undealt what is left of them."""
-        told = read_body(await request.body(), "decks", optional=("undealt",))
-        result = await writer.run(jobs.close, name, told["decks"], told.get("undealt"))
+        told = read_body(await request.body(), "decks", optional=("undealt", *FIELDS))
+        wish = EndWish.from_document(told)
+        result = await writer.run(jobs.close, name, told["decks"], told.get("undealt"), wish)
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return result
 
+    @app.get("/v1/admin/campaigns/{name}/closing", dependencies=admin)
+    async def closing(
+        name: Name, by: str | None = None, merge_small: str = "false"
+    ) -> dict[str, Any]:
+        """What closing would do: the groups, their sizes, and which are too small for a sum."""
+        wish = EndWish(by=by, merge_small=_flag("merge_small", merge_small))
+        return await read_aside(engine, jobs.prospect, name, wish)
+
     @app.get("/v1/admin/campaigns/{name}/serials", dependencies=admin)
-    async def serials(name: Name, dealer: str = "0", by: str | None = None) -> dict[str, Any]:
-        """The reports that are here, by the serial numbers of one dealer's cards."""
-        return await read_aside(engine, jobs.serials, name, _whole_number("dealer", dealer), by)
+    async def serials(name: Name, dealer: str = "0", ahead: str = "false") -> dict[str, Any]:
+        """The reports that are here, by the serial numbers of one dealer's cards.
+
+        After the end in the groups that were chosen; ahead of it in none, for a check only.
+        """
+        number, early = _whole_number("dealer", dealer), _flag("ahead", ahead)
+        return await read_aside(engine, jobs.serials, name, number, early)
 
     @app.post("/v1/admin/campaigns/{name}/discard", dependencies=admin)
     async def discard(name: Name, request: Request) -> dict[str, Any]:
@@ -210,6 +232,10 @@ def _whole_number(argument: str, value: str, digits: int = 6) -> int:
     if not value.isascii() or not value.isdecimal() or len(value) > digits:
         raise checks.refusal(argument, value, "a whole number")
     return int(value)
+
+
+def _flag(argument: str, value: str) -> bool:
+    return checks.one_of(argument, value, ("false", "true")) == "true"
 
 
 def _number(argument: str, value: str) -> float:

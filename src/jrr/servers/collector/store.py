@@ -59,6 +59,9 @@ class CollectorCampaign(HeldCampaign):
     sums: (
         dict[str, Any] | None
     )  # what dealers told of their cards (jrr.survey.told), once they have
+    grouping: dict[str, Any] | None = (
+        None  # in which groups sums are asked for (jrr.survey.grouping)
+    )
     witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
 
     @cached_property
@@ -102,6 +105,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
+        Column("grouping", Text),  # JSON: in which groups sums are asked for, once it is closed
         Column("notes", Text),  # JSON: what was written down of a dealer's committed decks
         survey_column(),
     )
@@ -151,7 +155,10 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
         sums = None if row.sums is None else json.loads(row.sums)
         notes = Witnessed() if row.notes is None else Witnessed.from_document(json.loads(row.notes))
-        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums, witnessed=notes)
+        grouping = None if row.grouping is None else json.loads(row.grouping)
+        return CollectorCampaign(
+            **facts, told_decks=row.decks, sums=sums, grouping=grouping, witnessed=notes
+        )
 
     def keep_notes(self, name: str, notes: Mapping[str, Any]) -> None:
         """Keep what was written down of a dealer's committed decks."""
@@ -258,6 +265,27 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         )
         for serial, number, covariates in self.connection.execute(query):
             yield bytes(serial), number, covariates
+
+    def card_counts(self, name: str) -> Iterator[tuple[int, int, str, int]]:
+        """How many cards came back: round, number of the dealer, covariates, count."""
+        table, reports = self.serials, self.reports
+        columns = (reports.c.round, table.c.dealer, reports.c.covariates)
+        query = (
+            select(*columns, func.count().label("cards"))
+            .join(
+                reports,
+                (reports.c.campaign == table.c.campaign)
+                & (reports.c.pseudonym == table.c.pseudonym),
+            )
+            .where(table.c.campaign == name)
+            .group_by(*columns)
+        )
+        for row in self.connection.execute(query):
+            yield row.round, row.dealer, row.covariates, row.cards
+
+    def keep_grouping(self, held: CollectorCampaign, grouping: dict[str, Any]) -> None:
+        """Keep in which groups dealers are asked for sums."""
+        self._set(held.name, grouping=json.dumps(grouping))
 
     def discard(self, name: str, serials: Iterable[bytes]) -> int:
         """Delete the reports that came with these serial numbers; how many."""

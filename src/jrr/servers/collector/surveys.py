@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select
 
+from jrr.errors import DamagedError
 from jrr.estimation.differences import difference
 from jrr.mechanisms.numbers import Numbers
+from jrr.servers.collector.ending import EndWish, close_announced
 from jrr.servers.collector.intake import NEARLY_FULL, Intake
 from jrr.servers.collector.results import check_batch
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore
@@ -203,6 +205,33 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
                 outcomes.append(problem)
         intake.write(store)
         return outcomes
+
+    def close_announced(
+        self, connection: Connection, name: str, document: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Close all parts whose card sums are announced, each in its groups, or none of them.
+
+        document: As for one campaign, but for `discard`: part -> serial numbers.
+        """
+        survey, store = self.find(connection, name), CollectorStore(connection)
+        discard = document.get("discard", {})
+        if not isinstance(discard, Mapping):
+            raise DamagedError("discard must be lists of serials, by part")
+        held_parts = self.held_parts(connection, survey, lock=True)
+        discarded = {}
+        with connection.begin_nested():  # other jobs share this transaction
+            for part, held in held_parts.items():
+                if not held.campaign.announces:
+                    continue
+                mine = {**document, "discard": discard.get(part, [])}
+                try:
+                    count = close_announced(store, held, EndWish.from_document(mine))
+                except Problem as problem:
+                    words = f"{part}: {problem.detail}"
+                    raise Problem(problem.status, problem.kind, words) from None
+                if count:
+                    discarded[part] = count
+        return {"state": CLOSED, "discarded": discarded}
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""

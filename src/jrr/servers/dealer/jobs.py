@@ -301,7 +301,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
             "n": held.n,
             "invited": store.count(store.invited, name),
             "seats": store.count(store.seats, name),
-        }
+        } | ({"announced": held.told is not None} if held.campaign.announces else {})
 
     def _dealer(self, store: DealerStore, held: DealerCampaign) -> Dealer | CommittedDeck:
         """The campaign's decks, from its key; kept open until the campaign is closed."""

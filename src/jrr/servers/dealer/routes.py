@@ -26,6 +26,7 @@ PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
 CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "mark": HEX})
 MARKS = {"type": "object", "additionalProperties": HEX}
 SURVEY_CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "marks": MARKS})
+NAMING = ("campaign", "by", "rounds")
 MARKS_BODY = 1 << 17  # bytes: the marks of MOST_PARTS parts with the longest names
 
 
@@ -103,7 +104,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     @app.post("/v1/admin/campaigns/{name}/announce", dependencies=admin)
     async def announce(name: Name, request: Request) -> dict[str, Any]:
         """Tell the sum of the named cards, once for all time; then close and burn."""
-        named = read_body(await request.body(), "campaign", "by", "rounds")
+        named = read_body(await request.body(), *NAMING, optional=("merged",))
         told = await writer.run(jobs.announce, name, named)
         await end(name)
         return told
@@ -111,7 +112,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     @app.post("/v1/admin/campaigns/{name}/unknown", dependencies=admin)
     async def unknown(name: Name, request: Request) -> dict[str, Any]:
         """Which of the named serials nobody was given."""
-        named = read_body(await request.body(), "campaign", "by", "rounds")
+        named = read_body(await request.body(), *NAMING, optional=("merged",))
         return {"unknown": await writer.run(jobs.unknown, name, named)}
 
     async def end(name: str) -> None:

@@ -1,0 +1,82 @@
+"""What `jrr campaign close` looks at and says before it closes anything."""
+
+from pathlib import Path
+from typing import Any
+
+from jrr._base import checks
+from jrr._base.wording import counted
+from jrr.cli.options import console, print_json
+from jrr.errors import ArgumentError, JrrError
+from jrr.survey.grouping import EVERYBODY, MERGE_RULE
+
+
+def check_files(alone: bool, names: Path | None, sums: tuple[Path, ...]) -> None:
+    """Refuse files that what is told once could not be written to.
+
+    alone: Whether a dealer's token is given, and the collector's is not.
+    """
+    if alone and names is not None and len(sums) != 1:
+        raise ArgumentError(
+            "sums must say where to write what the dealer announces, for the collector's operator "
+            f"(--sums FILE, once), got it {len(sums)} times; nothing was announced"
+        )
+    written = [*sums] if alone else [names] if names is not None else []
+    for file in written:
+        if not file.parent.is_dir():
+            raise checks.refusal("file", str(file), "in a folder that exists")
+
+
+def show_preview(operator: Any, wished: dict[str, Any], name: str, as_json: bool) -> None:
+    """The groups that closing would make, what would be merged, and why it would be refused."""
+    from jrr.client.closing import Ending
+
+    ending = Ending(**wished)
+    found = operator.preview_closing(ending)
+    parts = {"": found} if "groups" in found else found
+    merging = Ending(**wished | {"merge_small": True})
+    merged: dict[str, Any] = {}
+    if ending.by is not None and any(facts["too_small"] for facts in parts.values()):
+        again = operator.preview_closing(merging)
+        merged = {"": again} if "groups" in again else again
+    refused = None
+    try:
+        operator.check_closing(ending)
+    except JrrError as error:
+        refused = str(error)
+    if as_json:
+        facts = {"closing": found, "refused": refused}
+        facts["if_merged"] = merged.get("", merged) or None
+        print_json({name: operator_hash(operator)} | facts)
+        return
+    screen = console()
+    for part, facts in parts.items():
+        if part:
+            screen.print(f"{part}:")
+        _print_groups(facts)
+        if facts["too_small"] and part in merged:
+            screen.print(f"With --merge-small ({MERGE_RULE}):")
+            _print_groups(merged[part])
+    words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
+    screen.print(f"{words} Nothing was closed.", soft_wrap=True)
+
+
+def operator_hash(operator: Any) -> str:
+    """Of the campaign or survey."""
+    document = getattr(operator, "survey", None) or operator.campaign
+    return str(document.hash)
+
+
+def _print_groups(facts: dict[str, Any]) -> None:
+    screen = console()
+    if facts["settled"]:
+        screen.print("  closed, and the sums of the cards are here")
+        return
+    for group in facts["groups"]:
+        fewest = min(count for cards in group["cards"] for count in cards)
+        sizes = ", ".join(" and ".join(map(str, cards)) for cards in group["cards"])
+        many = sum(map(len, group["cards"])) > 1  # rounds, or dealers
+        shown = sizes if many else counted(fewest, "answer with a card", "answers with a card")
+        name = "everybody" if group["name"] == EVERYBODY else group["name"]
+        small = group["name"] in facts["too_small"]
+        note = f": too few for a sum, {facts['fewest']} are needed" if small else ""
+        screen.print(f"  {name}: {shown}{note}", markup=False)
