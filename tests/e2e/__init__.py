@@ -225,24 +225,41 @@ def ask(
 def ask_many(
     url: str, path: str, bodies: Iterable[bytes], connections: int = 64, quiet: bool = False
 ) -> list[Answer]:
-    """POST all bodies, many at a time; quiet: status 0 where the server has gone."""
+    """POST all bodies, many at a time; quiet: status 0 where the server has gone.
+
+    Each worker sends what it takes at once: where all were begun together on a busy machine, a
+    connection could be silent for so long that the server hangs up.
+    """
 
     async def run() -> list[Answer]:
+        waiting = enumerate(bodies)
+        found: dict[int, Answer] = {}
         connector = aiohttp.TCPConnector(limit=connections)
         async with aiohttp.ClientSession(connector=connector) as session:
 
-            async def one(body: bytes) -> Answer:
-                try:
-                    async with session.post(url + path, data=body) as response:
-                        return Answer(response.status, await response.read(), response.content_type)
-                except (aiohttp.ClientError, OSError):
-                    if not quiet:
-                        raise
-                    return Answer(0, b"")
+            async def worker() -> None:
+                for at, body in waiting:  # shared: each takes the next one
+                    found[at] = await _post(session, url + path, body, quiet)
 
-            return list(await asyncio.gather(*(one(body) for body in bodies)))
+            await asyncio.gather(*(worker() for _ in range(connections)))
+        return [found[at] for at in range(len(found))]
 
     return asyncio.run(run())
+
+
+async def _post(session: aiohttp.ClientSession, address: str, body: bytes, quiet: bool) -> Answer:
+    for last in (False, False, True):
+        try:
+            async with session.post(address, data=body) as response:
+                return Answer(response.status, await response.read(), response.content_type)
+        except aiohttp.ClientOSError:  # the connection was closed, and nothing was sent
+            if last and not quiet:
+                raise
+        except (aiohttp.ClientError, OSError):
+            if not quiet:
+                raise
+            break
+    return Answer(0, b"")
 
 
 def raw(url: str, data: bytes, wait: float = 10.0, half_close: bool = False) -> bytes:
