@@ -17,7 +17,7 @@ def jrr(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
         [sys.executable, "-m", "jrr.cli", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=cwd,
         check=False,
     )

@@ -371,7 +371,7 @@ def jrr_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "jrr.cli", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=cwd,
         check=False,
     )

@@ -107,7 +107,7 @@ def test_programs_at_once_cannot_spend_the_same_rest(tmp_path: Path) -> None:
     ]
     for process in people:
         process.start()
-    outcomes = [results.get(timeout=60) for _ in people]
+    outcomes = [results.get(timeout=600) for _ in people]
     for process in people:
         process.join()
     assert sorted(outcomes) == [False, False, False, True, True, True]

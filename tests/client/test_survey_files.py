@@ -183,7 +183,7 @@ def test_r_estimates_what_jrr_does(kind: str, way: str, tmp_path: Path) -> None:
         env={"LC_ALL": "C" if way == "C" else "C.UTF-8", "PATH": "/usr/bin:/bin"},
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=600,
     )
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
     wanted = expected(results)

@@ -69,7 +69,7 @@ class Visitor:
     ) -> Reply:
         """One request, and none after it."""
         host = urlsplit(self.url).netloc
-        connection = http.client.HTTPConnection(host, timeout=30)
+        connection = http.client.HTTPConnection(host, timeout=120)
         sent = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         body = None
         if fields is not None:

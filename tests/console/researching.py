@@ -32,7 +32,7 @@ class Researcher:
 
     def __init__(self, page: Any, servers: Servers, shoot: Shoot = nothing) -> None:
         self.page, self.servers, self.shoot = page, servers, shoot
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)
 
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
@@ -173,7 +173,7 @@ def answer_by_page(browser: Any, address: str, at: int) -> None:
     context = browser.new_context(**PHONE, locale="en-GB")
     try:
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)
         page.goto(address)
         page.get_by_role("button", name="I agree", exact=True).click()
         values = list(answers_of(at).values())

@@ -37,7 +37,7 @@ class Events:
 @contextmanager
 def listening(visitor: Visitor, path: str) -> Iterator[Events]:
     host = urlsplit(visitor.url).netloc
-    with closing(http.client.HTTPConnection(host, timeout=20)) as connection:
+    with closing(http.client.HTTPConnection(host, timeout=120)) as connection:
         cookie = f"jrr-console={visitor.cookies['jrr-console']}"
         connection.request("GET", f"/console{path}/events", headers={"Cookie": cookie})
         with connection.getresponse() as reply:

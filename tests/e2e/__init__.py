@@ -213,7 +213,7 @@ def ask(
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
     """One request on a connection of its own; nothing is followed, nothing is repeated."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
     try:
         connection.request(method, path, body, dict(headers or {}))
         response = connection.getresponse()
@@ -323,7 +323,7 @@ def in_a_loop(
     thread.start()
 
     def do(work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(60)
 
     async def begin() -> asyncio.AbstractServer:
         return await start()
@@ -342,7 +342,7 @@ def in_a_loop(
     finally:
         do(end())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

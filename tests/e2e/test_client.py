@@ -311,7 +311,7 @@ def test_servers_that_name_different_numbers_of_people(pair: Pair, tmp_path: Pat
     nothing_sent(pair, campaign, tmp_path / "me")
 
 
-FOR_EVER = 8.0  # seconds
+FOR_EVER = 60.0  # seconds
 
 
 def endless(first: bytes, then: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
@@ -418,7 +418,7 @@ def test_replies_that_are_hardly_http(
         start = time.perf_counter()
         with pytest.raises((ProtocolError, UnreachableError)):
             me.answer(1)
-        assert time.perf_counter() - start < FOR_EVER - 3
+        assert time.perf_counter() - start < FOR_EVER - 10
 
 
 # -- lost replies and lost servers ---------------------------------------------------------

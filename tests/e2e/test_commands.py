@@ -47,7 +47,7 @@ def jrr(
         input=said,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, (arguments, done.stdout, done.stderr)
@@ -72,7 +72,7 @@ def at_once(commands: Sequence[Sequence[str]], answers: Sequence[str], cwd: Path
     ]
     found = []
     for process, answer in zip(started, answers, strict=True):
-        out, error = process.communicate(answer, timeout=120)
+        out, error = process.communicate(answer, timeout=600)
         assert process.returncode == 0, error
         assert not answer or answer.strip() not in out
         found.append(json.loads(out))
@@ -347,12 +347,12 @@ def test_an_interrupted_demonstration_leaves_nothing(
             os.killpg(process.pid, signal.SIGINT)
         else:
             process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=600)
         assert process.returncode == 130, error
         assert out == ""
         assert error.strip().splitlines()[-1].startswith("jrr: error: interrupted")
         assert error.count("Traceback") == 0
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while _servers_below(temporary) and time.monotonic() < end:
             time.sleep(0.1)
         assert _servers_below(temporary) == {}
@@ -367,7 +367,7 @@ def test_an_interrupted_demonstration_leaves_nothing(
 
 def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[str]") -> None:
     """Until people answer."""
-    end = time.monotonic() + 90
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
@@ -402,7 +402,7 @@ def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
                 Admin(side["url"], side["token"]).get(f"/v1/admin/campaigns/{'0' * 64}")
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=600)
     assert process.returncode == 0
     with pytest.raises(JrrError, match="cannot be reached"):
         Admin(sides["dealer"]["url"], sides["dealer"]["token"]).get("/healthz")
@@ -433,7 +433,7 @@ def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
             input="yes\n",
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, (done.stdout, done.stderr)
@@ -442,5 +442,5 @@ def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
         assert len(list((tmp_path / "state" / "jrr").glob("*.report"))) == 1
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=600)
     assert process.returncode == 0

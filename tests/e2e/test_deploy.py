@@ -47,7 +47,7 @@ def proxy(command: list[str], port: int, folder: Path) -> Iterator[ssl.SSLContex
         )
     try:
         trusting = ssl.create_default_context(cafile=str(folder / "proxy.pem"))
-        for _ in range(100):
+        for _ in range(1200):
             try:
                 socket.create_connection(("127.0.0.1", port)).close()
                 break
@@ -57,7 +57,7 @@ def proxy(command: list[str], port: int, folder: Path) -> Iterator[ssl.SSLContex
         yield trusting
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def nginx(server: Running, port: int, folder: Path) -> list[str]:
@@ -132,7 +132,7 @@ def _tries(
         method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> int:
         with closing(
-            http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=20)
+            http.client.HTTPSConnection("127.0.0.1", port, context=trusting, timeout=120)
         ) as connection:
             connection.request(method, path, body, headers or {})
             reply = connection.getresponse()

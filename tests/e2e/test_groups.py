@@ -59,7 +59,7 @@ def deal_in_group(campaign: Campaign, folder: Path, name: str) -> list[Path]:
         for me in range(COUNT)
     ]
     for process, card in zip(started, cards, strict=True):
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=600)
         assert process.returncode == 0, error
         assert json.loads(out) == {"card": str(card), "campaign": campaign.hash}
     return cards

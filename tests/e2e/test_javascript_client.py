@@ -63,7 +63,7 @@ def answer(
 def by_script(people: dict[str, Any]) -> Any:
     command = [node_program(), str(SCRIPT)]
     told = json.dumps(people).encode()
-    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(command, input=told, capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 

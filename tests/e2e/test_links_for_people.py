@@ -125,5 +125,5 @@ def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
         assert shown["collector"]["invited"] == 20
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=600)
     assert process.returncode == 0

@@ -26,6 +26,7 @@ from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
 from jrr.research.processes import Running, free_port, running, stop
+from jrr.servers.common.connections import DEADLINE
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
@@ -113,7 +114,7 @@ def test_after_kill_every_acknowledged_report_is_there(database: str, tmp_path: 
         acknowledged = send_until(
             server.url, path_of(campaign, "reports"), bodies, 150, server.process.kill
         )
-        assert server.process.wait(10) == -signal.SIGKILL
+        assert server.process.wait(60) == -signal.SIGKILL
         assert 150 <= len(acknowledged) < 600
     with running("collector", tmp_path, database, port=port) as server:
         names = {bytes(name) for (name,) in read_rows(database, "SELECT pseudonym FROM reports")}
@@ -147,7 +148,7 @@ def test_a_dealer_that_comes_back_deals_on_where_it_was(
             20,
             lambda: server.process.send_signal(how),
         )
-        assert server.process.wait(15) == (0 if how == signal.SIGTERM else -how)
+        assert server.process.wait(60) == (0 if how == signal.SIGTERM else -how)
         assert 20 <= len(done) <= 40
     before = {
         bytes(name): (block, seat)
@@ -184,7 +185,7 @@ def test_a_dealer_that_stops_leaves_people_to_answer_without_a_card(
     start = time.perf_counter()
     late = answer_all(campaign, people[10:], limits=Limits(700.0, patience=1.0))
     assert not any(receipt.carded for receipt in late)
-    assert time.perf_counter() - start < 6
+    assert time.perf_counter() - start < 60
     found = Operator(campaign, None, collector.admin).estimate()
     assert (found["carded"], found["cardless"]) == (10, 10)
 
@@ -214,8 +215,8 @@ def test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0(
             server.process.send_signal(how)
 
         acknowledged = send_until(server.url, path_of(campaign, "reports"), bodies, 100, act)
-        assert server.process.wait(15) == 0
-        assert time.perf_counter() - start < 6
+        assert server.process.wait(60) == 0
+        assert time.perf_counter() - start < DEADLINE - 0.5  # it waited for nobody who is silent
         idle.close()
         half.close()
     assert 100 <= len(acknowledged) < 400

@@ -13,7 +13,7 @@ from tests.e2e import ask
 
 
 def until(what: Callable[[], bool]) -> bool:
-    for _ in range(100):
+    for _ in range(1200):
         if what():
             return True
         time.sleep(0.1)

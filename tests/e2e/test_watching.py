@@ -21,7 +21,7 @@ DIGEST = 64 * "0"
 
 def figures(port: int) -> dict[str, float]:
     """Name and labels -> value."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as reply:
         lines = reply.read().decode().splitlines()
     return {
         name: float(value)

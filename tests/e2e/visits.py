@@ -104,7 +104,7 @@ class Visit:
     def watch(self, page: Any) -> None:
         """Write down what a tab asks for and says."""
         self.page = page
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(120_000)
         page.on("request", lambda r: self.requests.append((r.method, r.url, r.post_data or "")))
         page.on("console", lambda message: self.console.append(message.text))
         page.on("pageerror", lambda error: self.console.append(str(error)))

@@ -24,7 +24,7 @@ from jrr.servers.dealer.routes import dealer_app
 
 TOKEN = new_token()
 APPS = {"dealer": dealer_app, "collector": collector_app}
-LATEST = 20.0  # seconds for an answer
+LATEST = 120.0  # seconds for an answer
 
 
 class Fault(Enum):

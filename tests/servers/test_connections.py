@@ -57,11 +57,11 @@ def serving(app: Any, door: Door) -> Iterator[tuple[str, int]]:
             yield listening.getsockname()[:2]
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive()
 
 
-def said(plug: socket.socket, wait: float = 5.0) -> bytes:
+def said(plug: socket.socket, wait: float = 60.0) -> bytes:
     """One reply, or b"" where the server hung up."""
     plug.settimeout(wait)
     received = b""
@@ -109,15 +109,15 @@ def test_who_is_slow_is_hung_up_on(first: bytes, drip: bytes) -> None:
         plug.sendall(first)
         if first == GET:
             assert said(plug).startswith(b"HTTP/1.1 200")
-        assert ends_within(plug, 8.0, drip)
+        assert ends_within(plug, 60.0, drip)
     assert door.hung_up == 1
     assert not door.open
 
 
 def test_who_keeps_asking_is_not_hung_up_on() -> None:
-    door = Door(deadline=1.5)
+    door = Door(deadline=4.0)
     with serving(App(), door) as address, socket.create_connection(address) as plug:
-        for _ in range(8):
+        for _ in range(15):  # for longer than the deadline
             plug.sendall(POST)
             assert said(plug).startswith(b"HTTP/1.1 200")
             time.sleep(0.3)
@@ -165,7 +165,7 @@ def test_of_too_many_connections_the_one_that_was_silent_longest_goes() -> None:
         honest = stack.enter_context(socket.create_connection(address))
         honest.sendall(POST)
         assert said(honest).startswith(b"HTTP/1.1 200")
-        assert ends_within(silent[0], 2.0)
+        assert ends_within(silent[0], 60.0)
         for plug in silent[1:]:
             plug.sendall(GET)
             assert said(plug).startswith(b"HTTP/1.1 200")
@@ -224,7 +224,7 @@ def test_beyond_one_refusal_for_each_answer_uploads_wait_unread() -> None:
 
 
 def _comes_true(what: Callable[[], bool]) -> bool:
-    for _ in range(100):
+    for _ in range(1200):
         if what():
             return True
         time.sleep(0.05)
@@ -246,7 +246,7 @@ def test_a_handshake_of_tls_must_end_in_time(
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname()[:2])
         writer.write(b"\x16\x03\x01")  # a handshake that goes no further
         try:
-            found = await asyncio.wait_for(reader.read(), 8.0)
+            found = await asyncio.wait_for(reader.read(), 60.0)
         except ConnectionError:
             found = b""
         except TimeoutError:

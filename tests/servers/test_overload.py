@@ -33,13 +33,13 @@ def blocked(writer: Writer) -> Iterator[None]:
 
     def wait(_: Connection) -> None:
         begun.set()
-        over.wait(10)
+        over.wait(60)
 
     loop = asyncio.get_running_loop()
     task = loop.create_task(writer.run(wait))
 
     async def until_begun() -> None:
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
 
     blocked.begun = until_begun  # type: ignore[attr-defined]
     try:

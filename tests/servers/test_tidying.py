@@ -69,7 +69,7 @@ def upload(engine: Engine, made: Campaign, batches: Sequence[Sequence[Any]], tid
                 store.count_arrivals(held, len(batch))
 
             await writer.run(add)
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while keeping is not None and time.monotonic() < until:
             await asyncio.sleep(0.05)
             if not keeping._has_log and not any(one.is_due for one in keeping._sweeps.values()):

@@ -31,7 +31,7 @@ from jrr.survey.dealer_kinds import Committee, Party
 
 ROOT = Path(__file__).parents[3]
 PRELOADED = ["tests.survey.committee.parties", "tests.survey.committee.mortal"]
-DEADLINE = 30.0  # seconds after which a process is held to hang
+DEADLINE = 120.0  # seconds after which a process is held to hang
 
 
 @cache
@@ -130,8 +130,8 @@ class Part:
     me: int
     identity: Identity
     members: list[Member]
-    patience: float = 10.0
-    join: float = 10.0
+    patience: float = 60.0
+    join: float = 60.0
     die_at: int | None = None  # before its so manyth message
     listen: tuple[str, int] | None = None
 

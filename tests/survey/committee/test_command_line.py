@@ -22,7 +22,7 @@ from tests.e2e import answer_all, enrol_all
 from tests.survey.committee.parties import certificate, identity, peers
 from tests.survey.committee.servers import Committee
 
-PATIENCE = 120.0  # seconds for a command on a busy machine
+PATIENCE = 600.0  # seconds for a command on a busy machine
 
 
 def jrr(*arguments: object) -> "subprocess.Popen[str]":

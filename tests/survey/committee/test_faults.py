@@ -30,7 +30,7 @@ from tests.survey.committee.parties import (
 )
 
 PEOPLE = secrets_of(5)
-SOON = 8.0  # seconds: less than the patience, so nobody waited for a deadline
+SOON = 50.0  # seconds: less than the patience, so nobody waited for a deadline
 
 
 def parts_of(campaign: Campaign, people: Sequence[bytes] = PEOPLE, **more: float) -> list[Part]:
