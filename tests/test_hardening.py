@@ -278,6 +278,7 @@ def test_broken_data_files_are_named(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_damaged_figures_are_made_again(tmp_path: Path) -> None:
     arguments = ["reproduce", "--figure", "7", "--runs", "2", "--out", str(tmp_path), "--json"]
     assert run(arguments) == 0
@@ -290,6 +291,7 @@ def test_damaged_figures_are_made_again(tmp_path: Path) -> None:
     assert (tmp_path / "figure7.png").exists()
 
 
+@pytest.mark.slow
 def test_a_report_keeps_the_figures_of_earlier_runs(tmp_path: Path) -> None:
     for figure in ("7", "trust"):
         common = ["--runs", "2", "--out", str(tmp_path), "--json"]

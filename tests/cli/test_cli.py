@@ -57,6 +57,7 @@ def test_plan_says_what_it_guarantees_in_every_view() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_no_cap_must_be_asked_for_and_is_marked() -> None:
     capped, uncapped = jrr("plan", "-e", "0.1"), jrr("plan", "-e", "0.1", "--no-dealer-cap")
     assert "NO CAP ON THE DEALER" not in capped.stdout
@@ -70,6 +71,7 @@ def test_no_cap_must_be_asked_for_and_is_marked() -> None:
     assert masked["guarantees"]["dealer"] > 10
 
 
+@pytest.mark.slow
 def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> None:
     """ε beside the other views, how tight it is, the law of the loss and its curve."""
     law, curve = tmp_path / "law.json", tmp_path / "curve.png"
@@ -99,6 +101,7 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     assert "losses must be for RR, JRR or DRR" in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None:
     """Explained, dealt and asked: always the same mechanism."""
     informed = ("-n", "300", "-e", "0.5", "-M", "0", "--view", "everything")
@@ -119,6 +122,7 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
     assert "a chance of at most 1 in 10,000)" in json.loads(out.read_text())["consent"]["text"]
 
 
+@pytest.mark.slow
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:
     survey = ("plan", "-e", "0.1", "--margin", "0.02", "--json")
     reach = last_json(jrr(*survey, "--mechanism", "drr"))["reach"]
@@ -130,6 +134,7 @@ def test_plan_answers_how_many_people_and_which_epsilon() -> None:
     assert beyond["reach"]["required_epsilon"] is None
 
 
+@pytest.mark.slow
 def test_plan_draws(tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
     assert jrr("plan", "--plot", str(picture)).returncode == 0
@@ -172,12 +177,14 @@ def test_demo_prints_one_object_last(tmp_path: Path) -> None:
     assert (tmp_path / "jrr-demo" / "survey.png").exists()
 
 
+@pytest.mark.slow
 def test_demo_table_is_reproducible_with_a_seed(tmp_path: Path) -> None:
     first, second = (jrr("demo", "--seed", "5", cwd=tmp_path).stdout for _ in range(2))
     assert first == second
     assert all(name in first for name in ("RR", "JRR", "DRR", "MRR", "vanished"))
 
 
+@pytest.mark.slow_variants("drr]", "jrr]", "rr]", "mrr]")
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr", "mrr"])
 def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> None:
     result = jrr(

@@ -377,6 +377,7 @@ def jrr_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     for arguments in (
         ["deal", "-n", "400", "-e", "1", "-o", "c.parquet"],
@@ -393,6 +394,7 @@ def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     assert pq.ParquetFile(work / "s.parquet").schema_arrow.names == ["report", "carded"]
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_meet(work: Path) -> None:
     """Both write the same output: one of the two is there, whole."""
     shutil.copy(work / "survey.csv", work / "copy.csv")

@@ -186,6 +186,7 @@ def short_of(hits: Sequence[bool] | NDArray[np.bool_]) -> float:
     return float(stats.binom.cdf(np.count_nonzero(hits), np.size(hits), LEVEL))
 
 
+@pytest.mark.slow_variants("department]", "recommended]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "name",
@@ -220,6 +221,7 @@ def test_a_real_column(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         accepts_only(lambda sd: spread_test(flat, sd), 1.0, 1.0 - OFF)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_all_columns_together() -> None:
     """One value of each run of each column but the slow one: 500 independent intervals.

@@ -96,6 +96,7 @@ def _spend(path: str, number: int, document: bytes, results: Any) -> None:
         results.put(False)
 
 
+@pytest.mark.slow
 def test_programs_at_once_cannot_spend_the_same_rest(tmp_path: Path) -> None:
     asked = campaign(RR(2, 1.0), rounds=8)
     path = str(tmp_path / "ledger.sqlite")

@@ -45,6 +45,7 @@ def listening(visitor: Visitor, path: str) -> Iterator[Events]:
             yield Events(reply)
 
 
+@pytest.mark.slow
 def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visitor) -> None:
     survey = servers.survey(dealers=(), mechanism="rr")
     invitations = servers.begin(survey, 4)

@@ -15,6 +15,7 @@ def test_all_of_them() -> None:
     assert [name for name, _ in SECTIONS] == [f"E{number}" for number in range(1, 21)]
 
 
+@pytest.mark.slow_variants("E14]", "E16]", "E8]", "E9]")
 @pytest.mark.parametrize(("name", "text"), SECTIONS, ids=[name for name, _ in SECTIONS])
 def test_script(name: str, text: str) -> None:
     (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

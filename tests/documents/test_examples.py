@@ -39,6 +39,7 @@ def test_telemetry_engineer(capsys: pytest.CaptureFixture[str]) -> None:
     assert "tuesday minus monday" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_telemetry_tallies_are_all_that_the_estimate_needs() -> None:
     names = outcome("telemetry_engineer")
     merged = names["estimate_of"](names["tallies"])

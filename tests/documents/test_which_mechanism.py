@@ -44,6 +44,7 @@ def test_the_commands_are_those_that_were_computed() -> None:
         assert f"$ jrr plan -n 10000 -e {epsilon:g} -M 5 --delta 1e-6 --compare\n" in PAGE
 
 
+@pytest.mark.slow
 def test_the_table_of_alternatives() -> None:
     shown = table("collusion, ε = 0.1")
     names = [name for name in rows(0.1) if "then shuffled" not in name]

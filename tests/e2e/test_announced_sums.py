@@ -41,6 +41,8 @@ from tests.e2e import (
 from tests.e2e.test_client import bodies
 from tests.statistics_rules import P_VALUE
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 ANNOUNCED = MRR.for_epsilon(50, 1.0, announced=True)
 THREE = MRR.for_epsilon(50, 1.0, announced=True, k=3)
 REACH = 60  # noise beyond it has a chance below e^-60
@@ -424,6 +426,7 @@ def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: 
 # -- servers that stop, and backups --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_after_a_restart_and_from_a_backup_there_is_one_announcement(tmp_path: Path) -> None:
     with running("collector", tmp_path / "c") as collector:
         folder, port = tmp_path / "d", free_port()

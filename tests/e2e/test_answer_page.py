@@ -297,6 +297,7 @@ def test_nothing_moves_when_the_card_arrives(
         assert visit.page.evaluate("shifted") < 0.01
 
 
+@pytest.mark.slow
 def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
     campaign, operator, invitations = begun(
         sqlite_pair, 4, mechanism=JRR(n=3, p=0.6, s=0.25), dealing="enrol", capacity=9

@@ -20,6 +20,8 @@ from tests.e2e import (
     shuffled,
 )
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 
 def seats(pair: Pair, name: str) -> list[tuple[int, int]]:
     query = f"SELECT block, seat FROM seats WHERE campaign = '{name}'"

@@ -30,6 +30,8 @@ from tests.e2e import (
     proxy,
 )
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 MECHANISM = DRR(20, truth=0.5, own=0.1)
 DEAF = "http://127.0.0.1:9"  # nobody listens there
 Say = Callable[[str, str, bytes], bytes]

@@ -85,6 +85,7 @@ def invitations_in(path: Path) -> list[tuple[str, str]]:
         return [(row["invitation"], row["program_link"]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dealing", ["arrival", "enrol"])
 def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_path: Path) -> None:
     pair = sqlite_pair
@@ -266,6 +267,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
 def test_the_demonstration_over_http(database: str, tmp_path: Path) -> None:
     more = []
@@ -313,6 +315,7 @@ def _servers_below(folder: Path) -> dict[int, str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize(
     ("database", "everybody"),
@@ -384,6 +387,7 @@ def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[st
     raise AssertionError("nobody answers")
 
 
+@pytest.mark.slow
 def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
     """`jrr serve both`: says how to go on, and Ctrl-C leaves no server behind."""
     port = free_port(1)
@@ -408,6 +412,7 @@ def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
         Admin(sides["dealer"]["url"], sides["dealer"]["token"]).get("/healthz")
 
 
+@pytest.mark.slow
 def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
     """The printed lines are run as they are, by a shell, and somebody has answered."""
     port = free_port(1)

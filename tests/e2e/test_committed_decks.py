@@ -30,6 +30,8 @@ from jrr.survey.witnessed import Witnessed
 from jrr.survey.witnessing import notes_of
 from tests.e2e import Pair, answer_all, ask, ask_many, is_problem, link_of, path_of, tally_of
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 DECKS = 4
 MECHANISMS = {
     "mrr": MRR(12, own=3.0, card_rate=0.8, total_rate=0.3),

@@ -46,7 +46,7 @@ MECHANISMS: dict[str, Mechanism] = {
     "angry": DRR(PEOPLE, truth=0.5, own=0.1),
     "days": JRR(PEOPLE, p=0.7, s=0.2),
 }
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = pytest.mark.slow_variants("postgresql")
 
 
 def committed_survey(

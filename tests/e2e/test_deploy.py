@@ -103,6 +103,7 @@ def caddy(server: Running, port: int, folder: Path) -> list[str]:
     return [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
 
 
+@pytest.mark.slow_variants("nginx]")
 @pytest.mark.parametrize("make", [nginx, caddy], ids=["nginx", "caddy"])
 def test_a_proxy_as_shipped_passes_answers_on_and_keeps_to_limits(
     make: object, tmp_path: Path

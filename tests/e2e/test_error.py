@@ -58,6 +58,7 @@ def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return hands, np.array(found)[ones]
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_error_is_as_predicted(
     surveys: tuple[NDArray[np.int64], NDArray[np.float64]],

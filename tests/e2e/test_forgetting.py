@@ -68,6 +68,7 @@ def keys_of(key: bytes, size: int) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow_variants("drr]")
 @pytest.mark.parametrize(
     ("mechanism", "held"),
     [

@@ -85,6 +85,7 @@ def _numbers() -> Any:
     return strategies.integers(0, 11)
 
 
+@pytest.mark.slow_variants("dealer]")
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_nothing_that_the_api_allows_is_a_server_error(role: str, tmp_path: Path) -> None:
     with running(role, tmp_path) as server:
@@ -137,6 +138,7 @@ def bent_requests(campaign: Campaign, seed: int, count: int) -> list[bytes]:
     return bent
 
 
+@pytest.mark.slow_variants("dealer]")
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_bytes_that_are_barely_http_do_no_harm(role: str, tmp_path: Path) -> None:
     with running(role, tmp_path) as server:

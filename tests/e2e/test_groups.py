@@ -88,6 +88,7 @@ def deal_in_process(campaign: Campaign, folder: Path, name: str) -> list[Path]:
     return cards
 
 
+@pytest.mark.slow
 def test_a_campaign_whose_contributors_deal_among_themselves(
     sqlite_pair: Pair, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ def by_script(people: dict[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow_variants("OLH")
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
 def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> None:
     campaign = sqlite_pair.campaign(mechanism, covariates={"region": ("nord", "süd")})

@@ -27,6 +27,7 @@ def tokens_of(pair: Pair) -> dict[str, str]:
     return {"JRR_DEALER_TOKEN": pair.dealer.token, "JRR_COLLECTOR_TOKEN": pair.collector.token}
 
 
+@pytest.mark.slow
 def test_invitations_become_links_of_every_format(sqlite_pair: Pair, tmp_path: Path) -> None:
     survey = survey_at(sqlite_pair, 20, DOCUMENT)
     (tmp_path / "survey.json").write_bytes(survey.to_bytes())
@@ -98,6 +99,7 @@ def test_what_is_refused_leaves_no_file(
     assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
 
 
+@pytest.mark.slow
 def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
     port = free_port(2)
     command = [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port)]

@@ -48,6 +48,7 @@ def test_more_than_it_can_bear_does_not_stop_it(database: str, tmp_path: Path) -
         assert (after.refusals, after.timeouts) == ({}, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capacity", [300, 250])
 def test_two_collectors_on_one_database_take_every_report_once(
     tmp_path: Path, request: pytest.FixtureRequest, capacity: int

@@ -164,6 +164,7 @@ AGREE = {"en": "I agree", "de": "Ich bin einverstanden"}
 SEND = {"en": "Send", "de": "Senden"}
 
 
+@pytest.mark.slow_variants("de-dark]", "de-light]", "en-dark]")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_main_screens_in_every_look(

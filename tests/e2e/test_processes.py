@@ -105,6 +105,7 @@ def send_until(
     return answers
 
 
+@pytest.mark.slow_variants("postgresql]")
 def test_after_kill_every_acknowledged_report_is_there(database: str, tmp_path: Path) -> None:
     campaign = alone(RR(2, 1.0))
     port = free_port()
@@ -128,6 +129,7 @@ def test_after_kill_every_acknowledged_report_is_there(database: str, tmp_path: 
     assert (tmp_path / "collector.log").read_text() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("database", "how"),
     [("sqlite", signal.SIGTERM), ("sqlite", signal.SIGKILL), ("postgresql", signal.SIGKILL)],
@@ -169,6 +171,7 @@ def test_a_dealer_that_comes_back_deals_on_where_it_was(
         assert done.get(body, {"cards": card})["cards"] == card
 
 
+@pytest.mark.slow
 def test_a_dealer_that_stops_leaves_people_to_answer_without_a_card(
     sqlite_pair: Pair, tmp_path: Path
 ) -> None:
@@ -190,6 +193,7 @@ def test_a_dealer_that_stops_leaves_people_to_answer_without_a_card(
     assert (found["carded"], found["cardless"]) == (10, 10)
 
 
+@pytest.mark.slow_variants("postgresql-SIGTERM]", "sqlite-SIGINT]")
 @pytest.mark.parametrize(
     ("database", "how"),
     [("sqlite", signal.SIGTERM), ("sqlite", signal.SIGINT), ("postgresql", signal.SIGTERM)],

@@ -104,6 +104,7 @@ def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: 
     return asyncio.run(drive_all(conversations))
 
 
+@pytest.mark.slow_variants("postgresql]")
 def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     people = 300
     survey = survey_at(pair, people)
@@ -287,6 +288,7 @@ def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
         return finished.value
 
 
+@pytest.mark.slow_variants("postgresql]")
 def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
     """At a large ε reports are exact: the change among the same people is what it is."""
     document = {

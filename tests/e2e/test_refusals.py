@@ -33,6 +33,8 @@ from tests.e2e import (
     report_body,
 )
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 LIMIT = 2 << 20  # bytes of a body
 
 
@@ -893,6 +895,7 @@ def test_closing_one_campaign_disturbs_nobody_in_another(pair: Pair) -> None:
     assert operator.show()["collector"]["reports"] == 800
 
 
+@pytest.mark.slow
 def test_a_database_user_without_special_rights_can_close(
     new_postgres_database: Any, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from jrr.servers.collector.stored_reports import open_stored
 from jrr.tables.engines.postgres import PostgreSQL
 from tests.e2e import Pair, answer_all
 
+pytestmark = pytest.mark.slow
+
 KINDS: dict[str, Mechanism] = {
     "RR k=300": jrr.RR(300, epsilon=4.0),
     "DRR": jrr.DRR(30, 0.3, 0.1),

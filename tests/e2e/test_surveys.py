@@ -32,6 +32,8 @@ from tests.e2e import (
     tally_of,
 )
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 DEALT: dict[str, Mechanism] = {
     "jrr": JRR(40, p=0.7, s=0.2),
     "jrr-odd": JRR(41, p=0.7, s=0.2),
@@ -84,6 +86,7 @@ def assert_counted(
         assert result.estimate.to_dict() == found["estimate"], kind
 
 
+@pytest.mark.slow_variants("sqlite-jrr")
 @pytest.mark.parametrize("name", DEALT)
 def test_a_survey_dealt_on_arrival_is_balanced_and_counted_exactly(
     pair: Pair, name: str, tmp_path: Path

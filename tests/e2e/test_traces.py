@@ -47,6 +47,8 @@ from tests.e2e import (
 )
 from tests.statistics_rules import P_VALUE
 
+pytestmark = pytest.mark.slow_variants("postgresql")
+
 # -- byte patterns -------------------------------------------------------------------------
 
 PEOPLE = 12

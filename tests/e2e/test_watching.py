@@ -81,6 +81,7 @@ def test_figures_are_for_this_machine_unless_accepted() -> None:
         Settings(**facts, log_format="xml")
 
 
+@pytest.mark.slow_variants("dealer]")
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_the_api_names_who_may_ask_and_every_refusal(role: str, tmp_path: Path) -> None:
     with running(role, tmp_path) as server:

@@ -472,6 +472,7 @@ def test_only_what_goes_on_says_so(
     assert ("the same command goes on" in err) is goes_on
 
 
+@pytest.mark.slow
 def test_a_long_simulation_stops_when_asked() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "jrr.cli", "simulate", "-k", "200", "--runs", "10000000"],

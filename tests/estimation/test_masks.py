@@ -176,6 +176,7 @@ def test_intervals_hold_their_level_over_the_large_grid(n: int, announced: bool)
             assert covered >= LEAST, (lost, epsilon, share, covered)
 
 
+@pytest.mark.slow
 def test_mixtures_hold_their_level() -> None:
     """People with and without cards, waves, a sample: simulated, since laws mix.
 

@@ -208,6 +208,7 @@ def test_plans_keep_what_was_asked_in_every_view() -> None:
 # Intervals ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("Laplace]", "MaskedLaplace")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_hold_the_mean_of_respondents(name: str) -> None:
@@ -226,6 +227,7 @@ def test_intervals_hold_over_a_grid(name: str) -> None:
         assert held / runs > 0.95 - 4 * math.sqrt(0.05 * 0.95 / runs), n
 
 
+@pytest.mark.slow_variants("alone")
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("kind", ["alone", "closed", "announced"])
 def test_intervals_in_steps_have_the_stated_coverage(kind: str, epsilon: float) -> None:
@@ -261,6 +263,7 @@ def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> 
     return held, total
 
 
+@pytest.mark.slow_variants("Laplace]", "MaskedLaplace]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "MaskedLaplace", "Laplace"])
 def test_intervals_hold_the_mean_of_a_population(name: str) -> None:

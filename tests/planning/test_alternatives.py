@@ -54,6 +54,7 @@ def rows(epsilon: float) -> dict[str, Alternative]:
     return {row.name: row for row in made}
 
 
+@pytest.mark.slow_variants("0.1]")
 @pytest.mark.parametrize("epsilon", REFERENCE)
 def test_variances_are_those_of_the_reference(epsilon: float) -> None:
     found = rows(epsilon)

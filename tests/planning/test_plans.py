@@ -218,6 +218,7 @@ def assert_promise_is_kept(setting: Setting, mechanism: str) -> jrr.Plan:
     return plan
 
 
+@pytest.mark.slow_variants("jrr]")
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
 def test_no_plan_breaks_its_promise_or_is_worse_than_rr(mechanism: str) -> None:
     plans = [assert_promise_is_kept(setting, mechanism) for setting in random_settings(1_000)]
@@ -234,6 +235,7 @@ def assert_best_of_all(setting: Setting) -> str:
     return plan.mechanism.name
 
 
+@pytest.mark.slow
 def test_auto_keeps_its_promise_and_is_the_best() -> None:
     settings = random_settings(300)
     binary = [assert_best_of_all(setting) for setting in settings if setting.k == 2]
@@ -537,6 +539,7 @@ def test_jrr_optimum_is_where_both_privacy_limits_meet(epsilon: float) -> None:
     assert mechanism.s == pytest.approx(1 - mechanism.p, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_more_trust_never_costs_accuracy() -> None:
     for mechanism in ("jrr", "drr", "auto"):
         by_colluders = [
@@ -564,6 +567,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow_variants("0.95-auto-2-frequency3]")
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_required_n_is_enough_and_two_fewer_are_not(
@@ -602,6 +606,7 @@ def test_required_n_exceeds_the_colluders() -> None:
     assert bare_plans.required_n(0.9, 5.0) == 2
 
 
+@pytest.mark.slow_variants("auto-2-frequency3]")
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)
 def test_required_epsilon_is_enough_and_a_little_less_is_not(
     mechanism: str, k: int, frequency: Frequency
@@ -619,6 +624,7 @@ def test_required_epsilon_is_enough_and_a_little_less_is_not(
     assert margin(epsilon) <= 0.02 < margin(epsilon / 1.0002)
 
 
+@pytest.mark.slow_variants("1.0-auto]", "0.1-auto]")
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr", "auto"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_required_n_and_required_epsilon_are_inverse(mechanism: str, epsilon: float) -> None:
@@ -786,6 +792,7 @@ def test_a_plan_in_the_view_everything_keeps_it() -> None:
     assert bare_plans.plan(100, 0.1, mechanism="drr").everything(1e-6) > 0.1
 
 
+@pytest.mark.slow_variants("1000-0.1", "300-1.0")
 @pytest.mark.parametrize(("n", "epsilon", "lost"), [(300, 1.0, 0.01), (1_000, 0.1, 0.5)])
 def test_no_search_that_is_skipped_would_have_won(n: int, epsilon: float, lost: float) -> None:
     options: dict[str, Any] = {"view": "everything", "delta": 1e-6, "lost": lost}
@@ -879,6 +886,7 @@ def test_a_plan_goes_to_json_and_back(view: PlanView) -> None:
         jrr.Plan.from_dict(forged)
 
 
+@pytest.mark.slow
 def test_required_n_and_epsilon_in_the_view_everything() -> None:
     people = bare_plans.required_n(0.1, 1.0, view="everything", delta=1e-6, mechanism="drr")
     plan = bare_plans.plan(people, 1.0, view="everything", delta=1e-6, mechanism="DRR")

@@ -626,6 +626,7 @@ def test_rounds_never_less_than_exact() -> None:
         assert exact - 1e-12 <= many.delta(epsilon) <= exact + 2e-3
 
 
+@pytest.mark.slow_variants("1000")
 @pytest.mark.parametrize(
     ("n", "epsilon", "dealt", "joint"), [(100, 0.1, 0.75, 1.0), (1_000, 0.1, 0.214, 1.0)]
 )
@@ -638,6 +639,7 @@ def test_planning(n: int, epsilon: float, dealt: float, joint: float) -> None:
         assert request.expected_variance(made) / base == pytest.approx(share, rel=0.02)
 
 
+@pytest.mark.slow_variants("301-0.1-0-drr]")
 @pytest.mark.parametrize(
     ("n", "epsilon", "colluders", "kind"),
     [(101, 0.3, 1, "drr"), (301, 0.1, 0, "drr"), (150, 0.5, 2, "drr"), (2_000, 1.0, 100, "jrr")],

@@ -153,6 +153,7 @@ def test_other_mechanisms_keep_their_word(mechanism: Mechanism) -> None:
     assert found.lower_bound > 0.85 * claimed
 
 
+@pytest.mark.slow
 def test_views_with_cards_keep_their_word() -> None:
     capped = plan(20, 1.0, 3, mechanism="drr", dealer_epsilon=3.0).mechanism
     joint = OUE(3, 1.0, "joint", 20, 0)
@@ -246,6 +247,7 @@ DRR_TENTH = plan(20, 0.1, 0, mechanism="drr").mechanism
 SWAPPED = SwappedDRR(20, 1 - DRR_CARDS.to_dict()["truth"])
 
 
+@pytest.mark.slow_variants("OUE")
 @pytest.mark.parametrize(
     ("subject", "claimed", "trials"),
     [
@@ -305,6 +307,7 @@ def test_a_function_is_a_subject() -> None:
     assert audit(Function(coin, (1, 0)), 0.5, 20_000, 1).values in {(0, 1), (1, 0)}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit_with_any_number_of_processes() -> None:
     view = CardsView(DRR_CARDS, 3)
     calls: list[tuple[int, int | None]] = []

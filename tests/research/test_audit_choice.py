@@ -58,6 +58,7 @@ def test_plain_rr_is_explained(view: str) -> None:
         subject_of(jrr.RR(2, 1.0), view)
 
 
+@pytest.mark.slow_variants("OUE")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "mechanism",
@@ -83,6 +84,7 @@ def test_the_claim_in_the_view_everything_stands_and_less_does_not(
     assert found.to_dict()["delta"] == delta
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_too_small_is_refuted_in_the_view_everything() -> None:
     mechanism = jrr.JRR(6, p=0.6, s=0.38)
     subject, delta = subject_of(mechanism, "everything", colluders=1), 1e-3

@@ -169,6 +169,7 @@ BUGS: dict[str, tuple[Any, int]] = {
 }
 
 
+@pytest.mark.slow_variants("noise without", "clamped", "totals", "two announcements]")
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_of_masks_are_found(bug: str) -> None:
     subject, trials = BUGS[bug]

@@ -124,11 +124,13 @@ def test_shares() -> None:
 SETTINGS = [(0.02, (0.95, 0.999)), (1.0, (0.95,)), (4.0, (0.99,))]  # ε and levels
 
 
+@pytest.mark.slow_variants("0.02")
 @pytest.mark.parametrize(("epsilon", "levels"), SETTINGS)
 def test_waves(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.waves(((10, 20),), (epsilon,), levels)) <= LIMIT
 
 
+@pytest.mark.slow_variants("0.02", "4.0")
 @pytest.mark.parametrize(("epsilon", "levels"), SETTINGS)
 def test_groups(epsilon: float, levels: tuple[float, ...]) -> None:
     assert worst(grid.groups(((6, 10),), (epsilon,), levels)) <= LIMIT

@@ -40,6 +40,17 @@ def test_all_figures_and_tables_of_the_paper_are_there() -> None:
     assert [figure.key for figure in pick(["1", "trust"])] == ["figure1", "trust"]
 
 
+@pytest.mark.slow_variants(
+    "figure1]",
+    "figure2]",
+    "figure3]",
+    "figure4]",
+    "frequency]",
+    "domain]",
+    "figure6]",
+    "figure7]",
+    "trust]",
+)
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.key)
 def test_every_figure_makes_whole_files_and_tells_its_progress(
     figure: Figure, tmp_path: Path
@@ -109,6 +120,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         assert a != c
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_leaves_finished_figures_and_goes_on(tmp_path: Path) -> None:
     class InterruptError(Exception):
         pass

@@ -366,6 +366,7 @@ def test_dealing_on_arrival_always_deals_the_mechanism_itself(mechanism: Mechani
         assert made.for_people(n) is mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["jrr", "drr", "oue-dealt", "olh-joint", "auto"])
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7])
 def test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to(family: str, k: int) -> None:

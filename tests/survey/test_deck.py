@@ -168,6 +168,7 @@ class TestBijection:
         found = Permutation(KEY, size, b"").many(np.arange(size))
         assert np.array_equal(np.sort(found), np.arange(size))
 
+    @pytest.mark.slow_variants("1000000000")
     @pytest.mark.parametrize("size", [10**9, 10**9 + 7, 10**15])
     def test_a_million_positions_of_a_large_one(self, size: int) -> None:
         found = Permutation(KEY, size, b"").many(np.arange(10**6))
@@ -320,6 +321,7 @@ class TestUniformity:
     def test_pairs(self, size: int) -> None:
         accepts_only(pair_test, sampled(network(size, rounds=24)), sampled(network(size, rounds=2)))
 
+    @pytest.mark.slow
     def test_pairs_of_a_somewhat_larger_grid(self) -> None:
         accepts_only(pair_test, sampled(network(25)), sampled(network(25, rounds=2)))
 

@@ -970,6 +970,7 @@ def test_groups_by_columns_of_any_type(
     assert [group.name for group in tables.estimate(out, by="g").groups] == groups
 
 
+@pytest.mark.slow_variants("<lambda>1]")
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "build", [lambda: jrr.DRR(300, 0.3, 0.05), lambda: jrr.JRR(300, 0.6, s=0.4)]

@@ -390,6 +390,7 @@ print(len(codes) - codes.count(0))
 """
 
 
+@pytest.mark.slow_variants("estimate-arrow]", "perturb", "estimate-csv]")
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
 @pytest.mark.parametrize("step", ["perturb", "estimate"])
 def test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash(
@@ -772,6 +773,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and signals of POSIX")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "csv.gz"])
 def test_a_full_disk_fails_and_leaves_nothing(
@@ -806,6 +808,7 @@ def test_a_full_disk_fails_and_leaves_nothing(
     assert (folder / "cards.parquet.spent").exists()
 
 
+@pytest.mark.slow
 @posix
 def test_a_full_disk_for_keys_and_pictures(work: Path) -> None:
     before = snapshot(work)
@@ -853,6 +856,9 @@ def wait_for(happened: Callable[[], bool], process: "subprocess.Popen[str]") -> 
     assert process.poll() is None
 
 
+@pytest.mark.slow_variants(
+    "cards-SIGINT]", "estimate-SIGINT]", "perturb", "estimate-SIGTERM]", "shuffle"
+)
 @posix
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=lambda asked: asked.name)
 @pytest.mark.parametrize("step", ["perturb", "perturb csv", "cards", "shuffle", "estimate"])
@@ -913,6 +919,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
     assert sorted(path.name for path in huge.iterdir()) == before  # no mark beside the cards
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_two_runs_at_once_do_not_use_the_same_cards(

@@ -54,6 +54,7 @@ def result_of(process: "subprocess.Popen[str]") -> Any:
 # A committee ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_three_operators_deal_from_their_command_lines(
     committee: Committee, tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ def commands(file: Path, members: Sequence[int]) -> "list[subprocess.Popen[str]]
     ]
 
 
+@pytest.mark.slow_variants("7]")
 @pytest.mark.parametrize("count", [3, 7, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_group_deals_among_itself(count: int, tmp_path: Path) -> None:
     file = group_file(tmp_path, count)
@@ -188,6 +190,7 @@ def test_a_group_deals_among_itself(count: int, tmp_path: Path) -> None:
     assert sorted(map(sorted, pairs.values())) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_a_group_in_which_one_is_missing_says_who(tmp_path: Path) -> None:
     file = group_file(tmp_path, 3)
     missing = [

@@ -60,6 +60,7 @@ def test_killed_before_every_message(stage: Stage, number: int, message: int) ->
 # Who is blamed ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("1", "2", "9")
 @pytest.mark.parametrize("message", [0, 1, 9, 14, 27])
 def test_a_party_that_hangs_is_named_and_no_other(stage: Stage, message: int) -> None:
     """Its connections stay open: the others wait for it, and for each other."""

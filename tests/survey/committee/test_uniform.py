@@ -204,6 +204,7 @@ CASES: dict[str, tuple[Any, oracle.Law, oracle.Channel, list[int]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", CASES)
 def test_reports_follow_the_law_of_a_dealer_s_deck(case: str) -> None:
