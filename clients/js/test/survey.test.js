@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   Ledger, MemoryStorage, SurveyContributor, askedItems, isSurveyLink, pseudonym, readSurvey,
-  costTable, surveyCost, uploadOf, invitationSecret,
+  belief, costTable, surveyCost, uploadOf, invitationSecret,
 } from "../src/index.js";
 import { asCondition } from "../src/open-answers.js";
 import { golden } from "./golden.js";
@@ -269,4 +269,34 @@ test("documents that do not fit together are refused", async () => {
   await assert.rejects(readSurvey(changed((survey) => (survey.jrr_survey = 2))), { name: "UnsupportedError" });
   const committed = changed(({ parts }) => (parts[1].campaign.committed_decks = 20));
   await assert.rejects(readSurvey(committed), { name: "UnsupportedError" });
+});
+
+test("waves that do not add up are refused", async () => {
+  const changed = (change) => {
+    const document = JSON.parse(surveys["second wave"].document);
+    change(document.study, document);
+    return readSurvey(bytesOf(sorted(document)));
+  };
+  await changed(() => {});
+  const understated = { kind: "understated" };
+  const damaged = { kind: "survey" };
+  await assert.rejects(changed(({ promised }) => (promised.everything *= 0.9)), understated);
+  await assert.rejects(changed(({ promised }) => (promised.dealer *= 0.9)), understated);
+  await assert.rejects(changed(({ earlier }) => (earlier[0].everything *= 3)), understated);
+  await assert.rejects(changed((study) => (study.earlier = [])), damaged);
+  await assert.rejects(changed(({ earlier }) => (earlier[0].survey = "0".repeat(64))), damaged);
+  await assert.rejects(changed((_, document) => (document.wave = 1)), damaged);
+  await assert.rejects(changed((study) => delete study.promised.delta), damaged);
+  await assert.rejects(changed(({ promised }) => (promised.everything = -1)), damaged);
+});
+
+test("a consent text names what all waves cost, if it names a cost", async () => {
+  const document = JSON.parse(surveys["second wave, smaller"].document); // 6, then 2: not 4
+  assert.match(document.consent.texts.en, /ε = 8:/u);
+  document.consent.texts.en = document.consent.texts.en.replace(/ε = 8:/u, "ε = 4:");
+  await assert.rejects(readSurvey(bytesOf(sorted(document))), { kind: "understated" });
+});
+
+test("a belief is rounded up, and certain only where it nearly is", () => {
+  assert.deepEqual([0, 1, 3, 12, 30, Infinity].map(belief), [0.1, 0.232, 0.691, 0.99995, 1, 1]);
 });

@@ -7,9 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from jrr._base.wording import show_epsilon
+from jrr.cli.costs import print_costs
 from jrr.cli.options import console, print_json
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK
 from jrr.planning.numbers import NumberPlan
+from jrr.reporting.cost_table import CostTable, cost_row, same_in_every_wave
 from jrr.reporting.intervals import intervals_in_words, weights_in_words
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ def show_number_plan(plan: NumberPlan, whom: dict[str, Any], *, as_json: bool) -
             }
             for row in rows
         ]
-        print_json(plan.to_dict() | {"stderr": error, "compare": compared} | whom)
+        learnt = {"learnt": _learnt(plan).to_dict()}
+        print_json(plan.to_dict() | learnt | {"stderr": error, "compare": compared} | whom)
         return
     request, question, screen = plan.request, plan.question, console()
     screen.print(
@@ -62,7 +65,19 @@ def show_number_plan(plan: NumberPlan, whom: dict[str, Any], *, as_json: bool) -
         + ("without a δ." if not plan.delta else f"δ = {plan.delta:g}.")
     )
     screen.print(f"\nChosen: {plan.mechanism.brief()}")
+    print_costs(screen, _learnt(plan))
     screen.print(f"Expected standard error{_of_whom(whom)}: {error:.4g}.")
+
+
+def _learnt(plan: NumberPlan) -> CostTable:
+    """What one answer can tell, and whom."""
+    mechanism, losses = plan.mechanism, _losses(plan, plan.mechanism)
+    if mechanism.deals:
+        delta = 0.0 if mechanism.pure else plan.delta or 0.0
+        row = cost_row(losses["everything"], delta, "everything", losses["dealer"])
+    else:
+        row = cost_row(losses["report"], 0.0, "report", None)
+    return same_in_every_wave(row, row, questions=1)
 
 
 def _losses(plan: NumberPlan, mechanism: Any) -> dict[str, float]:
