@@ -267,7 +267,7 @@ export function askedItems(survey: Survey, open: Answers): Item[];
 export function askedParts(survey: Survey, open: Answers): Part[];
 /** Open answers of exactly the open items that were shown: "no" or "yes", labels of the first language, numbers, null. */
 export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
-/** What one adversary learns at most; `belief`: what a guess of `PRIOR` can become, rounded up. */
+/** What one adversary learns at most; `belief`: what a guess of 10% can become, rounded up. */
 export interface Cost {
   readonly epsilon: number;
   readonly delta: number;
@@ -290,7 +290,6 @@ export interface CostTable {
   /** Whether the two adversaries differ. */
   readonly deals: boolean;
 }
-export const PRIOR: number;
 export function belief(epsilon: number): number;
 /** What one answer, this wave and the whole study tell the collector, alone and with the dealers. */
 export function costTable(document: Survey | Campaign): CostTable;

@@ -1,6 +1,6 @@
 export { Contributor } from "./contributor.js";
 export { cost, forPeople, hashOf, readCampaign, splitLink } from "./campaign.js";
-export { PRIOR, belief, costTable } from "./costs.js";
+export { belief, costTable } from "./costs.js";
 export { canonicalJson, readCanonical } from "./documents.js";
 export {
   ArgumentError,
