@@ -39,9 +39,10 @@ print(f"for ±2 points: {needed:,} people")
 # ## Ask
 #
 # The dealer hands out one card each. Every respondent's device turns the true answer and the card
-# into a report. You never see the first line of true answers; here we make them up, 14% yes. The
-# seed makes this page repeatable. A real survey leaves `rng` out and gets cryptographic
-# randomness.
+# into a report. At the end the dealer announces, once, the noisy sum of the cards that were used:
+# it takes the cards out of the total, and tells nothing more of anybody. You never see the first
+# line of true answers; here we make them up, 14% yes. The seed makes this page repeatable. A real
+# survey leaves `rng` out and gets cryptographic randomness.
 
 # %%
 rng = jrr.SeededRandom(2026)
@@ -50,7 +51,8 @@ true_answers[:840] = 1
 
 cards = mechanism.deal(rng)
 reports = mechanism.respond(true_answers, cards, rng)
-print("reports that say yes:", int(np.sum(reports)), "- most of them are noise")
+announced = mechanism.announce(cards, rng=rng)  # the dealer, once, when all reports are in
+print("ten reports:", np.asarray(reports)[:10].tolist(), "- whole numbers, most of them noise")
 
 # %% [markdown]
 # ## Report
@@ -59,7 +61,7 @@ print("reports that say yes:", int(np.sum(reports)), "- most of them are noise")
 # error of your survey if they stand for a larger population.
 
 # %%
-estimate = mechanism.estimate(reports)
+estimate = mechanism.estimate(reports, announced=announced)
 share, error = estimate.frequencies[1], estimate.stderr[1]
 low, high = (ends[1] for ends in estimate.interval(0.95))
 

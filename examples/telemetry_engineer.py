@@ -37,8 +37,9 @@ def report_of(mode: str, card: object, rng: jrr.SeededRandom) -> str:
 # ## On the collectors
 #
 # Every collector reads the lines that reach it (what no device can have sent is refused), counts
-# them and passes its tally on as JSON. All tallies of a day
-# name the same deck, because noise cancels within a deck.
+# them and passes its tally on as JSON. All tallies of a day name the same deck. When all reports
+# of the day are in, the dealer announces the noisy sum of the cards that were used, and the masks
+# are taken off.
 
 
 # %%
@@ -48,9 +49,10 @@ def tally_of(lines: list[str], day: str) -> str:
     return mechanism.tally(reports, deck=day).to_json()
 
 
-def estimate_of(tallies: list[str]) -> jrr.Estimate:
-    """The daily figure, from all collectors' counts."""
-    return mechanism.estimate(sum(jrr.Tally.from_json(text) for text in tallies))
+def estimate_of(tallies: list[str], announced: object) -> jrr.Estimate:
+    """The daily figure, from all collectors' counts and the dealer's sum."""
+    counts = sum(jrr.Tally.from_json(text) for text in tallies)
+    return mechanism.estimate(mechanism.settle(counts, announced=announced))
 
 
 # %% [markdown]
@@ -71,7 +73,7 @@ for day, broken in faults.items():
     assert cards is not None  # this mechanism deals cards
     reports = [report_of(mode, card, rng) for mode, card in zip(modes, cards, strict=True)]
     tallies = [tally_of(reports[part::COLLECTORS], day) for part in range(COLLECTORS)]
-    daily[day] = estimate_of(tallies)
+    daily[day] = estimate_of(tallies, mechanism.announce(cards, rng=rng))
     low, high = daily[day].interval(0.95)
     print(day)
     for at, mode in enumerate(MODES):

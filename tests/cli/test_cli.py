@@ -168,7 +168,7 @@ def test_demo_prints_one_object_last(tmp_path: Path) -> None:
         "by_mechanism",
         "seconds",
     ]
-    assert document["reports"] == 10_000 - document["vanished"] == 9_700
+    assert document["reports"] == 10_000 - document["vanished"] == 9_900
     assert document["mechanism"] == "MRR"
     assert set(document["by_mechanism"]) == {"RR", "JRR", "DRR", "MRR"}
     assert document["truth"] == 0.1

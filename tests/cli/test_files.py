@@ -56,12 +56,24 @@ def document(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, A
 
 
 def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dealt = document("deal", "-n", "200", "-e", "1", "--decks", "2", "-o", "c.arrow", capsys=capsys)
+    dealt = document(
+        "deal",
+        "-n",
+        "200",
+        "-e",
+        "1",
+        "--closed-deck",
+        "--decks",
+        "2",
+        "-o",
+        "c.arrow",
+        capsys=capsys,
+    )
     assert dealt["cards"] == "c.arrow"
     assert dealt["dealer_capped"] is True
     assert len(dealt["decks"]) == 2
     assert dealt["guarantees"]["cards"] <= 1
-    planned = jrr.plan(200, 1.0, 5, 2, 3.0).mechanism
+    planned = jrr.plan(200, 1.0, 5, 2, 3.0, announced=False).mechanism
     assert dealt["mechanism"] == planned.to_dict()
 
     labels = ["--labels", "yes,no"]
@@ -140,7 +152,7 @@ def test_unequal_weights_are_told_by_the_effective_sample_size(
 
 
 def test_what_people_read(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = done("deal", "-n", "400", "-e", "1", "-o", "c.parquet", capsys=capsys)
+    text = done("deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet", capsys=capsys)
     assert "400 cards in c.parquet" in text
     assert "Keep the file from the collector" in text
     perturb = ("perturb", "survey.csv", "--column", "smokes", "--keep", "region")
@@ -299,7 +311,7 @@ def test_a_finished_step_run_again_changes_nothing(
     perturb = ["perturb", "survey.csv", "--column", "smokes", "--labels", "yes,no"]
     steps = [
         ["keys", "collector"],
-        ["deal", "-n", "400", "-e", "1", "-o", f"c.{suffix}"],
+        ["deal", "-n", "400", "-e", "1", "--closed-deck", "-o", f"c.{suffix}"],
         [*perturb, "--cards", f"c.{suffix}", "-o", f"r.{suffix}"],
         [*perturb, "-e", "1", "-o", f"plain.{suffix}"],
         [*perturb, "-e", "1", "--seal", "collector.pub", "-o", "sealed.arrow"],
@@ -344,7 +356,7 @@ def test_without_a_seed_no_two_runs_are_alike(
     perturb = ["perturb", "survey.csv", "--column", "smokes", "-e", "1"]
     for at in range(2):
         done(*perturb, "-o", f"r{at}.csv", capsys=capsys)
-        done("deal", "-n", "400", "-o", f"c{at}.csv", capsys=capsys)
+        done("deal", "-n", "400", "--closed-deck", "-o", f"c{at}.csv", capsys=capsys)
     assert (work / "r0.csv").read_bytes() != (work / "r1.csv").read_bytes()
     assert (work / "c0.csv").read_bytes() != (work / "c1.csv").read_bytes()
     assert (work / "c0.csv.json").read_bytes() != (work / "c1.csv.json").read_bytes()
@@ -380,7 +392,7 @@ def jrr_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     for arguments in (
-        ["deal", "-n", "400", "-e", "1", "-o", "c.parquet"],
+        ["deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet"],
         ["perturb", "survey.csv", "--column", "smokes", "--cards", "c.parquet"],
         ["shuffle", "survey.reports.parquet", "-o", "s.parquet"],
         ["estimate", "s.parquet", "--json"],
@@ -416,7 +428,7 @@ def test_reports_that_are_there_twice_are_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A deck has so many cards; a copy of a file, or a second use of cards, is more than that."""
-    done("deal", "-n", str(N), "-e", "1", "-o", "c.arrow", capsys=capsys)
+    done("deal", "-n", str(N), "-e", "1", "--closed-deck", "-o", "c.arrow", capsys=capsys)
     start = ("perturb", "survey.csv", "--column", "smokes", "--labels", "no,yes", "-e", "1")
     done(*start, "--cards", "c.arrow", "-o", "r.arrow", capsys=capsys)
     shutil.copy("r.arrow", "copy.arrow")

@@ -17,7 +17,7 @@ def test_a_survey_in_files(
     reports = tmp_path / f"reports.{kind}"
     people = [names[-1]] * 150 + [names[0]] * 350
     data.write_text("answer\n" + "\n".join(people) + "\n")
-    deal = ["deal", "-n", "500", "-k", str(len(names)), "-e", "1", "--seed", "3"]
+    deal = ["deal", "-n", "500", "-k", str(len(names)), "-e", "1", "--seed", "3", "--closed-deck"]
     assert run([*deal, "-o", str(cards)]) == 0
     perturb = ["perturb", str(data), "--column", "answer", "--labels", labels, "--seed", "4"]
     assert run([*perturb, "--cards", str(cards), "-o", str(reports)]) == 0
@@ -32,10 +32,17 @@ def test_a_survey_in_files(
     assert "must be fresh" in capsys.readouterr().err
 
 
-def test_files_have_no_announced_sums(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["deal", "--announced", "-o", str(tmp_path / "cards.csv")]) == 2
-    assert "files use a closed deck" in capsys.readouterr().err
+@pytest.mark.parametrize("about", [[], ["-k", "3"], ["--number", "0:80"]])
+def test_a_closed_deck_has_to_be_asked_for(
+    about: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody names the used cards of a file to the dealer, so it can announce no sum."""
+    deal = ["deal", "-n", "500", *about, "-o", str(tmp_path / "cards.csv")]
+    assert run(deal) == 2
+    error = capsys.readouterr().err
+    assert "mechanism must have a closed deck (jrr deal --closed-deck" in " ".join(error.split())
     assert not (tmp_path / "cards.csv").exists()
+    assert run([*deal, "--closed-deck"]) == 0
 
 
 def test_plans_show_what_lost_cards_cost(
@@ -46,9 +53,10 @@ def test_plans_show_what_lost_cards_cost(
     assert run([*survey, "--lost-plot", str(picture)]) == 0
     assert "of the cards" in " ".join(capsys.readouterr().out.split())
     assert picture.stat().st_size > 5_000
-    assert run([*survey, "--announced", "--json"]) == 0
+    assert run([*survey, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["mechanism"]["announced_rate"] > 0
+    assert document["announced"] is True
     assert document["everything"]["epsilon"] <= 1
     rows = {row["lost"]: row["stderr"] for row in document["by_lost"]}
     assert rows[0.3]["MRR, announced"] < 0.3 * rows[0.3]["RR"]

@@ -78,6 +78,7 @@ def test_a_number_without_cards(
 def test_a_number_with_cards(work: Path, capsys: Capsys, word: str) -> None:
     dealt = document(
         *("deal", "-n", str(N), "-e", "1", "--number", "0:80", "--mechanism", word),
+        "--closed-deck",
         *("--seed", "1", "-o", "c.parquet"),
         capsys=capsys,
     )
@@ -123,12 +124,12 @@ def test_a_histogram_of_a_number(work: Path, capsys: Capsys) -> None:
 
 def test_a_plan_for_a_number(work: Path, capsys: Capsys) -> None:
     asked = ("plan", "-n", "1000", "-e", "2", "--number", "0:80", "--mean", "40", "--sd", "10")
-    plan = document(*asked, "--announced", capsys=capsys)
+    plan = document(*asked, capsys=capsys)
     assert plan["question"]["mechanism"]["mechanism"] == "MaskedLaplace"
     by_name = {row["name"]: row["stderr"] for row in plan["compare"]}
     assert plan["stderr"] == min(by_name.values()) == by_name["masked-laplace"]
     assert by_name["mrr"] < by_name["rr"] < by_name["laplace"]
-    wider = document(*asked, "--announced", "--population", "sample", capsys=capsys)
+    wider = document(*asked, "--population", "sample", capsys=capsys)
     assert wider["stderr"] ** 2 == pytest.approx(plan["stderr"] ** 2 + 10**2 / 990, rel=1e-9)
     shown = done(*asked, capsys=capsys)
     assert "Mean of a number in 0..80" in shown

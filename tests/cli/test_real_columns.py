@@ -125,7 +125,8 @@ def on_the_command_line(
     perturb += ["--skip-missing"] if question.skip_missing else []
     if question.mechanism is None:
         cards = folder / "cards.parquet"
-        deal = ["deal", "-n", str(people), "-k", str(k), "-e", "1", "--seed", str(seeds[0])]
+        deal = ["deal", "-n", str(people), "-k", str(k), "-e", "1", "--closed-deck"]
+        deal += ["--seed", str(seeds[0])]
         assert run([*deal, "-o", str(cards)]) == 0
         perturb += ["--cards", str(cards)]
     else:
@@ -161,7 +162,7 @@ def mechanism_of(question: Question) -> Mechanism:
     """What the command line must choose."""
     people, k = len(values_of(question)), len(question.names)
     if question.mechanism is None:
-        return jrr.plan(people, 1.0, 5, k, dealer_epsilon=3.0).mechanism
+        return jrr.plan(people, 1.0, 5, k, dealer_epsilon=3.0, announced=False).mechanism
     return alone(question.mechanism, k, 1.0, people)
 
 

@@ -11,7 +11,7 @@ import jrr
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.plans import epsilon_of_everything, stderr
-from jrr.research.attacks.bias import liar_bias, shift_bias, swap_bias
+from jrr.research.attacks import liar_bias, shift_bias, swap_bias
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
 from tests import bare_plans
@@ -104,7 +104,7 @@ def test_the_table_of_liars() -> None:
 
 def test_what_seeds_could_be_ground_to() -> None:
     """The sum that one deck in 2**20 reaches."""
-    mechanism = jrr.MRR.for_epsilon(10_000, 1.0)
+    mechanism = jrr.MRR.for_epsilon(10_000, 1.0, announced=False)
     law = mechanism.masks.law(mechanism.n, 1)
     beyond = np.cumsum(law.chances[::-1])[::-1]
     shown = re.search(r"with 2²⁰ tries \+(\d+) at n = 10,000, ε = 1", PAGE)

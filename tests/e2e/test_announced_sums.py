@@ -209,7 +209,7 @@ def test_reports_that_do_not_fit_the_serials(pair: Pair) -> None:
 
 
 def test_only_masked_campaigns_with_sums_have_serials(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(MRR.for_epsilon(20, 1.0))
+    campaign = sqlite_pair.campaign(MRR.for_epsilon(20, 1.0, announced=False))
     _, people = sqlite_pair.begin(campaign, 20)
     assert set(hands_of(sqlite_pair.dealer.url, campaign, people[:1])[0]) == {
         "campaign",
@@ -394,7 +394,7 @@ def test_enrolled_people_are_dealt_independent_cards_too(pair: Pair) -> None:
 
 @pytest.mark.parametrize("dealing", ["arrival", "enrol"])
 def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: str) -> None:
-    mechanism = MRR.for_epsilon(40, 1.0)
+    mechanism = MRR.for_epsilon(40, 1.0, announced=False)
     enrols = dealing == "enrol"
     campaign = pair.campaign(mechanism, dealing=dealing, capacity=120, rounds=2)
     operator, people = pair.begin(campaign, 70)

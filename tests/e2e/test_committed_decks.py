@@ -319,7 +319,6 @@ def test_commands_from_the_document_to_the_audit(
     assert "No cheating found" in said("audit-deck", *files)
     said("audit-deck", *files, "--campaign", file, code=2)
     said("audit-deck", code=2)
-    said(*create, "--announced", "-o", str(tmp_path / "other.json"), code=2)
 
 
 def test_a_database_that_goes_back_under_a_running_dealer_shows_nobodys_card(

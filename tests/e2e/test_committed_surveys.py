@@ -314,7 +314,6 @@ def test_commands_from_the_file_to_the_audit(
     create = ("campaign", "create", asked, "--people", "12", *servers, "--min-cell", "2")
     assert "commits to 5 decks for each part" in said(*create, "-o", file)
     other = ("-o", str(tmp_path / "other.json"))
-    said(*create, *other, "--announced", code=2)
     said(*create, *other, "--response", "0.5", code=2)
     assert "open" in said("campaign", "open", file)
     said("invite", file, "--count", "3", "-o", people)

@@ -99,7 +99,9 @@ def test_sums_of_groups(
 def test_cards_that_nobody_fetched(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    campaign = sqlite_pair.campaign(MRR.for_epsilon(PEOPLE, 1.0), capacity=2 * PEOPLE)
+    campaign = sqlite_pair.campaign(
+        MRR.for_epsilon(PEOPLE, 1.0, announced=False), capacity=2 * PEOPLE
+    )
     operator, people = sqlite_pair.begin(campaign, PEOPLE + 5)
     answer_all(campaign, people)
     before = exported(operator, tmp_path, 0)[0]

@@ -132,7 +132,7 @@ def _monotone_coverage(m: jrr.MRR, holders: int, reports: int, level: float = 0.
 
 
 def test_both_ways_to_compute_coverage_agree() -> None:
-    m = jrr.MRR.for_epsilon(30, 1.0)
+    m = jrr.MRR.for_epsilon(30, 1.0, announced=False)
     assert _monotone_coverage(m, 9, 28) == pytest.approx(_coverage(m, 9, 28), abs=1e-6)
 
 
@@ -184,7 +184,7 @@ def test_mixtures_hold_their_level() -> None:
     """
     rng = np.random.default_rng(5)
     runs = 1_200
-    m = jrr.MRR.for_epsilon(400, 1.0)
+    m = jrr.MRR.for_epsilon(400, 1.0, announced=False)
     carded = jrr.simulate(m, [280, 100], runs, rng)[:, 1]
     late = jrr.simulate(m, [0, 0], runs, rng, cardless=[40, 20])[:, 1]
     people = Stratum(moments=m.moments, n=380, counts=carded, decks=1)

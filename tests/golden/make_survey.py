@@ -177,7 +177,7 @@ def stepped(survey: Survey) -> Survey:
     """The same with a number that is told in steps and not by its two ends."""
     days = replace(
         survey.campaigns["days"],
-        mechanism=jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5),
+        mechanism=jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5, announced=False),
         colluders=0,
         promised=None,
     )

@@ -190,7 +190,7 @@ def test_golden_decks() -> None:
 @pytest.mark.parametrize(("n", "decks"), [(100, 3_000), (1_000, 1_500), (10_000, 1_500)])
 def test_what_lost_cards_leave_in_a_sum(n: int, decks: int) -> None:
     """Dealt decks, a tenth of each lost, against the closed form."""
-    m = jrr.MRR.for_epsilon(n, 1.0, lost=0.1)
+    m = jrr.MRR.for_epsilon(n, 1.0, lost=0.1, announced=False)
     source = jrr.SeededRandom(n)
     kept = n - n // 10
     sums = [int(np.asarray(m.deal(source))[:kept].astype(np.int64).sum()) for _ in range(decks)]
@@ -363,7 +363,7 @@ def test_the_dealer_sees_the_coin() -> None:
 
 
 def test_a_pure_guarantee_bounds_every_delta() -> None:
-    m = jrr.MRR.for_epsilon(1_000, 1.0)
+    m = jrr.MRR.for_epsilon(1_000, 1.0, announced=False)
     pure = m.epsilon("everything", 5)
     assert pure <= 1.0
     deltas = [m.epsilon("everything", 5, delta) for delta in (1e-9, 1e-6, 1e-3)]
@@ -496,7 +496,7 @@ def test_clamping_reports_is_harmless_and_rare() -> None:
 
 
 MECHANISMS = [
-    jrr.MRR.for_epsilon(50, 1.0),
+    jrr.MRR.for_epsilon(50, 1.0, announced=False),
     jrr.MRR.for_epsilon(50, 1.0, announced=True),
     jrr.MRR(50, own=3.0, card_rate=0.3, total_rate=0.8, k=4),
     jrr.MRR(50, own=3.0, card_rate=0.3, announced_rate=0.8, k=4, coin="oue"),
@@ -576,7 +576,7 @@ def _mean_p_value(samples: Any, sd: float, mean: float) -> float:
 
 
 def test_the_undealt_sum_shortens_error_bars() -> None:
-    m = jrr.MRR.for_epsilon(200, 1.0)
+    m = jrr.MRR.for_epsilon(200, 1.0, announced=False)
     deck, rng = m.deal(jrr.SeededRandom(3)), jrr.SeededRandom(8)
     reports = m.respond([1] * 60 + [0] * 60, deck[:120], rng)
     undealt = m.undealt_sum(deck, np.arange(120, 190))
@@ -587,7 +587,7 @@ def test_the_undealt_sum_shortens_error_bars() -> None:
 
 
 def test_people_without_a_card_are_kept_apart() -> None:
-    m = jrr.MRR.for_epsilon(300, 1.0)
+    m = jrr.MRR.for_epsilon(300, 1.0, announced=False)
     rng = jrr.SeededRandom(5)
     carded = m.tally(m.respond([1] * 100 + [0] * 200, m.deal(rng), rng))
     late = m.tally(m.respond([1] * 50 + [0] * 50, rng=rng))
@@ -602,7 +602,7 @@ def test_people_without_a_card_are_kept_apart() -> None:
 
 
 def test_weights() -> None:
-    m = jrr.MRR.for_epsilon(300, 1.0)
+    m = jrr.MRR.for_epsilon(300, 1.0, announced=False)
     rng = jrr.SeededRandom(5)
     reports = m.respond([1] * 100 + [0] * 200, m.deal(rng), rng)
     weighted = m.estimate(m.tally(reports, weights=np.full(300, 2.0)))
@@ -635,8 +635,11 @@ def test_weights() -> None:
             lambda: jrr.MRR(10, own=3.0, card_rate=0.3, total_rate=0.8, alone=0.9),
             "alone must be small enough",
         ),
-        (lambda: jrr.MRR.for_epsilon(10, 1.0, own=0.5), "every ε below 0.5 can be reached"),
-        (lambda: jrr.MRR.for_epsilon(10, 1.0, lost=1.0), "lost must be in"),
+        (
+            lambda: jrr.MRR.for_epsilon(10, 1.0, own=0.5, announced=False),
+            "every ε below 0.5 can be reached",
+        ),
+        (lambda: jrr.MRR.for_epsilon(10, 1.0, lost=1.0, announced=False), "lost must be in"),
         (lambda: jrr.plan(10, 1.0, lost=-0.1), "lost must be in"),
     ],
 )
@@ -646,7 +649,7 @@ def test_refusals(make: Any, message: str) -> None:
 
 
 def test_reports_outside_the_clamp_are_refused() -> None:
-    m = jrr.MRR.for_epsilon(10, 1.0)
+    m = jrr.MRR.for_epsilon(10, 1.0, announced=False)
     for strange in (m.limit + 2, -m.limit - 1):
         with pytest.raises(ArgumentError, match="reports must be whole numbers in"):
             m.tally([0, strange])
@@ -669,7 +672,7 @@ def test_announcements_are_refused_where_they_would_harm() -> None:
     m.announce(deck, [0, 1, 2])
     with pytest.raises(ArgumentError, match="not announced yet"):
         m.announce(deck[:5], [0, 1])
-    closed_one = jrr.MRR.for_epsilon(10, 1.0)
+    closed_one = jrr.MRR.for_epsilon(10, 1.0, announced=False)
     with pytest.raises(ArgumentError, match="announced_rate above 0"):
         closed_one.announce(closed_one.deal(), [0, 1])
     reports = m.respond([1] * 10, m.deal())
@@ -709,7 +712,10 @@ def test_a_card_far_beyond_the_clamp_is_dealt_as_it_is() -> None:
 
 
 def test_mixed_decks_are_refused() -> None:
-    first, second = jrr.MRR.for_epsilon(10, 1.0), jrr.MRR.for_epsilon(10, 2.0)
+    first, second = (
+        jrr.MRR.for_epsilon(10, 1.0, announced=False),
+        jrr.MRR.for_epsilon(10, 2.0, announced=False),
+    )
     tallies = [m.tally(m.respond([1] * 10, m.deal())) for m in (first, second)]
     with pytest.raises(ArgumentError, match="one mechanism"):
         _ = tallies[0] + tallies[1]

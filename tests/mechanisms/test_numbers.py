@@ -21,12 +21,14 @@ MECHANISMS: dict[str, Callable[[int], jrr.Mechanism]] = {
     "RR": lambda n: jrr.RR(epsilon=1.0),
     "JRR": lambda n: jrr.plan(n, 1.0, mechanism="jrr").mechanism,
     "DRR": lambda n: jrr.DRR(n, truth=0.3, own=0.2),
-    "MRR": lambda n: jrr.MRR.for_epsilon(n, 1.0),
+    "MRR": lambda n: jrr.MRR.for_epsilon(n, 1.0, announced=False),
     "MRR announced": lambda n: jrr.MRR.for_epsilon(n, 1.0, announced=True),
     "Laplace": lambda n: jrr.Laplace(1.0),
-    "MaskedLaplace": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0),
+    "MaskedLaplace": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, announced=False),
     "MaskedLaplace announced": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, announced=True),
-    "MaskedLaplace, 3 steps": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, steps=3),
+    "MaskedLaplace, 3 steps": lambda n: jrr.MaskedLaplace.for_epsilon(
+        n, 1.0, steps=3, announced=False
+    ),
 }
 
 
@@ -384,8 +386,11 @@ def test_documents() -> None:
         (lambda: jrr.MaskedLaplace(5, card_rate=0.1, total_rate=0.1), "exactly one"),
         (lambda: jrr.MaskedLaplace(5, own=0.1, card_rate=0.1, total_rate=0.1), "rate must be"),
         (lambda: jrr.MaskedLaplace(1, own=3, card_rate=0.1, total_rate=0.1), "n must be"),
-        (lambda: jrr.MaskedLaplace.for_epsilon(9, 1.0, 0.5), "own must be at least"),
-        (lambda: jrr.MaskedLaplace.for_epsilon(9, 0.01), "at least 0.04"),
+        (
+            lambda: jrr.MaskedLaplace.for_epsilon(9, 1.0, 0.5, announced=False),
+            "own must be at least",
+        ),
+        (lambda: jrr.MaskedLaplace.for_epsilon(9, 0.01, announced=False), "at least 0.04"),
         (
             lambda: jrr.MaskedLaplace(
                 5, own=3, card_rate=0.1, total_rate=0.1, steps=3, alone_rate=0.9

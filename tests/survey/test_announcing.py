@@ -133,7 +133,7 @@ def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) ->
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_undealt_cards_and_the_others_are_the_whole_deck(rounds: int) -> None:
-    mechanism = MRR.for_epsilon(20, 1.0)
+    mechanism = MRR.for_epsilon(20, 1.0, announced=False)
     dealer = Dealer(mechanism, KEY, rounds)
     for blocks, given in ((2, 27), (1, 20), (1, 0), (0, 0)):
         places = [divmod(number, 20) for number in range(given)]
@@ -174,7 +174,7 @@ def test_documents_are_read_back_and_nothing_else_is() -> None:
     for document in wrong:
         with pytest.raises(DamagedError):
             Announcement.from_document(campaign, document)
-    closed = campaign_by(MRR.for_epsilon(20, 1.0))
+    closed = campaign_by(MRR.for_epsilon(20, 1.0, announced=False))
     undealt = UndealtSum(cards=3, sums=(1, -4))
     left = ToldSums(undealt=undealt)
     assert ToldSums.from_document(closed, left.to_document()) == left
@@ -219,7 +219,7 @@ def test_who_may_deal_which_cards() -> None:
         replace(campaign_by(dealer=several), mechanism=ANNOUNCED)
     with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
         campaign_by(ANNOUNCED.for_dealers(2))
-    for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(20, 1.0)):
+    for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(20, 1.0, announced=False)):
         with pytest.raises(ArgumentError, match="card sums are announced where several"):
             campaign_by(mechanism, dealer=several)
     with pytest.raises(ArgumentError, match="'arrival' where several"):

@@ -267,7 +267,7 @@ def test_cards_are_spent_once_and_the_mark_says_for_what(work: Path, refused: Re
     assert "out.csv" in error
     (work / "cards.arrow").unlink()
     refused("deal", "-n", "100", "-o", "cards.arrow", words="cards.arrow.spent")
-    assert run(["deal", "-n", "100", "-o", "cards.arrow", "--force"]) == 0
+    assert run(["deal", "-n", "100", "--closed-deck", "-o", "cards.arrow", "--force"]) == 0
     assert not (work / "cards.arrow.spent").exists()
 
 
@@ -789,7 +789,7 @@ def test_a_full_disk_fails_and_leaves_nothing(
         [*perturb, "-e", "1", "-o", out],
         [*perturb, "--cards", "cards.parquet", "-o", out],
         ["shuffle", "reports.parquet", "-o", out],
-        ["deal", "-n", "60000", "-k", "5", "-o", out],
+        ["deal", "-n", "60000", "-k", "5", "--closed-deck", "-o", out],
     ]
     for result in on_a_full_disk([(size, step) for step in steps for size in (0, 12_000)]):
         assert_failed(result, out)

@@ -95,11 +95,6 @@ def campaign() -> None:
     help="Answer without those of several dealers that cannot be reached, if one can be.",
 )
 @click.option(
-    "--closed-deck",
-    is_flag=True,
-    help="MRR: cards that nearly cancel, so that the dealer announces no sum at the end.",
-)
-@click.option(
     "--committed-decks",
     type=int,
     help="The dealer commits to so many decks, and the collector's coin picks the one that is "
@@ -183,7 +178,6 @@ def create(
     party: tuple[str, ...],
     dealer: tuple[str, ...],
     closed_deck: bool,
-    announced: bool,
     public: bool,
     covariate: tuple[str, ...],
     consent_file: Path | None,
@@ -215,13 +209,6 @@ def create(
         raise ArgumentError("--question must be given, or a questionnaire (a TOML file)")
     if k != 2:
         raise checks.refusal("k", k, "left out: --labels says how many answers there are")
-    if announced and closed_deck:
-        raise ArgumentError("--announced and --closed-deck must not be given together")
-    if announced and wanted["committed_decks"] is not None:
-        raise ArgumentError(
-            "--announced and --committed-decks must not be given together: of an announced sum "
-            "nobody can see whether it is true"
-        )
     request = CampaignRequest(
         dealer=dealer[0] if len(dealer) == 1 else None,
         dealers=dealer if len(dealer) > 1 else (),
@@ -310,11 +297,6 @@ def _create_survey(
         after=None if after is None else read_survey(after.read_bytes()),
         **survey_options_of(given, asked.languages),
     )
-    if given.get("announced") and request.committed_decks:
-        raise ArgumentError(
-            "--announced must be left out with committed decks: of an announced sum nobody can "
-            "see whether it is true"
-        )
     with waiting("planning every item"):
         survey = request.survey(datetime.now(UTC))
     write_survey(survey, context.params["out"], context.params["as_json"])

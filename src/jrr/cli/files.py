@@ -60,17 +60,15 @@ def deal(
     """Deal secret cards into a file, one row per contributor.
 
     The dealer keeps the file from the collector: whoever holds both sees through the reports
-    as far as the view "dealer" says. Takes the options of `jrr plan`.
+    as far as the view "dealer" says. Takes the options of `jrr plan`. Cards that are numbers
+    (MRR) must be of a closed deck, which has to be asked for: of a file nobody tells the dealer
+    which cards were used, so it cannot announce their sum.
 
     \b
-    jrr deal -n 10000 -e 1 -o cards.parquet
-    jrr deal -n 10000 -e 1 --number 0:100 --sd 15 -o cards.parquet
+    jrr deal -n 10000 -e 1 --closed-deck -o cards.parquet
+    jrr deal -n 10000 -e 1 --mechanism drr -o cards.parquet
+    jrr deal -n 10000 -e 1 --number 0:100 --sd 15 --closed-deck -o cards.parquet
     """  # noqa: D301 - click reads the \b
-    if survey["announced"]:
-        raise ArgumentError(
-            "--announced must not be given here: files use a closed deck, since nobody names the "
-            "used cards to the dealer afterwards; campaigns do"
-        )
     plan: Plan | NumberPlan
     if number is None:
         if mean is not None or sd is not None:

@@ -105,6 +105,7 @@ def make_number_plan(
     no_dealer_cap: bool,
     view: PlanView,
     delta: float,
+    closed_deck: bool = False,
     **survey: Any,
 ) -> NumberPlan:
     """The plan for a number that the shared options ask for."""
@@ -116,6 +117,7 @@ def make_number_plan(
         dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
         view=view,
         delta=delta if view == "everything" else None,
+        announced=not closed_deck,
         **survey,
     )
 
@@ -210,9 +212,10 @@ def survey_options(command: F) -> F:
                 help="Share of cards that are dealt and never reported with.",
             ),
             click.option(
-                "--announced",
+                "--closed-deck",
                 is_flag=True,
-                help="MRR: the dealer announces the sum of the used cards at the end.",
+                help="MRR: cards that nearly cancel, instead of a dealer that announces the sum of "
+                "the used cards at the end: for files, and where the dealer is gone by then.",
             ),
         )
     ):
@@ -255,7 +258,7 @@ def make_plan(
     delta: float | None = None,
     max_bytes: int = MAX_BYTES,
     lost: float = LOST,
-    announced: bool = False,
+    closed_deck: bool = False,
 ) -> Plan:
     """The plan that the shared options ask for; δ is of the view "everything" alone."""
     delta = delta if view == "everything" else None
@@ -273,7 +276,7 @@ def make_plan(
             frequency=frequency,
             max_bytes=max_bytes,
             lost=lost,
-            announced=announced,
+            announced=not closed_deck,
         )
 
 

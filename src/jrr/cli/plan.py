@@ -191,6 +191,7 @@ def _plan_questionnaire(
         epsilon=None if default else survey["epsilon"],
         dealer_epsilon=survey["dealer_epsilon"],
         lost=survey["lost"],
+        announced=not survey["closed_deck"],
     )
 
 
@@ -217,6 +218,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
         },
         "learnt": costs_of_plan(chosen_plan, delta).to_dict(),
         "stderr": chosen_plan.stderr(),
+        "one_liar": chosen_plan.one_liar,
         "costs": asdict(chosen_plan.costs),
         "by_lost": [
             {"lost": row.lost, "stderr": dict(row.stderr)} for row in lost_cards(chosen_plan)
@@ -227,6 +229,7 @@ def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
                 "mechanism": row.mechanism and row.mechanism.to_dict(),
                 "stderr": {f"{f:g}": error for f, error in row.stderr.items()},
                 "expected_stderr": row.expected_stderr,
+                "one_liar": row.one_liar,
                 "epsilon": dict(row.epsilon),
                 "everything": row.mechanism and _everything(chosen_plan, row.mechanism, delta),
                 "costs": row.costs and asdict(row.costs),
@@ -367,6 +370,8 @@ def _print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
         f"{100 * request.lost:g}% of cards lost\n"
     )
     screen.print(error)
+    liars = ", ".join(f"{row.name} {_people(row.one_liar)}" for row, _ in rows)
+    screen.print(f"People by whom one contributor who lies can move an estimate: {liars}.")
     screen.print(privacy)
     screen.print(price)
     if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
@@ -414,6 +419,11 @@ def _rows_aligned(rows: list[list[float]]) -> list[list[str]]:
     return [shown[at : at + width] for at in range(0, len(shown), width)]
 
 
+def _people(number: float) -> str:
+    """A number of people, with one decimal where there are few."""
+    return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
+
+
 def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="")
     table.add_column("")
@@ -435,3 +445,7 @@ def _print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
         )
     error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
     screen.print(f"Expected standard error: {error}.")
+    screen.print(
+        "One contributor who sends what it likes can move the number of people who are estimated "
+        f"to hold an answer by {_people(chosen_plan.one_liar)}."
+    )

@@ -44,7 +44,6 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
         "as_json",
         "dealer_epsilon",
         "no_dealer_cap",
-        "announced",
     )
 )
 

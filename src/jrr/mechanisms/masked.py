@@ -170,7 +170,7 @@ class MRR(MaskedDealing, MaskedCollecting):
         own: float | None = None,
         *,
         lost: float = 0.01,
-        announced: bool = False,
+        announced: bool = True,
         k: int = 2,
     ) -> "MRR":
         """The most accurate MRR whose loss is ε and whose own coin's is `own`.
@@ -180,14 +180,15 @@ class MRR(MaskedDealing, MaskedCollecting):
             epsilon: the loss against everybody who does not know the card.
             own: the loss against those who do; None: ε + 2.
             lost: the share of cards that are dealt and never reported with, for a closed deck.
-            announced: whether the dealer announces the sum of the cards that were used.
+            announced: whether the dealer announces the sum of the cards that were used; False
+                asks for a closed deck.
             k: possible values.
 
         Raises:
             ArgumentError: where own is not above epsilon: only a smaller ε can then be reached.
 
         Example:
-            >>> m = MRR.for_epsilon(10_000, 1.0, announced=True)
+            >>> m = MRR.for_epsilon(10_000, 1.0)
             >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
             True
         """

@@ -75,7 +75,7 @@ class MaskedDealing(Mechanism):
 
         Example:
             >>> import jrr
-            >>> m = jrr.MRR.for_epsilon(4, 1.0, announced=True)
+            >>> m = jrr.MRR.for_epsilon(4, 1.0)
             >>> type(m.announce(m.deal(), named=[0, 1, 3])).__name__
             'int'
         """

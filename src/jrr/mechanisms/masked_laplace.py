@@ -109,7 +109,7 @@ class MaskedLaplace(InSteps, MRR):
         own: float | None = None,
         *,
         lost: float = 0.01,
-        announced: bool = False,
+        announced: bool = True,
         steps: int = STEPS,
     ) -> "MaskedLaplace":
         """The most accurate one whose loss is ε and whose own noise's is `own`.
@@ -119,14 +119,15 @@ class MaskedLaplace(InSteps, MRR):
             epsilon: the loss against everybody who does not know the card.
             own: the loss against those who do; None: ε + 2.
             lost: the share of cards that are dealt and never reported with, for a closed deck.
-            announced: whether the dealer announces the sum of the cards that were used.
+            announced: whether the dealer announces the sum of the cards that were used; False
+                asks for a closed deck.
             steps: from the smallest number to the largest.
 
         Raises:
             ArgumentError: where own is below epsilon, or epsilon too small for so many steps.
 
         Example:
-            >>> m = MaskedLaplace.for_epsilon(10_000, 1.0, announced=True)
+            >>> m = MaskedLaplace.for_epsilon(10_000, 1.0)
             >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
             True
         """

@@ -38,7 +38,7 @@ class Request:
     dealer_epsilon: float | None = None
     frequency: Frequency = None
     lost: float = 0.0  # the share of cards that are dealt and never reported with
-    announced: bool = False  # whether a dealer of masks announces sums at the end
+    announced: bool = True  # whether a dealer of masks announces sums; False: a closed deck
 
     def __post_init__(self) -> None:
         cap = self.dealer_epsilon

@@ -190,7 +190,7 @@ def plan_number(
     delta: float | None = None,
     mechanism: str = AUTO,
     lost: float = LOST,
-    announced: bool = False,
+    announced: bool = True,
     clip: bool = False,
 ) -> NumberPlan:
     """The most accurate way to ask for the mean of a number that keeps ε.
@@ -211,7 +211,8 @@ def plan_number(
         mechanism: "rr", "jrr", "drr" or "mrr" (the number rounded to a yes or no), "laplace" or
             "masked-laplace" (in steps), or "auto": the best of all.
         lost: the share of cards that are dealt and never reported with.
-        announced: whether the dealer can be asked at the end for the sum of the cards.
+        announced: whether the dealer announces at the end the sum of the cards that were used;
+            False asks for a closed deck, as for `plan`.
         clip: whether numbers beyond an end count as the end.
 
     Returns:
@@ -222,7 +223,7 @@ def plan_number(
 
     Example:
         >>> import jrr
-        >>> plan = jrr.plan_number(10_000, 2.0, 0, 100, mean=45, sd=15, announced=True)
+        >>> plan = jrr.plan_number(10_000, 2.0, 0, 100, mean=45, sd=15)
         >>> plan.mechanism.name, round(plan.stderr(), 2)
         ('MaskedLaplace', 0.36)
     """

@@ -30,6 +30,7 @@ from jrr.planning.choice import (
 )
 from jrr.planning.costs import Costs, costs_of
 from jrr.planning.defaults import LOST, MAX_BYTES, cap_or_default, colluders_or_default
+from jrr.planning.liars import USUAL_SHARE, liar_bias
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
 
@@ -88,6 +89,11 @@ class Row:
         if self.delta is None:
             return self.request.allows(self.mechanism)
         return keeps_everything(self.mechanism, self.request, self.delta)
+
+    @property
+    def one_liar(self) -> float:
+        """By how many people one liar moves an estimate; not a number without a mechanism."""
+        return math.nan if self.mechanism is None else one_liar(self.mechanism, self.request)
 
     @property
     def costs(self) -> Costs | None:
@@ -192,6 +198,11 @@ class Plan:
         if frequency is not None:
             request = replace(request, frequency=frequency)
         return math.hypot(noise, math.sqrt(request.sampling_variance(sampling)))
+
+    @property
+    def one_liar(self) -> float:
+        """By how many people one contributor who sends what it likes can move an estimate."""
+        return one_liar(self.mechanism, self.request)
 
     @property
     def view(self) -> PlanView:
@@ -311,8 +322,7 @@ class Plan:
             raise checks.refusal("document", document, f"an object with exactly {sorted(names)}")
         asked = document["request"]
         fields = {field.name for field in dataclasses.fields(Request)}
-        later = {"lost", "announced"}  # fields that plans of earlier versions do not have
-        if not isinstance(asked, Mapping) or not fields - later <= set(asked) <= fields:
+        if not isinstance(asked, Mapping) or set(asked) != fields:
             raise checks.refusal("request", asked, f"an object with exactly {sorted(fields)}")
         frequency = asked["frequency"]
         if isinstance(frequency, list):
@@ -340,7 +350,7 @@ def plan(
     *,
     max_bytes: int = MAX_BYTES,
     lost: float = LOST,
-    announced: bool = False,
+    announced: bool = True,
 ) -> Plan:
     """The most accurate mechanism that keeps ε against an adversary.
 
@@ -365,8 +375,9 @@ def plan(
             that lower the variance by less than 5%, decks that take over a minute to deal, and
             cards where a collector with all reports is bounded only far above ε.
         lost: the share of cards that are dealt and never reported with.
-        announced: whether the dealer can be asked at the end for the sum of the cards that were
-            used, as campaigns over the network do. Then lost cards cost nothing (MRR).
+        announced: MRR: whether the dealer announces at the end the noisy sum of the cards that
+            were used, so that lost cards cost nothing. False asks for a closed deck, whose cards
+            nearly cancel without the dealer: for files, and where it is not there at the end.
 
     Returns:
         The plan: its `mechanism`, `guarantees` by view, `stderr(frequency)` and `compare()`.
@@ -420,6 +431,13 @@ def stderr(mechanism: Mechanism, request: Request, frequency: float | None = Non
         at = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
         request = replace(request, frequency=at)
     return math.sqrt(request.expected_variance(mechanism))
+
+
+def one_liar(mechanism: Mechanism, request: Request) -> float:
+    """By how many people one liar can move an estimated count, at the share that is expected."""
+    known = request.frequency
+    share = known[0] if isinstance(known, tuple) else known  # of an interval: where it is most
+    return liar_bias(mechanism, USUAL_SHARE if share is None else share)
 
 
 def epsilon_of_everything(mechanism: Mechanism, colluders: int, delta: float) -> float:

@@ -28,7 +28,7 @@ def required_n(
     population: Population | str = "respondents",
     population_size: float | None = None,
     lost: float = LOST,
-    announced: bool = False,
+    announced: bool = True,
 ) -> int:
     """The fewest contributors (an even number) whose margin of error is at most `margin`.
 
@@ -50,7 +50,7 @@ def required_n(
             "sample" the noise of drawing the contributors counts too.
         population_size: people in that population; None: no end of them.
         lost: the share of cards that are dealt and never reported with, as for `plan`.
-        announced: whether the dealer announces sums, as for `plan`.
+        announced: whether the dealer announces sums (the default), as for `plan`.
 
     Returns:
         The number of contributors.
@@ -116,7 +116,7 @@ def required_epsilon(
     population: Population | str = "respondents",
     population_size: float | None = None,
     lost: float = LOST,
-    announced: bool = False,
+    announced: bool = True,
 ) -> float:
     """The smallest ε, to four digits, at which n contributors reach a margin of error.
 
@@ -137,7 +137,7 @@ def required_epsilon(
         population: whom the interval is to speak of, as for `required_n`.
         population_size: people in that population; None: no end of them.
         lost: the share of cards that are dealt and never reported with, as for `plan`.
-        announced: whether the dealer announces sums, as for `plan`.
+        announced: whether the dealer announces sums (the default), as for `plan`.
 
     Returns:
         ε, between 1e-6 and 20.

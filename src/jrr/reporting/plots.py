@@ -206,8 +206,20 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure, whole or not at all; the kind follows from the name."""
+def save(figure: "Figure", path: str | Path, description: str | None = None) -> Path:
+    """Write the figure, whole or not at all; the kind follows from the name.
+
+    Args:
+        figure: what was drawn.
+        path: where to.
+        description: what a .png or .svg file says about itself, so that a program can read it.
+
+    Returns:
+        The path.
+
+    Raises:
+        ArgumentError: where the name ends in no kind of picture.
+    """
     path = Path(path)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
@@ -218,6 +230,8 @@ def save(figure: "Figure", path: str | Path) -> Path:
 
     # The same figure gives the same file.
     with mpl.rc_context({"svg.hashsalt": "jrr"}):
-        metadata = {"Date": None} if path.suffix == ".svg" else None
+        metadata: dict[str, str | None] = {"Date": None} if path.suffix == ".svg" else {}
+        if description is not None and path.suffix in (".svg", ".png"):
+            metadata["Description"] = description
         replace_whole(path, lambda partial: figure.savefig(partial, dpi=150, metadata=metadata))
     return path

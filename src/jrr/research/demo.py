@@ -10,10 +10,11 @@ from jrr._base import checks
 from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.base import Cards, Mechanism, Rng
 from jrr.mechanisms.masked import MRR
+from jrr.planning.defaults import LOST
 from jrr.planning.plans import Plan, plan
 
 FAMILIES = ("rr", "jrr", "drr", "mrr")
-VANISHING = 0.03  # the share of people who take a card and never report
+VANISHING = LOST  # the share of people who take a card and never report: what plans expect
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,6 @@ def run(
             dealer_epsilon=dealer_epsilon,
             mechanism=family,
             lost=vanishing,
-            announced=True,
         )
 
     plans = {family: planned(family) for family in FAMILIES}

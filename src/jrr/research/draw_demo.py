@@ -26,7 +26,8 @@ def draw_survey(survey: DemoSurvey, path: str | Path, level: float = 0.95) -> Pa
         f"cards, {request.colluders} colluders",
         fontsize=10,
     )
-    return save(figure, path)
+    figures = ", ".join(f"{name} {error:.6g}" for name, error in errors.items())
+    return save(figure, path, f"standard errors in points: {figures}")
 
 
 def _draw_intervals(axes: "Axes", survey: DemoSurvey, names: Sequence[str], level: float) -> None:

@@ -45,7 +45,8 @@ def deal(
         The header of the file.
 
     Raises:
-        ArgumentError: where the mechanism deals no cards, or the file exists.
+        ArgumentError: where the mechanism deals no cards or needs the sum of them announced, or
+            the file exists.
 
     Example:
         >>> import jrr, tempfile
@@ -63,6 +64,12 @@ def deal(
     decks = checks.integer("decks", decks, 1, 100_000)
     if not mechanism.deals:
         raise ArgumentError(f"mechanism must deal cards, got {mechanism.to_dict()}")
+    if mechanism.announced:
+        raise ArgumentError(
+            "mechanism must have a closed deck (jrr deal --closed-deck, jrr.plan(announced=False)) "
+            "to deal into a file: nobody tells the dealer afterwards which cards of a file were "
+            f"used, so it cannot announce their sum; got {mechanism.brief()}"
+        )
     name = secrets.token_hex(6)
     names = (name,) if decks == 1 else tuple(f"{name}.{number}" for number in range(decks))
     header = Header("cards", mechanism, decks=names, colluders=colluders)

@@ -1,6 +1,7 @@
 """Attacks on surveys, measured: what each adversary gains, in exact numbers (docs/security.md)."""
 
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, shift_bias, swap_bias
+from jrr.planning.liars import liar_bias
+from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import Reuse, card_reuse, exposed_share
 from jrr.research.attacks.catalogue import Attack, all_attacks
 from jrr.research.attacks.decks import block_epsilon, dealt_in_blocks, sybil_epsilon

@@ -2,6 +2,7 @@
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
+from jrr.planning.liars import lie_and_gain
 from jrr.research.attacks.laws import law_of
 
 
@@ -24,19 +25,8 @@ def refusal_estimate(
         staying[law.card] / reported * _support(law.reports[:, value].tolist(), frequency, value)
         for law in mechanism.card_laws()
     )
-    q, gain = _moments(mechanism, value)
+    q, gain = lie_and_gain(mechanism, value)
     return (support - q) / gain
-
-
-def liar_bias(mechanism: Mechanism, frequency: float, value: int = 1) -> float:
-    """By how many counts one contributor who supports a value all it can moves its estimate.
-
-    On average over contributors of whom `frequency` hold the value anyway. Masked reports may be
-    any number in the clamp's range, which is (B+1-q)/λ - f counts.
-    """
-    frequency = checks.real("frequency", frequency, "in 0..1", 0.0, 1.0)
-    q, gain = _moments(mechanism, value)
-    return (mechanism.most_support - q) / gain - frequency
 
 
 def swap_bias(
@@ -51,7 +41,7 @@ def swap_bias(
         _support(law_of(mechanism, card).reports[:, value].tolist(), frequency, value)
         for card in (given, instead_of)
     ]
-    return (shift[0] - shift[1]) / _moments(mechanism, value)[1]
+    return (shift[0] - shift[1]) / lie_and_gain(mechanism, value)[1]
 
 
 def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
@@ -61,16 +51,10 @@ def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
     """
     if mechanism.moments.masks is None:
         raise checks.refusal("mechanism", mechanism, "one whose cards are numbers to add")
-    return checks.integer("shift", shift, -(10**9)) / _moments(mechanism, value)[1]
+    return checks.integer("shift", shift, -(10**9)) / lie_and_gain(mechanism, value)[1]
 
 
 def _support(chances: list[float], frequency: float, value: int) -> float:
     """The chance of a report `value` where `frequency` hold it, and the other values are equal."""
     others = [chance for x, chance in enumerate(chances) if x != value]
     return frequency * chances[value] + (1 - frequency) * sum(others) / len(others)
-
-
-def _moments(mechanism: Mechanism, value: int) -> tuple[float, float]:
-    moments, at = mechanism.moments, checks.integer("value", value, 0, mechanism.k - 1)
-    at = at if len(moments.q) > 1 else 0  # one entry where all values are treated alike
-    return float(moments.q[at]), float(moments.gain[at])

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jrr._base.wording import show_epsilon
+from jrr.planning.liars import liar_bias
 from jrr.reporting.cost_table import belief
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, shift_bias, swap_bias
+from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import card_reuse, exposed_share
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from jrr.planning.liars import liar_bias
 from jrr.planning.plans import uncapped_plan as plan
 from jrr.reporting.cost_table import belief
 from jrr.reporting.plots import COLOURS, new_figure, save
-from jrr.research.attacks.bias import liar_bias, refusal_estimate, swap_bias
+from jrr.research.attacks.bias import refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
