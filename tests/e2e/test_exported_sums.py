@@ -153,3 +153,19 @@ def test_what_a_header_refuses(sqlite_pair: Pair, tmp_path: Path) -> None:
     header = Header.from_dict(document)
     with pytest.raises(ArgumentError, match="sums must be None but for reports that hold masks"):
         replace(header, mechanism=jrr.RR(p=0.75))
+
+
+def test_sums_of_merged_groups(
+    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = sqlite_pair.campaign(ANNOUNCED, covariates={"region": ("north", "south", "sea")})
+    operator, people = sqlite_pair.begin(campaign, 20)
+    regions = ["north"] * 12 + ["south"] * 5 + ["sea"] * 3
+    answer_all(campaign, people, covariates=[{"region": region} for region in regions])
+    operator.close(ending=Ending(by="region", merge_small=True))
+    found = operator.estimate(by="region")
+    assert {one["name"]: one["n"] for one in found["groups"]} == {"north": 12, "south + sea": 8}
+    for path in exported(operator, tmp_path):
+        told = estimated(path, capsys, "--by", "region")
+        assert told["groups"] == found["groups"]
+        assert told["estimate"] == found["estimate"]

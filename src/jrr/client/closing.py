@@ -209,7 +209,8 @@ class Closing:
         number, serials = next(iter(unknown.items()))
         raise ProtocolError(
             f"dealer {number} gave {len(serials)} of the serials to nobody: nothing was {undone}; "
-            "--discard-unknown deletes the reports that came with them"
+            "--discard-unknown deletes the reports that came with them, where the tokens of dealer "
+            "and collector are given together"
         )
 
     def _check_alone(self, ending: Ending) -> None:

@@ -131,15 +131,15 @@ def _close(visit: Visit) -> Response:
     names = _names(visit)
     if isinstance(operator, SurveyOperator):
         closed = operator.close(names=names)
-        sums = {part: _announced(facts) for part, facts in closed.items()}
+        told = {part: _announced(facts) for part, facts in closed.items()}
+        sums = {part: one for part, one in told.items() if one is not None}
     else:
         sums = _announced(operator.close(ending=Ending(names=names)))
     visit.session.note(
         "The sums are told, and the key is burned. The file of sums that you were given goes to "
         "the collector's operator."
     )
-    body = json.dumps({part: told for part, told in sums.items() if told is not None})
-    return download(body, f"sums-{held.name[:8]}.json", "application/json")
+    return download(json.dumps(sums), f"sums-{held.name[:8]}.json", "application/json")
 
 
 def _announced(closed: dict[str, Any]) -> Any:

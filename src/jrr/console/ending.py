@@ -1,6 +1,7 @@
 """Opening a survey, and closing it for good."""
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -21,7 +22,9 @@ from jrr.console.held import (
     take_tokens,
 )
 from jrr.console.looking import looks_of
-from jrr.errors import ArgumentError, DamagedError
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.survey.grouping import MERGE_RULE
+from jrr.survey.states import CLOSED
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -42,14 +45,19 @@ def routes(desk: Desk) -> list[Route]:
 
     def asked(visit: Visit) -> Response:
         held = held_of(visit)
+        counts = read(desk, counts_of, held.document)
+        is_closed = counts.state == CLOSED
         return visit.page(
             "close.html",
             held=held,
             tab="close",
-            counts=read(desk, counts_of, held.document),
+            counts=counts,
             known=[at in visit.session.dealer_tokens for at in held.dealers],
             announces=held.announces,
             settled=_is_settled(desk, held),
+            chosen=_chosen(desk, held) if held.announces and is_closed else None,
+            previews=_previews(desk, held) if held.announces and not is_closed else [],
+            rule=MERGE_RULE,
         )
 
     def close(visit: Visit) -> Response:
@@ -57,8 +65,13 @@ def routes(desk: Desk) -> list[Route]:
         if visit.form.get("sure") != "yes":
             raise ArgumentError("closing is for good: say that you are sure, by the box above it")
         take_tokens(visit, held)
-        ending = Ending(by=visit.form.get("by") or None) if held.announces else None
-        _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
+        by = visit.form.get("by") or None
+        merge = by is not None and visit.form.get("merge") == "yes"
+        ending = Ending(by=by, merge_small=merge) if held.announces else None
+        try:
+            _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
+        except ProtocolError as error:
+            raise ProtocolError(_in_console_words(str(error))) from None
         looks.forget(held)
         looks.look(held, visit.session)  # closing takes its time; the next page has everything
         if _is_settled(desk, held):
@@ -91,9 +104,105 @@ def routes(desk: Desk) -> list[Route]:
 def _close(operator: Any, ending: Ending | None, sums: list[Any] | None) -> Any:
     if isinstance(operator, Operator):
         if ending is not None and sums is not None:
-            ending = Ending(by=ending.by, sums=sums)
+            ending = replace(ending, sums=sums)
         return operator.close(ending=ending)
     return operator.close(ending, sums=sums)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """A group as it would be summed at the end."""
+
+    name: str
+    sizes: str  # answers with a card: the fewest and the most of all questions
+    too_small_for: list[str]  # questions
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupingPreview:
+    """What a grouping would come to if the survey were closed now."""
+
+    words: str  # what was asked, or for everybody together
+    rows: list[GroupRow]
+    merged: list[str]  # groups of several values that merging would make
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether closing would be refused."""
+        return any(row.too_small_for for row in self.rows)
+
+
+def _previews(desk: Desk, held: HeldDocument) -> list[GroupingPreview]:
+    """Every grouping that can be chosen, with the sizes of its groups now."""
+    chosen = {None: "everybody together"} | held.covariates
+    return [_preview(desk, held, by, words) for by, words in chosen.items()]
+
+
+def _preview(desk: Desk, held: HeldDocument, by: str | None, words: str) -> GroupingPreview:
+    parts = _looked_at(desk, held, Ending(by=by))
+    sizes: dict[str, list[int]] = {}
+    small: dict[str, list[str]] = {}
+    for part, facts in parts.items():
+        for group in facts["groups"]:
+            counts = [count for cards in group["cards"] for count in cards]
+            sizes.setdefault(group["name"], []).extend(counts)
+            if group["name"] in facts["too_small"]:
+                small.setdefault(group["name"], []).append(part)
+    merged: dict[str, None] = {}
+    if small and by is not None:
+        for facts in _looked_at(desk, held, Ending(by=by, merge_small=True)).values():
+            if not facts["too_small"]:
+                merged |= dict.fromkeys(facts.get("merged", {}))
+    rows = [
+        GroupRow(
+            name=name or "everybody",
+            sizes=f"{min(counts):,}"
+            if min(counts) == max(counts)
+            else f"{min(counts):,} to {max(counts):,}",
+            too_small_for=small.get(name, []),
+        )
+        for name, counts in sizes.items()
+    ]
+    return GroupingPreview(words=words, rows=rows, merged=list(merged))
+
+
+def _looked_at(desk: Desk, held: HeldDocument, ending: Ending) -> dict[str, Any]:
+    """What the collector says that closing would do, by question."""
+    operator = operator_of(desk, held)
+    if isinstance(operator, Operator):
+        return {operator.campaign.question: operator.preview_closing(ending)}
+    asked = {part.name: part.campaign.question for part in operator.survey.parts}
+    return {asked[name]: one for name, one in operator.preview_closing(ending).items()}
+
+
+def _chosen(desk: Desk, held: HeldDocument) -> str:
+    """The grouping in which the cards are named to dealers, once the survey is closed."""
+    facts = next(iter(_looked_at(desk, held, Ending()).values()))
+    if facts["by"] is None:
+        return "for everybody together"
+    merged = "".join(f", {name} together" for name in facts.get("merged", {}))
+    return f"in groups by the answers to “{held.covariates[facts['by']]}”{merged}"
+
+
+def _in_console_words(words: str) -> str:
+    """What the command line offers by options, as this page offers it."""
+    for option, here in (
+        (
+            "--merge-small merges such groups (--dry-run shows how)",
+            "tick that groups that are too small are merged",
+        ),
+        ("than --by ", "than by "),
+        (
+            "--discard-small deletes those answers, --without-sum gives all up",
+            "give answers up by the command line (jrr campaign close)",
+        ),
+        (
+            "--discard-unknown deletes the reports that came with them",
+            "the command line deletes the reports that came with them (jrr campaign close)",
+        ),
+    ):
+        words = words.replace(option, here)
+    return words
 
 
 def _is_settled(desk: Desk, held: HeldDocument) -> bool:
