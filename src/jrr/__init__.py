@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jrr.estimation.differences import Difference, difference
     from jrr.estimation.estimates import Estimate
     from jrr.estimation.means import MeanEstimate
+    from jrr.estimation.pooling import pooled
     from jrr.estimation.tally import Tally
     from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.dealt import DRR
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jrr.planning.plans import Plan, plan
     from jrr.planning.required import required_epsilon, required_n
     from jrr.planning.shuffled import shuffled_rr
+    from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
     from jrr.privacy.shuffled import amplified_epsilon, shuffled_delta, shuffled_epsilon
     from jrr.telemetry.heavy_hitters import HeavyHitters
     from jrr.telemetry.longitudinal import Longitudinal
@@ -68,6 +70,7 @@ __all__ = [
     "SeededRandom",
     "SurveyContributor",
     "Tally",
+    "TwoPhasePlan",
     "Words",
     "algorithm1",
     "amplified_epsilon",
@@ -76,6 +79,8 @@ __all__ = [
     "from_json",
     "plan",
     "plan_number",
+    "plan_two_phases",
+    "pooled",
     "postprocess",
     "required_epsilon",
     "required_n",
@@ -114,6 +119,7 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "SeededRandom": "jrr._base.randomness",
     "SurveyContributor": "jrr.client.survey_contributor",
     "Tally": "jrr.estimation.tally",
+    "TwoPhasePlan": "jrr.planning.two_phases",
     "Words": "jrr.telemetry.words",
     "algorithm1": "jrr.planning.algorithm1",
     "amplified_epsilon": "jrr.privacy.shuffled",
@@ -122,6 +128,8 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "from_json": "jrr.mechanisms.registry",
     "plan": "jrr.planning.plans",
     "plan_number": "jrr.planning.numbers",
+    "plan_two_phases": "jrr.planning.two_phases",
+    "pooled": "jrr.estimation.pooling",
     "postprocess": "jrr.estimation",
     "required_epsilon": "jrr.planning.required",
     "required_n": "jrr.planning.required",

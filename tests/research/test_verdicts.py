@@ -375,8 +375,8 @@ def test_example_2_in_all_its_figures() -> None:
 # Two phases -----------------------------------------------------------------------------------
 
 
-def test_two_phases_do_not_pay() -> None:
-    """At every frequency something of one phase is as good, but for noise of the simulation."""
+def test_two_phases_do_not_pay_with_few_colluders() -> None:
+    """At n = 10,000, M = 5 one phase is as good at every frequency, but for noise."""
     for share in (0.0, 0.1, 0.3, 0.5):
         case = Case(10_000, round(10_000 * share), 0.1)
         one_phase = min(
@@ -390,13 +390,35 @@ def test_two_phases_do_not_pay() -> None:
     assert worst - 3 * error > 1.2 * theory(jrr.RR(epsilon=0.1), half)
 
 
+@pytest.mark.parametrize(
+    ("share", "exact"),
+    [(0.0, 0.141), (0.02, 0.254), (0.1, 0.681), (0.2, 1.017), (0.3, 1.019), (0.5, 1.0)],
+)
+def test_two_phases_pay_for_rare_answers_with_many_colluders(share: float, exact: float) -> None:
+    """The paper's pairs, 2% of a million people first; exact as in tests/planning."""
+    case = Case(1_000_000, round(1_000_000 * share), 0.1, 10_000)
+    rr = theory(jrr.RR(epsilon=0.1), case)
+    mse, error = by_people(case, 0.02, 600, np.random.default_rng(5)).mse(case.ones)
+    assert abs(mse / rr - exact) < 5 * error / rr
+    assert optimal_pairs(1_000_000, 0.1, 10_000).name == "RR"  # one phase, not knowing the share
+
+
 def test_the_figure_of_two_phases_says_so_too() -> None:
     context = Context(
         runs=50, rng=np.random.default_rng(1), data_sets=DATA_SETS, step=lambda done: None
     )
     rows = list(two_phases(context))
-    best = {row["frequency"]: row["mse"] for row in rows if row["way"] == "DRR, one phase"}
-    assert all(row["mse"] > best[row["frequency"]] for row in rows if "two phases" in row["way"])
+    found = {(row["n"], row["frequency"], row["way"]): row["over_rr"] for row in rows}
+    way, joint, dealt = (
+        "two phases of JRR: 2% of the people first",
+        "JRR, one phase",
+        "DRR, one phase",
+    )
+    for share in (0.0, 0.1, 0.3):
+        assert found[10_000, share, way] > found[10_000, share, joint]
+        assert found[1_000_000, share, joint] == 1
+    assert found[1_000_000, 0.1, way] == pytest.approx(0.629, abs=5e-4)
+    assert found[1_000_000, 0.1, dealt] == pytest.approx(0.096, abs=5e-4)
 
 
 # The raw click stream -------------------------------------------------------------------------

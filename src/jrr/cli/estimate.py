@@ -23,6 +23,7 @@ from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import FEWEST_EFFECTIVE, Estimate, Population
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK, MIN_CELL
+from jrr.estimation.pooling import pooled
 from jrr.estimation.postprocess import STEPS
 from jrr.planning.plans import DELTA
 from jrr.reporting.explain import OUTSIDE
@@ -59,6 +60,12 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 @click.option("--force", is_flag=True, help="Overwrite an existing file of results.")
 @click.option("--plot", type=FILE, help="Draw the estimates.")
 @click.option("--apart", is_flag=True, help="One estimate for each file, of one question or many.")
+@click.option(
+    "--pool",
+    is_flag=True,
+    help="One estimate of files of different mechanisms: surveys that asked different people the "
+    "same question, such as two phases.",
+)
 @engine_options
 @json_option
 def estimate(
@@ -79,6 +86,7 @@ def estimate(
     force: bool,
     plot: Path | None,
     apart: bool,
+    pool: bool,
     engine: str | None,
     table: str | None,
     header: Path | None,
@@ -100,6 +108,7 @@ def estimate(
     jrr estimate reports.parquet
     jrr estimate reports.parquet --population sample --population-size 20000
     jrr estimate north.parquet south.csv --by region --plot shares.png
+    jrr estimate first.csv second.csv --pool
     jrr estimate year.parquet --engine duckdb --by region --json
     jrr estimate postgresql://reader@host/collector --engine postgres --json
     """  # noqa: D301 - click reads the \b
@@ -127,6 +136,15 @@ def estimate(
             "population_size": population_size,
         },
     )
+    if pool:
+        unused = {"--apart": apart, "--by": by, "--postprocess": postprocess, "--plot": plot}
+        for option, given in (unused | {"--out": out}).items():
+            if given:
+                raise ArgumentError(f"{option} must not be given with --pool")
+        with bar("counting", as_json) as progress:
+            surveys = counting.apart(progress)
+        _show_pooled(surveys, level, simultaneous=simultaneous, top=top, as_json=as_json)
+        return
     if apart or counting.is_collector:
         if plot is not None or postprocess is not None:
             given = "plot" if plot is not None else "postprocess"
@@ -202,6 +220,42 @@ def _show_several(
         screen.print(f"Results: {out}")
 
 
+def _show_pooled(
+    surveys: dict[str, "Result"], level: float, *, simultaneous: bool, top: int, as_json: bool
+) -> None:
+    """One estimate of the people of all files, which may be of different mechanisms."""
+    results = list(surveys.values())
+    answers = results[0].header.names
+    for name, result in surveys.items():
+        if result.header.number is not None:
+            raise ArgumentError(f"{name} must be of shares with --pool, got the mean of a number")
+        if result.header.names != answers:
+            raise ArgumentError(
+                f"{name} must have the answers of the first file, {list(answers)}, "
+                f"got {list(result.header.names)}"
+            )
+    together = pooled(*(result.estimate for result in results))
+    whom = results[0].estimate
+    together = together.for_population(whom.population, whom.population_size)
+    if as_json:
+        parts = {
+            name: result.to_dict(level, delta=DELTA, simultaneous=simultaneous)
+            for name, result in surveys.items()
+        }
+        shares = together.to_dict(level, simultaneous=simultaneous)
+        print_json({"labels": list(answers), "estimate": shares, "surveys": parts})
+        return
+    screen = console()
+    for name, result in surveys.items():
+        screen.print(f"{name}: {result.estimate.n:,} reports, {result.header.mechanism.brief()}")
+    screen.print(f"All: {together.n:,} reports\n")
+    report = _Report(
+        screen=screen, result=results[0], level=level, top=top, simultaneous=simultaneous
+    )
+    screen.print(report.shares(together))
+    screen.print(intervals_in_words(together, level, simultaneous))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Report:
     """The result in tables and sentences."""
@@ -223,7 +277,7 @@ class _Report:
             show_means(screen, result, self.level)
             self._print_losses(document)
             return
-        screen.print(self._shares(result.estimate))
+        screen.print(self.shares(result.estimate))
         screen.print(intervals_in_words(result.estimate, self.level, self.simultaneous))
         if result.estimate.effective_n < (1 - 1e-9) * n:
             screen.print(weights_in_words(result.estimate))
@@ -247,7 +301,7 @@ class _Report:
         groups = self.result.groups
         for group in groups:
             self.screen.print(f"\n{group.name}: {group.estimate.n:,} reports")
-            self.screen.print(self._shares(group.estimate))
+            self.screen.print(self.shares(group.estimate))
             if group.estimate.effective_n < min(FEWEST_EFFECTIVE, (1 - 1e-9) * group.estimate.n):
                 self.screen.print(weights_in_words(group.estimate))
         if groups.hidden:
@@ -312,7 +366,8 @@ class _Report:
             "how much."
         )
 
-    def _shares(self, estimate: Estimate) -> Table:
+    def shares(self, estimate: Estimate) -> Table:
+        """Every answer with its share, error and interval."""
         names, top = self.result.header.names, self.top
         table = Table()
         interval = f"{100 * self.level:g}% interval"

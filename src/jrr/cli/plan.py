@@ -30,6 +30,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
+from jrr.cli.two_phases import show_two_phases
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.mechanisms.base import Mechanism
@@ -39,6 +40,7 @@ from jrr.planning.defaults import MAX_BYTES
 from jrr.planning.lost_cards import lost_cards
 from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
 from jrr.planning.required import check_margin, required_epsilon, required_n
+from jrr.planning.two_phases import FIRST_SHARE
 from jrr.privacy.views import PlanView
 from jrr.reporting.explain import adversaries, costs_of_plan
 
@@ -58,6 +60,15 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @number_options
 @click.option("--margin", type=float, help="Also: how many people, or which ε, for ±MARGIN.")
 @interval_options
+@click.option(
+    "--two-phase",
+    type=float,
+    is_flag=False,
+    flag_value=FIRST_SHARE,
+    metavar="[SHARE]",
+    help="Whether it pays to ask a share of the people first and to plan for the others by what "
+    f"they say.  [alone: {FIRST_SHARE:g}]",
+)
 @click.option("--compare", "others", is_flag=True, help="Also: shuffling, secure aggregation.")
 @delta_option
 @view_option
@@ -83,6 +94,7 @@ def plan(
     margin: float | None,
     population: Population,
     population_size: int | None,
+    two_phase: float | None,
     others: bool,
     delta: float,
     view: PlanView,
@@ -100,13 +112,16 @@ def plan(
 
     Standard errors are of the estimated share of one answer. The dealer is capped at ε + 2
     unless told otherwise. --compare sets plans beside other ways to ask yes or no: reports that
-    travel through a shuffler, and answers that are added up in secret.
+    travel through a shuffler, and answers that are added up in secret. --two-phase says whether
+    a small first phase makes the whole survey more accurate, and how to plan both; `jrr estimate
+    --pool` then adds them up.
 
     \b
     jrr plan -n 10000 -e 0.1 -M 5
     jrr plan -n 2000 -e 1 --margin 0.02 --plot plan.png
     jrr plan -n 10000 -e 0.1 --compare
     jrr plan -n 1000 -e 0.1 --view everything
+    jrr plan -n 1000000 -e 0.1 -M 10000 --mechanism jrr --two-phase 0.02
     jrr plan survey.toml --people 2000 --response 0.6 -e 2
     jrr plan -n 10000 -e 1 --number 0:100 --mean 45 --sd 15
     """  # noqa: D301 - click reads the \b
@@ -115,6 +130,19 @@ def plan(
         return
     if people is not None:
         raise ArgumentError("--people must be given with a questionnaire; otherwise say -n")
+    if two_phase is not None:
+        unused = {
+            "--number": number is not None,
+            "--margin": margin is not None,
+            "--compare": others,
+            "--view everything": view == "everything",
+            "--plot, --lost-plot, --curve and --losses": any((plot, lost_plot, curve, losses)),
+        }
+        for option, given in unused.items():
+            if given:
+                raise ArgumentError(f"{option} must not be given with --two-phase")
+        show_two_phases(two_phase, max_bytes, survey, as_json=as_json)
+        return
     if number is not None:
         others_given = (margin, others or None, plot, lost_plot, curve, losses)
         if any(option is not None for option in others_given):

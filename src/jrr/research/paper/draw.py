@@ -1,11 +1,12 @@
 """Pictures of the figures' rows, in one common style."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jrr.reporting.plots import COLOURS, new_figure
 from jrr.research.paper.figure import Row
-from jrr.research.paper.settings import DRR_LINE, LINES, OPTIMAL_LINE, PAPER_LINE, RR_LINE
+from jrr.research.paper.settings import DRR_LINE, LINES, MASKED, OPTIMAL_LINE, PAPER_LINE, RR_LINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,12 @@ _NAMED = {
     "JRR, any deck, tuned to the frequency": COLOURS["jrr"],
     "JRR, any deck, frequency unknown": "#6baed6",
     **dict.fromkeys(("sue", "sue-joint", "sue-dealt"), COLOURS["sue"]),
-    **dict.fromkeys(("oue", "oue-joint", "oue-dealt"), COLOURS["oue"]),
+    **dict.fromkeys(("oue", "oue-joint", "oue-dealt"), "#a6761d"),
     **dict.fromkeys(("olh", "olh-joint"), COLOURS["olh"]),
     "ss": COLOURS["ss"],
-    "two phases, people 0.1": "#66a61e",
-    "two phases, people 0.3": "#1b9e77",
-    "two phases, budget 0.1": "#e7298a",
-    "two phases, budget 0.3": "#7570b3",
+    **dict.fromkeys(("mrr", MASKED), COLOURS["mrr"]),
+    "two phases of JRR: 2% of the people first": "#66a61e",
+    "two phases of JRR: 30% of the budget first": "#e7298a",
 }
 _SHARES = (0.01, 0.1, 1.0)
 # DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
@@ -48,11 +48,18 @@ _VERSION_STYLE: dict[str, dict[str, Any]] = {
     "equal epsilon": {"linestyle": "-", "linewidth": 1.5},
     "optimal pairs": {"linestyle": (0, (4, 2)), "linewidth": 1.5},
 }
-# Of several lines in one picture every next one is narrower and broken otherwise.
+_VERSION_LABEL = {
+    "as drawn": "as the paper drew it: breaks its own constraint",
+    "equal epsilon": "the paper's Algorithm 1 at the same ε",
+    "optimal pairs": "optimal pairs at the same ε",
+}
+# Of several lines in one picture every next one is narrower and broken otherwise. Dashes and gaps
+# are in points, whatever the width, so that narrow lines have dashes that can be seen.
 _VERSION_COLOUR = ("#7f7f7f", COLOURS["jrr"], "#08306b")
-_WIDTHS = (5.0, 3.0, 2.6, 2.2, 2.0, 1.8, 1.6, 1.4, 1.2, 1.0)
-_DASHES: tuple[Any, ...] = ("-", (0, (4, 2)), "-", (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (2, 2)))
-_COUPLED: dict[str, Any] = {"joint": (0, (6, 2, 1, 2)), "dealt": (0, (1, 1.5))}
+_WIDTHS = (5.0, 3.0, 2.6, 2.2, 2.0, 1.8, 1.8, 1.6, 1.6, 1.6)
+_DASHES: tuple[tuple[float, ...], ...] = ((), (12, 6), (), (3, 4), (14, 4, 3, 4), (7, 5))
+_COUPLED: dict[str, tuple[float, ...]] = {"joint": (14, 4, 3, 4), "dealt": (3, 4)}
+_MARKERS = "oDs^vPX*<>dp"  # of different shapes, where lines coincide
 _PALETTE = ("#7f7f7f", "#1f77b4", "#08306b", "#d95f02", "#66a61e", "#7570b3", "#e7298a", "#a6761d")
 
 
@@ -127,7 +134,7 @@ def figure8(rows: Sequence[Row]) -> "Figure":
 def by_frequency(rows: Sequence[Row]) -> "Figure":
     """Standard error against frequency."""
     keys = list(dict.fromkeys((row["epsilon"], row["dealer_epsilon"]) for row in rows))
-    figure, panels = _panels(keys, "ε = {0:g}, dealer cap {1}", columns=2)
+    figure, panels = _panels(keys, "ε = {0:g}; cap on the dealer: {1}", columns=2)
     for (epsilon, cap), axes in panels:
         _lines(axes, _pick(rows, epsilon=epsilon, dealer_epsilon=cap), "frequency", "stderr")
         axes.set_ylim(bottom=0)
@@ -142,11 +149,16 @@ def by_trust(rows: Sequence[Row]) -> "Figure":
     for epsilon, axes in panels:
         picked = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] != "inf"]
         _lines(axes, picked, "dealer_epsilon", "stderr")
+        caps = sorted({row["dealer_epsilon"] for row in picked})
+        beyond = caps[-1] + 0.15 * (caps[-1] - caps[0])
         free = [row for row in _pick(rows, epsilon=epsilon) if row["dealer_epsilon"] == "inf"]
-        for row in free:
-            axes.axhline(row["stderr"], color=_NAMED[row["mechanism"]], linestyle=":", linewidth=1)
+        for place, row in enumerate(free):  # side by side, because some are equally high
+            at = beyond + 0.05 * (place - len(free) / 2) * (caps[-1] - caps[0])
+            axes.plot(at, row["stderr"], "D", color=_NAMED[row["mechanism"]], markersize=6)
+        shown = list(range(round(caps[0]), round(caps[-1]) + 1, 2))
+        axes.set_xticks([*shown, beyond], [*map(str, shown), "no cap"])
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("ε of dealer and collector together (dotted: no cap)")
+        axes.set_xlabel("cap on ε of dealer and collector together")
         axes.set_ylabel("standard error")
     return _legend(figure)
 
@@ -169,16 +181,18 @@ def by_dropout(rows: Sequence[Row]) -> "Figure":
 def by_domain(rows: Sequence[Row]) -> "Figure":
     """Standard error against k, without cards above, with cards below."""
     keys = [(c, e) for c in ("no", "yes") for e in _values(rows, "epsilon")]
-    figure, panels = _panels(keys, "cards: {0}; ε = {1:g}, n = 20,000", columns=2)
-    heights = [row["stderr"] for row in rows]
+    titles = {"no": "without cards", "yes": "with cards"}
+    figure, panels = _panels(keys, "", columns=2)
     for (cards, epsilon), axes in panels:
+        heights = [row["stderr"] for row in rows if cards in (row["cards"], "yes")]
         picked = _pick(rows, cards=cards, epsilon=epsilon)
         if cards == "yes":  # what no cards at all would do
             picked = _pick(rows, mechanism="rr", epsilon=epsilon) + picked
-        _lines(axes, picked, "k", "stderr")
+        _lines(axes, picked, "k", "stderr", hollow=True)
         axes.set_xscale("log", base=2)
         _logarithmic(axes, "y", heights)
         axes.set_ylim(min(heights) / 1.3, max(heights) * 1.3)
+        axes.set_title(f"{titles[cards]}; ε = {epsilon:g}, n = 20,000", fontsize=9)
         axes.set_xlabel("values k")
         axes.set_ylabel("standard error")
     return _legend(figure)
@@ -204,13 +218,14 @@ def by_step(rows: Sequence[Row]) -> "Figure":
 
 def two_phases(rows: Sequence[Row]) -> "Figure":
     """MSE of every way against the frequency."""
-    named = [{**row, "mechanism": f"{row['way']} {row['first_share']}".strip()} for row in rows]
-    figure, panels = _panels([""], "n = 10,000, ε = 0.1")
-    for _, axes in panels:
-        _lines(axes, named, "frequency", "mse", marker=".")
-        axes.set_yscale("log")
+    named = [{**row, "mechanism": row["way"]} for row in rows]
+    keys = list(dict.fromkeys((row["n"], row["colluders"]) for row in rows))
+    figure, panels = _panels(keys, "n = {0:,}, M = {1:,}, ε = 0.1")
+    for (n, colluders), axes in panels:
+        _lines(axes, _pick(named, n=n, colluders=colluders), "frequency", "over_rr", marker=".")
+        axes.set_ylim(bottom=0)
         axes.set_xlabel("true frequency")
-        axes.set_ylabel("MSE")
+        axes.set_ylabel("MSE / MSE of RR")
     return _legend(figure)
 
 
@@ -226,6 +241,7 @@ def by_group_size(rows: Sequence[Row]) -> "Figure":
             [row["best_pairs_over_rr"] for row in picked],
             "--",
             color="#08306b",
+            zorder=3,  # above the other line, which it coincides with in one panel
             label="optimal pairs at the same ε",
         )
         axes.plot(
@@ -241,18 +257,12 @@ def by_group_size(rows: Sequence[Row]) -> "Figure":
             fmt="k.",
             label="simulated in groups, ± 2 standard errors",
         )
-        for row in picked:
-            axes.annotate(
-                f"ε {row['epsilon_cards']:.2g}",
-                (row["group"], row["over_rr_theory"]),
-                xytext=(0, -16),
-                textcoords="offset points",
-                fontsize=7,
-                ha="center",
-            )
         axes.set_xscale("log", base=2)
+        named = [f"{row['group']}\n{row['epsilon_cards']:.2g}" for row in picked]
+        axes.set_xticks(sizes, named, fontsize=7)
+        axes.minorticks_off()
         axes.set_ylim(0, 1.2)
-        axes.set_xlabel("people per group")
+        axes.set_xlabel("people per group, and their ε (view cards)")
         axes.set_ylabel("MSE / MSE of RR")
     return _legend(figure)
 
@@ -299,6 +309,9 @@ def _logarithmic(axes: "Axes", which: str, values: Iterable[float]) -> None:
     scale = getattr(axes, f"set_{which}scale")
     if above and len(above) < len(numbers):
         scale("symlog", linthresh=min(above))
+        # Powers of ten but for smaller ones, so near to 0 that one number would cover the other.
+        powers = range(math.ceil(math.log10(min(above))), math.ceil(math.log10(max(above))) + 1)
+        getattr(axes, f"set_{which}ticks")([0, *(10.0**power for power in powers)])
     else:
         scale("log")
 
@@ -340,7 +353,7 @@ def _underperformance(
                 [row[x] for row in picked],
                 [row[metric] for row in picked],
                 color=colour,
-                label=version,
+                label=_VERSION_LABEL[version],
                 **style,
             )
         shown = [row[metric] for row in rows if row["version"] in _VERSION_STYLE]
@@ -348,6 +361,10 @@ def _underperformance(
         axes.set_ylim(-0.2 * min(v for v in shown if v > 0), 2 * max(v for v in shown if v == v))
         if logarithmic:
             axes.set_xscale("log")
+        else:
+            ends = [row[x] for row in rows]
+            at = [round(step * max(ends) / 4) for step in range(1, 5)]
+            axes.set_xticks(at, [f"{tick:,}" for tick in at])
         axes.set_xlabel(label)
         axes.set_ylabel(names[metric])
     return _legend(figure)
@@ -371,20 +388,38 @@ def _panels(
     return figure, panels
 
 
-def _lines(axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "") -> None:
+def _lines(
+    axes: "Axes", rows: Sequence[Row], x: str, y: str, marker: str = "", *, hollow: bool = False
+) -> None:
+    """A line for each mechanism; hollow: with markers of its own shape, as lines coincide."""
     for place, name in enumerate(_values(rows, "mechanism")):
         colour = _NAMED.get(name, _PALETTE[place % len(_PALETTE)])
         picked = _pick(rows, mechanism=name)
+        width = _WIDTHS[min(place, len(_WIDTHS) - 1)]
+        dashes = _COUPLED.get(name.rpartition("-")[2], _DASHES[place % len(_DASHES)])
         axes.plot(
             [row[x] for row in picked],
             [row[y] for row in picked],
             color=colour,
-            label=name,
-            marker=marker or None,
-            linewidth=_WIDTHS[min(place, len(_WIDTHS) - 1)],
-            linestyle=_COUPLED.get(name.rpartition("-")[2], _DASHES[place % len(_DASHES)]),
+            label=_label(name),
+            marker=_MARKERS[place % len(_MARKERS)] if hollow else marker or None,
+            markersize=7 if hollow else None,
+            markevery=(place % 5, 5) if hollow else None,  # no two lines have theirs at one place
+            markerfacecolor="white" if hollow else None,
+            linewidth=width,
+            linestyle=(0, tuple(length / width for length in dashes)) if dashes else "-",
             alpha=0.45 if place == 0 else 1.0,
         )
+
+
+def _label(name: str) -> str:
+    """A name for legends: families of plans are known by short words."""
+    family, _, coupling = name.partition("-")
+    if name == "mrr":
+        return MASKED
+    if family not in COLOURS:
+        return name
+    return family.upper() + (f", {coupling} cards" if coupling else "")
 
 
 def _legend(figure: "Figure") -> "Figure":
@@ -399,6 +434,7 @@ def _legend(figure: "Figure") -> "Figure":
         ncols=max(1, min(4, len(entries), int(figure.get_figwidth() / 2.3))),
         frameon=False,
         fontsize=8,
+        handlelength=4.5,  # long enough for the longest dashes
     )
     return figure
 

@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +13,7 @@ from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.joint import JRR
+from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
@@ -20,6 +24,7 @@ from jrr.research.paper.settings import (
     COLLUDERS,
     EPSILON,
     FREQUENCY,
+    MASKED,
     Case,
     N,
     optimal_pairs,
@@ -42,6 +47,7 @@ def by_frequency(context: Context) -> Iterator[Row]:
                     ("JRR, any deck, tuned to the frequency", JRR.best(known)),
                     ("JRR, any deck, frequency unknown", JRR.best(unknown)),
                     ("DRR", DRR.best(unknown)),
+                    (MASKED, _masked(unknown)),
                 ):
                     yield {
                         "epsilon": epsilon,
@@ -64,6 +70,7 @@ def by_trust(context: Context) -> Iterator[Row]:
                 ("JRR, pairs", JRR.best_even(request)),
                 ("JRR, any deck", JRR.best(request)),
                 ("DRR", DRR.best(request)),
+                (MASKED, _masked(request)),
             ):
                 yield {
                     "epsilon": epsilon,
@@ -81,6 +88,7 @@ def by_dropout(context: Context) -> Iterator[Row]:
         ("RR", RR.best(request)),
         ("JRR", JRR.best_even(request)),
         ("DRR", DRR.best(request)),
+        (MASKED, _masked(request)),
     ):
         for dropped in np.linspace(0, 0.9, 10):
             left = round(N * (1 - float(dropped)))
@@ -101,11 +109,12 @@ def by_domain(context: Context) -> Iterator[Row]:
     """Error against the size of the domain, averaged over the values of a uniform population."""
     without = ("rr", "ss", "sue", "oue", "olh")
     kinds = (*without, "jrr", "drr", *(f"{name}-joint" for name in ("sue", "oue", "olh")))
-    kinds += ("sue-dealt", "oue-dealt")
+    kinds += ("sue-dealt", "oue-dealt", "mrr")
     for epsilon in (0.1, 1.0):
         for k in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):
             for kind in kinds:
-                best_plan = plan(20_000, epsilon, COLLUDERS, k, mechanism=kind, frequency=1 / k)
+                asked: Any = {"mechanism": kind, "frequency": 1 / k, "announced": True}
+                best_plan = plan(20_000, epsilon, COLLUDERS, k, **asked)
                 yield {
                     "epsilon": epsilon,
                     "k": k,
@@ -188,6 +197,12 @@ def _grouped_survey(mechanism: JRR, ones: int, size: int, rng: np.random.Generat
     values = (np.arange(n) < ones).astype(np.uint8)
     reports = mechanism.respond(values, cards, randomness.source(rng))
     return float(mechanism.estimate(reports).counts[1])
+
+
+@lru_cache(maxsize=256)
+def _masked(request: Request) -> Mechanism:
+    """The best MRR whose dealer announces sums at the end."""
+    return MRR.best(replace(request, announced=True, frequency=None))
 
 
 def _stderr(mechanism: Mechanism, n: int, frequency: float) -> float:

@@ -22,6 +22,7 @@ from jrr.planning.algorithm1 import algorithm1
 N, FREQUENCY, EPSILON, COLLUDERS, STEP = 10_000, 0.1, 0.1, 5, 1e-4
 
 RR_LINE, PAPER_LINE, OPTIMAL_LINE, DRR_LINE = "RR", "JRR (paper)", "JRR (optimal pairs)", "DRR"
+MASKED = "MRR, sums announced"  # what surveys use unless told otherwise
 LINES = (RR_LINE, PAPER_LINE, OPTIMAL_LINE, DRR_LINE)
 
 

@@ -1,7 +1,8 @@
 """The paper's future work: a first phase of RR chooses the second phase's parameters.
 
 The best pairs under a guarantee are one of two mechanisms, plain RR or one corner
-(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two.
+(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two. With any deck,
+and for surveys, see jrr.planning.two_phases.
 
 By people: a random part of the people answers by RR at ε, the others by what that suggests;
 everybody answers once, and ε in the view `cards` is that of each phase. By budget: everybody
@@ -12,6 +13,7 @@ one, so they are correlated with it (a fifth of a standard error at n = 10,000, 
 half of it for the first phase). Errors here include that bias.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,9 +23,11 @@ from jrr._base import checks
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
+from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
+from jrr.planning.two_phases import plan_two_phases
 from jrr.research.paper.figure import Context, Row
 from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, optimal_pairs, theory
 
@@ -98,35 +102,35 @@ def _variance(mechanism: Mechanism, n: int, share: float) -> float:
 
 
 def two_phases(context: Context) -> Iterator[Row]:
-    """Two-phase estimation beside one-phase RR, JRR and DRR."""
-    for share in (0.0, 0.02, 0.1, 0.3, 0.5):
-        case = Case(N, round(share * N), EPSILON)
-        ways: list[tuple[str, Mechanism]] = [
-            ("RR", RR(epsilon=EPSILON)),
-            ("JRR, one phase", optimal_pairs(N, EPSILON, COLLUDERS)),
-            ("DRR, one phase", DRR.best(Request(N, EPSILON, COLLUDERS))),
-        ]
-        for name, mechanism in ways:
-            yield {
-                "frequency": share,
-                "way": name,
-                "first_share": "",
-                "mse": theory(mechanism, case),
-                "mse_stderr": 0.0,
-                "epsilon_cards": mechanism.epsilon("cards", COLLUDERS),
-                "chose_joint": "",
+    """Two phases beside one, with few people and colluders and with many; MSE over RR's.
+
+    By people is exact (docs/theory.md, Theorem 12a), by budget simulated.
+    """
+    for n, colluders in ((N, COLLUDERS), (1_000_000, 10_000)):
+        rr = RR(epsilon=EPSILON)
+        joint = JRR.best(Request(n, EPSILON, colluders))
+        dealt = DRR.best(Request(n, EPSILON, colluders))
+        phases = plan_two_phases(n, EPSILON, colluders, math.inf, lost=0.0)
+        for share in (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5):
+            case = Case(n, round(share * n), EPSILON, colluders)
+            plain = theory(rr, case)
+            split = by_budget(case, 0.3, context.runs, context.rng)
+            budget, error = split.mse(case.ones)
+            ways = {
+                "RR": (plain, 0.0),
+                "JRR, one phase": (theory(joint, case), 0.0),
+                "two phases of JRR: 2% of the people first": ((n * phases.stderr(share)) ** 2, 0.0),
+                "two phases of JRR: 30% of the budget first": (budget, error),
+                "DRR, one phase": (theory(dealt, case), 0.0),
             }
-        for name, phases in (("two phases, people", by_people), ("two phases, budget", by_budget)):
-            for first in (0.1, 0.3):
-                result = phases(case, first, context.runs, context.rng)
-                mse, error = result.mse(case.ones)
-                context.step(1)
+            context.step(1)
+            for way, (mse, mse_error) in ways.items():
                 yield {
+                    "n": n,
+                    "colluders": colluders,
                     "frequency": share,
-                    "way": name,
-                    "first_share": first,
+                    "way": way,
                     "mse": mse,
-                    "mse_stderr": error,
-                    "epsilon_cards": result.epsilon,
-                    "chose_joint": result.chose_joint,
+                    "mse_stderr": mse_error,
+                    "over_rr": mse / plain,
                 }
