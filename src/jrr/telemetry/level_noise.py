@@ -1,55 +1,63 @@
-"""The noise of one level of a tree: variances of weighted sums of its estimated shares.
+"""The noise of one level of a tree: how much single reports vary in weighted sums of its shares.
 
 Sums of shares are not sums of independent numbers: how the shares of one mechanism vary together is
 written down here, for each kind of mechanism that a tree takes (docs/theory.md, section 18).
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
 
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
 
 
-def spread_of_values(weights: Floats, shares: Floats) -> Floats:
-    """The variance of what single people's values weigh: weights[sum, value]."""
-    spread: Floats = weights**2 @ shares - (weights @ shares) ** 2
-    return spread
+class LevelNoise(NamedTuple):
+    """What a level adds to the variances of weighted sums of its shares.
+
+    Attributes:
+        of_holders: [sum, value]: the variance of what the report of one holder of the value weighs.
+        masks: [sum]: what masks add to the variance of the whole sum.
+    """
+
+    of_holders: Floats
+    masks: Floats
 
 
-def _single_values(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """Noise of Σ weight · share, where a report supports exactly one value (RR)."""
+def _single_values(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
+    """Where a report supports exactly one value (RR)."""
     of = mechanism.moments
     p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
     total = weights.sum(axis=1, keepdims=True)
     mean = q * total + (p - q) * weights  # what a holder's report weighs on average
     square = q * (weights**2).sum(axis=1, keepdims=True) + (p - q) * weights**2
-    noise: Floats = (square - mean**2) @ held / (n * gain**2)
-    return noise
+    return LevelNoise((square - mean**2) / gain**2, np.zeros(len(weights)))
 
 
-def _single_bits(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """The same where values are supported independently of each other (OUE, OLH)."""
+def _single_bits(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
+    """Where values are supported independently of each other (OUE, OLH)."""
     of = mechanism.moments
     p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
     squares = weights**2
-    spread = q * (1 - q) * squares.sum(axis=1) + (p * (1 - p) - q * (1 - q)) * (squares @ held)
-    noise: Floats = spread / (n * gain**2)
-    return noise
+    alone = q * (1 - q) * squares.sum(axis=1, keepdims=True)
+    spread = alone + (p * (1 - p) - q * (1 - q)) * squares
+    return LevelNoise(spread / gain**2, np.zeros(len(weights)))
 
 
-def _behind_masks(mechanism: Mechanism, weights: Floats, held: Floats, n: int) -> Floats:
-    """The same behind masks, which are independent for every value (MRR of more than two)."""
+def _behind_masks(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
+    """Behind masks, which are independent for every value (MRR of more than two)."""
     of = mechanism.moments
     q, gain = float(of.q[0]), float(of.gain[0])
     coin = _single_values if getattr(mechanism, "coin", "") == "rr" else _single_bits
     alone = n * q * (1 - q) / gain**2
     constant = float(of.quadratic(n, mechanism.fewest_decks(n)).constant[0])
     masks: Floats = (constant - alone) / n**2 * (weights**2).sum(axis=1)
-    return coin(mechanism, weights, held, n) + masks
+    return LevelNoise(coin(mechanism, weights, n).of_holders, masks)
 
 
-# By the mechanism's name: mechanism, weights[sum, value], shares held, people -> variances.
-NOISE: dict[str, Callable[[Mechanism, Floats, Floats, int], Floats]] = {
+# By the mechanism's name: mechanism, weights[sum, value], people -> the noise.
+NOISE: dict[str, Callable[[Mechanism, Floats, int], LevelNoise]] = {
     "RR": _single_values,
     "OUE": _single_bits,
     "OLH": _single_bits,

@@ -7,7 +7,7 @@ that they give to each share give the error of every sum.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,31 @@ from jrr._base import checks
 from jrr.estimation.estimates import Estimate, quantile
 from jrr.estimation.moments import Floats
 from jrr.telemetry.consistency import consistent_leaves, weights_of
-from jrr.telemetry.level_noise import NOISE, spread_of_values
+from jrr.telemetry.level_noise import NOISE
 
 if TYPE_CHECKING:
     from jrr.telemetry.ranges import RangeTree
 
 _BLOCK = 1 << 21  # numbers at a time, where errors of many ranges are computed
+
+
+class SumNoise(NamedTuple):
+    """How much weighted sums of the bins' shares vary, as far as the reports tell.
+
+    Attributes:
+        unbiased: estimates of the variances that are right on average, and may be too small.
+        least: what the coins and masks of any people add to the variances.
+        of_people: [sum, bin]: by how much a variance grows with the share of the bin.
+    """
+
+    unbiased: Floats
+    least: Floats
+    of_people: Floats
+
+    @property
+    def variance(self) -> Floats:
+        """Estimated variances, never below what is possible."""
+        return np.maximum(self.unbiased, self.least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +75,6 @@ class RangeEstimate:
         shares = [level.frequencies for level in self.levels]
         return consistent_leaves(shares, self._variances, self.tree.branching)
 
-    @cached_property
-    def _plausible(self) -> Floats:
-        """Shares that are possible, near the estimates: for variances."""
-        kept: Floats = np.maximum(self.frequencies, 0.0)
-        return kept / float(kept.sum())
-
     def cumulative(self) -> Floats:
         """The share below the upper end of each bin; unbiased, so it may fall here and there."""
         return np.cumsum(self.frequencies)
@@ -76,19 +89,34 @@ class RangeEstimate:
         Raises:
             ArgumentError: for other numbers.
         """
+        weights = self._range_weights(low, high)
+        return float(weights[0] @ self.frequencies), float(self.sum_stderr(weights)[0])
+
+    def share_interval(self, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
+        """An interval of the share of a range.
+
+        It is longer than the standard error alone says where larger shares have more noise, as
+        those of few people have: a value is left out only if the reports contradict it under its
+        own noise too (docs/theory.md, Theorem D2).
+
+        Args:
+            low: an end of a bin (`tree.edges`).
+            high: another, above it.
+            level: how often an interval holds the true share.
+        """
+        weights = self._range_weights(low, high)
+        below, above = self._reaches(weights, level)
+        share = float(weights[0] @ self.frequencies)
+        return share - float(below[0]), share + float(above[0])
+
+    def _range_weights(self, low: float, high: float) -> Floats:
+        """1 for the bins of a range, 0 for the others, as the one row of an array."""
         first, last = (self._edge(name, end) for name, end in (("low", low), ("high", high)))
         if first >= last:
             raise checks.refusal("high", high, f"above low={low!r}")
         weights = np.zeros((1, self.tree.bins))
         weights[0, first:last] = 1.0
-        share = float(self.frequencies[first:last].sum())
-        return share, float(self.sum_stderr(weights)[0])
-
-    def share_interval(self, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
-        """An interval of the share of a range."""
-        share, error = self.share(low, high)
-        far = quantile(level) * error
-        return share - far, share + far
+        return weights
 
     def _edge(self, name: str, end: object) -> int:
         number = checks.real(name, end, "a finite number")
@@ -102,26 +130,55 @@ class RangeEstimate:
     def sum_stderr(self, weights: Floats) -> Floats:
         """Standard errors of weighted sums of the bins' shares: weights[sum, bin].
 
-        Perturbation, and that different people told different levels (docs/theory.md, section
-        18); taken at the estimated shares.
+        Perturbation, and that different people told different levels (docs/theory.md, Theorem
+        D2): the square root of an unbiased estimate of the variance, which is taken to be at least
+        what perturbation alone adds.
         """
         rows = max(1, _BLOCK // self.tree.bins)
         blocks = [
-            self._sum_variance(weights[at : at + rows]) for at in range(0, len(weights), rows)
+            self._sum_noise(weights[at : at + rows]).variance for at in range(0, len(weights), rows)
         ]
-        return np.sqrt(np.maximum(np.concatenate(blocks), 0.0))
+        return np.sqrt(np.concatenate(blocks))
 
-    def _sum_variance(self, weights: Floats) -> Floats:
+    def _sum_noise(self, weights: Floats) -> SumNoise:
+        """Estimated from shares as they are: to clip them at 0 would bias the variance."""
         by_level, _ = weights_of(weights, self._variances, self.tree.branching)
-        shares = self._plausible
-        people = self.n
+        shares, people = self.frequencies, self.n
+        spread: Floats = np.zeros(len(weights))
+        least: Floats = np.zeros(len(weights))
         # All of these people reported: what they told at all levels together is no sample.
-        result: Floats = -spread_of_values(weights, shares) / people
+        of_people: Floats = -(weights**2) / people
         for mechanism, level, own in zip(self.tree.mechanisms, self.levels, by_level, strict=True):
             held = shares.reshape(mechanism.k, -1).sum(axis=1)
-            noise = NOISE[mechanism.name](mechanism, own, held, level.n)
-            result = result + noise + spread_of_values(own, held) / level.n
-        return result
+            noise = NOISE[mechanism.name](mechanism, own, level.n)
+            squares = noise.of_holders + own**2  # of what a holder's report weighs, on average
+            square, mean = squares @ held + level.n * noise.masks, own @ level.frequencies
+            spread += (square - mean**2) / max(level.n - 1, 1)
+            least += noise.of_holders.min(axis=1) / level.n + noise.masks
+            of_people += np.repeat(squares / level.n, self.tree.bins // mechanism.k, axis=1)
+        together = (weights**2 @ shares - (weights @ shares) ** 2) / people
+        return SumNoise(spread * (1 - 1 / people) - together, least, of_people)
+
+    def _reaches(self, weights: Floats, level: float) -> tuple[Floats, Floats]:
+        """How far the intervals of shares of ranges go below and above them.
+
+        The noise of other values than the estimate is that if people moved into the range, or out
+        of it, evenly; it counts where it is more than that of the estimate.
+
+        Args:
+            weights: [range, bin]: 1 for the bins of a range, 0 for the others.
+            level: of the intervals.
+        """
+        noise = self._sum_noise(weights)
+        far = quantile(level) ** 2
+        inside, outside = weights.sum(axis=1), (1 - weights).sum(axis=1)
+        within = (noise.of_people * weights).sum(axis=1) / np.maximum(inside, 1)
+        beyond = (noise.of_people * (1 - weights)).sum(axis=1) / np.maximum(outside, 1)
+        below, above = (
+            far * more / 2 + np.sqrt((far * more / 2) ** 2 + far * noise.variance)
+            for more in (np.maximum(beyond - within, 0.0), np.maximum(within - beyond, 0.0))
+        )
+        return below, above
 
     def quantile(self, q: float) -> float:
         """The number that a share q of people do not exceed, within its bin by interpolation."""
@@ -140,24 +197,34 @@ class RangeEstimate:
         or that less than q lies below its lower end.
         """
         q = checks.real("q", q, "in 0..1", 0.0, 1.0)
-        far = quantile(checks.level(level)) * self._cumulative_stderr
+        below, above = self._cumulative_reaches(checks.level(level))
         total = self.cumulative()
-        possible = total + far >= q
-        possible[1:] &= (total - far)[:-1] <= q
+        possible = total + above >= q
+        possible[1:] &= (total - below)[:-1] <= q
         possible[-1] |= not possible.any()
         places = np.flatnonzero(possible)
         edges = self.tree.edges
         return float(edges[places[0]]), float(edges[places[-1] + 1])
 
-    @cached_property
-    def _cumulative_stderr(self) -> Floats:
+    def _cumulative_reaches(self, level: float) -> tuple[Floats, Floats]:
+        """How far intervals go below and above the shares up to each bin."""
+        if level in self._reached:
+            return self._reached[level]
         bins = self.tree.bins
         rows = max(1, _BLOCK // bins)
-        found = []
+        blocks = []
         for at in range(0, bins, rows):
             ends = np.arange(at, min(bins, at + rows))
-            found.append(self.sum_stderr((np.arange(bins) <= ends[:, None]).astype(np.float64)))
-        return np.concatenate(found)
+            up_to = (np.arange(bins) <= ends[:, None]).astype(np.float64)
+            blocks.append(self._reaches(up_to, level))
+        below, above = (np.concatenate(side) for side in zip(*blocks, strict=True))
+        self._reached[level] = below, above
+        return below, above
+
+    @cached_property
+    def _reached(self) -> dict[float, tuple[Floats, Floats]]:
+        """By level, what was computed before: several quantiles need the same."""
+        return {}
 
     def to_dict(self, level: float = 0.95, quantiles: Sequence[float] = ()) -> dict[str, Any]:
         """Plain numbers: bins with shares, and the quantiles asked for with intervals."""

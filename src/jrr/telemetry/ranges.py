@@ -204,22 +204,38 @@ class RangeTree:
 
     # -- collector --------------------------------------------------------------------------
 
-    def by_level(self, reports: Sequence[tuple[int, Any]]) -> list[list[Any]]:
-        """What `respond_one` returned, sorted by levels, as `estimate` takes it."""
+    def by_level(self, reports: Sequence[object]) -> list[list[Any]]:
+        """What `respond_one` or `report_from_json` returned, sorted by levels."""
         sorted_out: list[list[Any]] = [[] for _ in self.mechanisms]
-        for level, told in reports:
-            sorted_out[level].append(told)
+        for report in reports:
+            if not isinstance(report, tuple) or len(report) != 2:
+                raise checks.refusal("reports", report, "pairs of a level and a report")
+            level = checks.integer("level", report[0], 0, len(self.mechanisms) - 1)
+            sorted_out[level].append(report[1])
         return sorted_out
 
-    def estimate(self, levels: Sequence[ArrayLike | Tally | Estimate]) -> RangeEstimate:
+    def estimate(
+        self, levels: Sequence[ArrayLike | Tally | Estimate | tuple[int, Any]]
+    ) -> RangeEstimate:
         """The distribution of the number among all who reported.
 
         Args:
-            levels: of each level the reports, their tally or their estimate.
+            levels: of each level the reports (an array or a list), their tally or their estimate;
+                or single reports as `respond_one` and `report_from_json` return them: pairs of a
+                level and a report, in any order.
 
         Raises:
             ArgumentError: where a level has none.
+
+        Example:
+            >>> import jrr
+            >>> tree = RangeTree.for_epsilon(0, 100, bins=16, epsilon=3.0)
+            >>> told = [tree.report_to_json(tree.respond_one(30.0)) for _ in range(100)]
+            >>> tree.estimate([tree.report_from_json(document) for document in told]).n
+            100
         """
+        if any(isinstance(told, tuple) for told in levels):  # a pair is a single report
+            levels = self.by_level(levels)
         if len(levels) != len(self.mechanisms):
             raise ArgumentError(
                 f"levels must be the reports of {len(self.mechanisms)} levels, got {len(levels)}"
