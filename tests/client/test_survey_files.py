@@ -19,6 +19,7 @@ from jrr.client.codebook import FIELDS, codebook_csv, codebook_json, columns_of
 from jrr.client.r_script import masks_told, r_script
 from jrr.client.survey_files import check_survey_files
 from jrr.errors import ArgumentError
+from jrr.estimation.groups import GroupEstimates, estimate_groups
 from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
@@ -30,6 +31,8 @@ from jrr.survey.told import ToldSums
 
 RSCRIPT = shutil.which("Rscript")
 PEOPLE, CARDED = 300, 240
+# Of those with a card the first 100, for whose cards there is a sum of their own, and some others.
+SECTORS = ["office"] * 100 + ["shop"] * (CARDED - 100) + ["office", "shop"] * 30
 ITEMS: list[dict[str, Any]] = [
     {
         "name": "sector",
@@ -136,7 +139,7 @@ def _told(part: SurveyPart, used: Any, left: Any, rng: SeededRandom) -> ToldSums
 
 def written(survey: Survey, folder: Path) -> dict[str, Any]:
     """A file as the collector exports it, the script beside it; part -> its result."""
-    columns: dict[str, list[str]] = {"sector": ["shop"] * PEOPLE, "tags": ["x; y"] * PEOPLE}
+    columns: dict[str, list[str]] = {"sector": SECTORS, "tags": ["x; y"] * PEOPLE}
     results = {}
     for seed, part in enumerate(survey.parts):
         rows, carded, results[part.name] = answered(part, seed)
@@ -193,6 +196,90 @@ def test_r_estimates_what_jrr_does(kind: str, way: str, tmp_path: Path) -> None:
         assert float(row["n"]) == PEOPLE
         assert float(row["estimate"]) == pytest.approx(value, rel=1e-9, abs=1e-12)
         assert float(row["stderr"]) == pytest.approx(error, rel=1e-9)
+
+
+def run_r(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(RSCRIPT), "--vanilla", "-e", f'source("answers.csv.R"); {command}'],
+        cwd=folder,
+        env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def by_sector(part: SurveyPart, seed: int) -> GroupEstimates:
+    """What jrr estimates of the two groups."""
+    mechanism = part.campaign.mechanism
+    rows, carded, result = answered(part, seed)
+    sums = result.get("sums")
+    told = ToldSums() if sums is None else ToldSums.from_document(part.campaign, sums)
+    tallies = {}
+    for group in ("office", "shop"):
+        mine = [at for at, sector in enumerate(SECTORS) if sector == group]
+        reports = np.array([_as_told(part, rows[at]) for at in mine])
+        tallies[group] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
+    _, settled = told.of_round(0).settled(mechanism, tallies, "sector")
+    return estimate_groups(mechanism, settled, min_cell=20, decks=1)
+
+
+def _as_told(part: SurveyPart, row: Any) -> Any:
+    return np.frombuffer(bytes.fromhex(row), np.uint8) if isinstance(row, str) else row
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(RSCRIPT is None, reason="no R here: apt-get install r-base-core")
+@pytest.mark.parametrize("kind", KINDS)
+def test_r_estimates_groups_and_differences_as_jrr_does(kind: str, tmp_path: Path) -> None:
+    survey = survey_of(kind)
+    written(survey, tmp_path)
+    command = "; ".join(
+        f"write.csv(do.call(rbind, lapply(items, {function}, data = data, by = 'sector')), "
+        f"'{out}.csv', row.names = FALSE)"
+        for function, out in (("estimate_groups", "groups"), ("estimate_differences", "pairs"))
+    )
+    ran = run_r(command, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    groups, pairs = (
+        list(csv.DictReader((tmp_path / name).read_text("utf-8").splitlines()))
+        for name in ("groups.csv", "pairs.csv")
+    )
+    for seed, part in enumerate(survey.parts):
+        if part.campaign.number is not None or not part.name.isascii():
+            continue
+        found = by_sector(part, seed)
+        for group in found:
+            mine = [r for r in groups if r["item"] == part.name and r["group"] == group.name]
+            same(mine, group.estimate.frequencies, group.estimate.stderr)
+        (pair,) = found.differences()
+        mine = [r for r in pairs if r["item"] == part.name]
+        assert mine[0]["first"] == pair.first == "office"
+        same(mine, pair.difference.frequencies, pair.difference.stderr)
+
+
+def same(rows: list[dict[str, str]], values: Any, errors: Any) -> None:
+    assert [float(row["estimate"]) for row in rows] == pytest.approx(values, rel=1e-9, abs=1e-12)
+    assert [float(row["stderr"]) for row in rows] == pytest.approx(errors, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(RSCRIPT is None, reason="no R here: apt-get install r-base-core")
+@pytest.mark.parametrize("kind", ["rr", "mrr", "mrr-closed"])
+def test_r_refuses_a_part_of_masked_rows(kind: str, tmp_path: Path) -> None:
+    """A sum of all masks does not belong to the reports of some: 8.8% came out for 46.5%."""
+    written(survey_of(kind), tmp_path)
+    part = "data[data$sector == 'shop', ]"
+    for item in ("items[[2]]", "items[[3]]"):
+        ran = run_r(f"estimate_item({part}, {item})", tmp_path)
+        assert (ran.returncode == 0) == (kind == "rr"), ran.stderr
+        if kind != "rr":
+            assert "140 reports with a card, and dealers told the sum of 240 cards" in ran.stderr
+    ran = run_r("estimate_groups(data, items[[2]], by = 'tags')", tmp_path)
+    assert (ran.returncode == 0) == (kind != "mrr"), ran.stderr
+    if kind == "mrr":
+        assert "only by sector" in ran.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)

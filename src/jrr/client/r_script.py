@@ -13,6 +13,7 @@ import numpy as np
 from jrr import __version__
 from jrr.estimation.masks import Known
 from jrr.estimation.moments import Moments
+from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
 from jrr.survey.surveys import Survey, SurveyPart
 from jrr.survey.told import ToldSums
@@ -30,7 +31,12 @@ _HEAD = """\
 # random from a large population. jrr's intervals are not value +- 1.96 stderr: they test every
 # value under its own noise (jrr campaign report).
 #
-#     source("{file}.R")     # makes data, items and results
+# Masks come off all reports together, or off those of the groups that the survey was closed with:
+# the functions refuse any other part of the rows.
+#
+#     source("{file}.R")     # makes data, items and results; then, for each of items:
+#     estimate_groups(data, items[[1]], by = "column")
+#     estimate_differences(data, items[[1]], by = "column")
 
 file <- {quoted}
 """
@@ -67,54 +73,144 @@ support_of <- function(column, item) {
   if (k == 2) c(length(column) - sum(numbers), sum(numbers)) else colSums(numbers)
 }
 
-# Estimated counts of one kind of people, and the variance of each.
-stratum <- function(column, item, m, sampled) {
-  n <- length(column)
-  count <- (support_of(column, item) - m$mask_sum - n * m$q) / m$gain
-  x <- pmin(pmax(count, 0), n)
-  noise <- (x * m$p * (1 - m$p) + (n - x) * m$q * (1 - m$q)) / m$gain^2
-  lean <- (x * m$lean_holder + (n - x) * m$lean_other) / m$gain
-  lean2 <- (x * m$lean_holder^2 + (n - x) * m$lean_other^2) / m$gain^2
-  variance <- pmax(noise - m$tied * (lean^2 - lean2), 0) + m$mask_variance / m$gain^2
-  if (sampled) {
-    drawn <- x * (n - x) / n
-    apart <- (m$lean_holder - m$lean_other) / m$gain
-    variance <- pmax(variance + drawn - m$tied * apart^2 * drawn, 0)
+# What is known of the masks in these reports: in all of them, or in those of one group.
+masks_of <- function(carded, item, group) {
+  if (is.null(item$masks) || carded == 0) return(list(mask_sum = 0, mask_variance = 0))
+  if (is.null(group)) {
+    known <- item$masks$all
+  } else if (item$masks$closed) { # of a part of a deck nobody tells a sum: its masks stay
+    left <- item$masks$single * carded - item$with_card$mask_tie * carded * (carded - 1)
+    return(list(mask_sum = 0, mask_variance = max(left, 0)))
+  } else {
+    named <- Filter(function(one) one$group == group, item$masks$groups)
+    if (!length(named)) stop(item$column, ": dealers told no sum of the cards of ", group)
+    known <- named[[1]]
   }
-  list(count = count, variance = variance)
+  if (carded < known$least || carded > known$most) {
+    stop(item$column, ": these rows have ", carded, " reports with a card, and dealers told the ",
+         "sum of ", known$most, " cards", if (!is.null(group)) paste(" of", group), ". Masks can ",
+         "be taken off all rows of the export, or off whole groups: use estimate_groups and ",
+         "estimate_differences", if (!is.null(item$by)) paste(" (groups of", item$by, "only)"),
+         ", not a part of the rows", call. = FALSE)
+  }
+  known
 }
 
-shares <- function(data, item, sampled = FALSE) {
+# The reports of one kind of people, with a card or without: estimated counts, and their noise.
+stratum <- function(column, item, m, masks) {
+  n <- length(column)
+  count <- (support_of(column, item) - masks$mask_sum - n * m$q) / m$gain
+  x <- pmin(pmax(count, 0), n)
+  list(n = n, count = count,
+       noise = (x * m$p * (1 - m$p) + (n - x) * m$q * (1 - m$q)) / m$gain^2,
+       lean = (x * m$lean_holder + (n - x) * m$lean_other) / m$gain,
+       lean2 = (x * m$lean_holder^2 + (n - x) * m$lean_other^2) / m$gain^2,
+       drawn = x * (n - x) / n,
+       masks = masks$mask_variance / m$gain^2)
+}
+
+# All who were asked an item in these rows, or in those of one group.
+people_of <- function(data, item, group = NULL) {
   flags <- data[[paste0(item$column, "_carded")]]
   asked <- !is.na(flags)
   column <- data[[item$column]][asked]
   carded <- toupper(as.character(flags[asked])) == "TRUE"
-  n <- length(column)
-  count <- variance <- numeric(length(item$labels))
-  for (with_card in c(TRUE, FALSE)) {
-    mine <- carded == with_card
-    if (!any(mine)) next
-    m <- if (with_card) item$with_card else item$without_card
-    found <- stratum(column[mine], item, m, sampled)
-    count <- count + found$count
-    variance <- variance + found$variance
+  with_card <- without_card <- NULL
+  if (any(carded)) {
+    with_card <- stratum(column[carded], item, item$with_card, masks_of(sum(carded), item, group))
   }
-  list(n = n, share = count / n, stderr = sqrt(variance) / n)
+  if (any(!carded)) {
+    without_card <- stratum(column[!carded], item, item$without_card,
+                            list(mask_sum = 0, mask_variance = 0))
+  }
+  count <- numeric(length(item$labels))
+  for (one in list(with_card, without_card)) if (!is.null(one)) count <- count + one$count
+  list(n = length(column), share = count / length(column), with_card = with_card,
+       without_card = without_card)
+}
+
+# The variance of a weighted sum of counts; those with a card of one deck are tied together.
+variance_of <- function(strata, weights, m, sampled) {
+  here <- !sapply(strata, is.null)
+  if (!any(here)) return(0)
+  strata <- strata[here]
+  weights <- weights[here]
+  total <- function(name, power) {
+    Reduce(`+`, Map(function(one, w) w^power * one[[name]], strata, weights))
+  }
+  variance <- pmax(total("noise", 2) - m$tied * (total("lean", 1)^2 - total("lean2", 2)), 0)
+  variance <- variance + total("masks", 2)
+  n <- sapply(strata, function(one) one$n) * weights
+  variance <- variance - m$mask_tie * (sum(n)^2 - sum(n^2)) / m$gain^2
+  if (sampled) {
+    apart <- (m$lean_holder - m$lean_other) / m$gain
+    variance <- variance + (1 - m$tied * apart^2) * total("drawn", 2)
+  }
+  pmax(variance, 0)
+}
+
+stderr_of <- function(people, signs, item, sampled) {
+  weights <- signs / sapply(people, function(one) one$n)
+  kinds <- c("with_card", "without_card")
+  parts <- lapply(kinds, function(kind) {
+    variance_of(lapply(people, function(one) one[[kind]]), weights, item[[kind]], sampled)
+  })
+  sqrt(Reduce(`+`, parts))
+}
+
+# Shares, or the mean of a number, of these people (signs 1) or of one group less another (1, -1).
+values_of <- function(people, signs, item, sampled) {
+  share <- Reduce(`+`, Map(function(one, sign) sign * one$share, people, signs))
+  found <- stderr_of(people, signs, item, sampled)
+  if (is.null(item$ends)) {
+    return(data.frame(answer = item$labels, estimate = share, stderr = found))
+  }
+  # A number was rounded by chance to one of its ends: the most noise that this can be counts.
+  drawn <- stderr_of(people, signs, item, TRUE)
+  wide <- diff(item$ends)
+  data.frame(answer = "mean", estimate = sum(signs) * item$ends[1] + wide * share[2],
+             stderr = wide * (if (sampled) drawn[2] else max(found[2], drawn[2])))
 }
 
 estimate_item <- function(data, item, sampled = FALSE) {
-  found <- shares(data, item, sampled)
-  if (is.null(item$ends)) {
-    return(data.frame(item = item$column, answer = item$labels, n = found$n,
-                      estimate = found$share, stderr = found$stderr))
+  people <- people_of(data, item)
+  cbind(item = item$column, n = people$n, values_of(list(people), 1, item, sampled))
+}
+
+# Group -> its people; groups of fewer than min_cell reports are left out.
+groups_of <- function(data, item, by) {
+  if (is.null(by)) stop(item$column, ": say which column the groups are in: by = ")
+  if (!is.null(item$masks) && !item$masks$closed && !identical(by, item$by)) {
+    stop(item$column, ": dealers told no sums of the cards of groups by ", by,
+         if (!is.null(item$by)) paste0(", only by ", item$by), call. = FALSE)
   }
-  # A number was rounded by chance to one of its ends: the most noise that this can be counts.
-  drawn <- shares(data, item, TRUE)
-  wide <- diff(item$ends)
-  data.frame(item = item$column, answer = "mean", n = found$n,
-             estimate = item$ends[1] + wide * found$share[2],
-             stderr = wide * (if (sampled) drawn$stderr[2]
-                              else max(found$stderr[2], drawn$stderr[2])))
+  if (is.null(data[[by]])) stop("data has no column ", by)
+  names <- as.character(data[[by]])
+  asked <- !is.na(data[[paste0(item$column, "_carded")]])
+  sizes <- table(names[asked])
+  shown <- sort(names(sizes)[sizes >= item$min_cell])
+  people <- lapply(shown, function(group) {
+    people_of(data[names %in% group, , drop = FALSE], item, group)
+  })
+  setNames(people, shown)
+}
+
+estimate_groups <- function(data, item, by = item$by, sampled = FALSE) {
+  people <- groups_of(data, item, by)
+  do.call(rbind, lapply(names(people), function(group) {
+    cbind(item = item$column, group = group, n = people[[group]]$n,
+          values_of(people[group], 1, item, sampled))
+  }))
+}
+
+# Every pair of groups: the first less the second.
+estimate_differences <- function(data, item, by = item$by, sampled = FALSE) {
+  people <- groups_of(data, item, by)
+  if (length(people) < 2) return(NULL)
+  do.call(rbind, combn(names(people), 2, simplify = FALSE, FUN = function(pair) {
+    cbind(item = item$column, first = pair[1], second = pair[2],
+          values_of(people[pair], c(1, -1), item, sampled))
+  }))
 }
 """
 _TAIL = """\
@@ -179,13 +275,17 @@ def _item(part: SurveyPart, result: Mapping[str, Any]) -> str:
     campaign = part.campaign
     form = campaign.mechanism.report_format
     kind = "number" if isinstance(form, NumberFormat) else "masked"
+    by = _told(part, result).by
     fields = {
         "column": _text(part.name),
         "text": _text(campaign.question),
         "form": _text("bits" if isinstance(form, BitsFormat) else kind),
         "labels": _vector(map(_text, campaign.labels)),
         "ends": "NULL" if campaign.number is None else _vector(map(_number, campaign.number)),
+        "by": "NULL" if by is None else _text(by),
+        "min_cell": _number(campaign.min_cell),
         "with_card": _with_card(part, result),
+        "masks": _masks(part, result),
         "without_card": _moments(campaign.mechanism.moments.without_cards()),
     }
     return "  list(" + ",\n       ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
@@ -196,43 +296,78 @@ def _with_card(part: SurveyPart, result: Mapping[str, Any]) -> str:
     mechanism = part.campaign.mechanism
     if not mechanism.deals:
         return "NULL"
-    moments, carded, decks = mechanism.moments, int(result["carded"]), int(result["decks"])
-    if moments.masks is None or not carded:
-        return _moments(moments, moments.pair_weight(decks))
-    taken_off, known = masks_told(part, result)
-    left = moments.masks.variance_of(carded, decks, known)
-    return _moments(moments, moments.pair_weight(decks), taken_off, left)
+    moments, decks = mechanism.moments, int(result["decks"])
+    mask_tie = 0.0 if moments.masks is None else moments.masks.tie(decks)
+    return _moments(moments, moments.pair_weight(decks), mask_tie)
+
+
+def _masks(part: SurveyPart, result: Mapping[str, Any]) -> str:
+    """What is known of the masks of those with a card: in all reports, and group by group."""
+    mechanism, carded = part.campaign.mechanism, int(result["carded"])
+    law, decks = mechanism.moments.masks, int(result["decks"])
+    if law is None or not carded:
+        return "NULL"
+    off, known = masks_told(part, result)
+    everybody = _known_masks(carded, carded, off, law.variance_of(carded, decks, known))
+    groups = []
+    for group, sums in _told(part, result).of_round(0).announced.items():
+        told = [one for one in sums if one.sum is not None]
+        if told:
+            off = _support_of_masks(mechanism, [one.sum for one in told])
+            left = law.variance_of(carded, decks, Known(announcements=len(told), covered=carded))
+            cards = [one.cards for one in told]  # a report may have those of several dealers
+            numbers = _known_masks(max(cards), sum(cards), off, left)
+            groups.append(f"list(group = {_text(group)}, {numbers.removeprefix('list(')}")
+    fields = {
+        "all": everybody,
+        "closed": "FALSE" if mechanism.announced else "TRUE",
+        "single": _number(law.single),
+        "groups": "list(" + ",\n         ".join(groups) + ")",
+    }
+    return "list(" + ",\n         ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
+
+
+def _known_masks(least: int, most: int, mask_sum: Sequence[int], mask_variance: float) -> str:
+    """How many reports with a card there may be, and what is known of the masks in them."""
+    return (
+        f"list(least = {least}, most = {most}, mask_sum = {_vector(map(_number, mask_sum))}, "
+        f"mask_variance = {_number(mask_variance)})"
+    )
+
+
+def _told(part: SurveyPart, result: Mapping[str, Any]) -> ToldSums:
+    document = result.get("sums")
+    return ToldSums() if document is None else ToldSums.from_document(part.campaign, document)
 
 
 def masks_told(part: SurveyPart, result: Mapping[str, Any]) -> tuple[list[int], Known]:
     """What comes off the support of every answer, and of what noise is left after it."""
-    mechanism, document = part.campaign.mechanism, result.get("sums")
-    told = ToldSums() if document is None else ToldSums.from_document(part.campaign, document)
-    known, masks = Known(), np.zeros(1 if mechanism.k == 2 else mechanism.k, np.int64)
+    mechanism, told = part.campaign.mechanism, _told(part, result)
+    known, off = Known(), [0] * mechanism.k
     sums = [one.sum for dealer in told.announced for one in dealer.rounds[0].values() if one.cards]
     if sums:
-        masks = masks + np.array(sums, np.int64).reshape(len(sums), -1).sum(axis=0)
+        off = _support_of_masks(mechanism, sums)
         known = known._replace(announcements=len(sums), covered=int(result["carded"]))
     if told.undealt is not None and told.undealt.cards:
-        masks = masks - np.array(told.undealt.sums[0], np.int64).reshape(-1)
+        off = [-mask for mask in _support_of_masks(mechanism, [told.undealt.sums[0]])]
         known = known._replace(undealt=told.undealt.cards)
-    off = [-int(masks[0]), int(masks[0])] if mechanism.k == 2 else [int(mask) for mask in masks]
     return off, known
 
 
-def _moments(
-    moments: Moments, tied: float = 0.0, mask_sum: Sequence[int] = (0,), mask_variance: float = 0.0
-) -> str:
-    arrays = {
+def _support_of_masks(mechanism: Mechanism, sums: Sequence[Any]) -> list[int]:
+    """What masks with these sums add to the support of every answer."""
+    masks = np.array(sums, np.int64).reshape(len(sums), -1).sum(axis=0)
+    of_two = (-int(masks[0]), int(masks[0]))
+    return list(of_two) if mechanism.k == 2 else [int(mask) for mask in masks]
+
+
+def _moments(moments: Moments, tied: float = 0.0, mask_tie: float = 0.0) -> str:
+    fields = {
         name: _vector(map(_number, getattr(moments, name).tolist()))
         for name in ("p", "q", "gain", "lean_holder", "lean_other")
     }
-    numbers = {
-        "tied": _number(tied),
-        "mask_sum": _vector(map(_number, mask_sum)),
-        "mask_variance": _number(mask_variance),
-    }
-    listed = [f"{name} = {code}" for name, code in (arrays | numbers).items()]
+    fields |= {"tied": _number(tied), "mask_tie": _number(mask_tie)}
+    listed = [f"{name} = {code}" for name, code in fields.items()]
     return "list(" + ",\n         ".join(listed) + ")"
 
 
