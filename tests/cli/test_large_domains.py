@@ -30,8 +30,17 @@ def test_frequent_strings(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     found = call(capsys, "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "3")
     assert found["n"] == 3_600
     assert set(found["strings"]) == {"home", "login", "search"}
+    assert found["may_be_absent"] == [low <= 0 for low, _ in found["interval"]] == [False] * 3
+    more = call(capsys, "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "20")
+    sent = {"home", "login", "search"}
+    noise = [s not in sent for s in more["strings"]]
+    assert sum(noise) > 5
+    assert more["may_be_absent"] == noise
     assert run(["heavy-hitters", "find", "a.jsonl"]) == 0
-    assert "so also for those that lead the list" in " ".join(capsys.readouterr().out.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "so also for those that lead the list" in shown
+    assert "perhaps not" in shown
+    assert "perhaps nobody sent them" in shown
     assert run([*perturb, "-o", "c.jsonl"]) == 0
     assert "loses at most ε = 4" in " ".join(capsys.readouterr().out.split())
 

@@ -198,6 +198,19 @@ def test_the_most_frequent_strings_are_found(
     assert len(found) == 3
 
 
+def test_strings_that_perhaps_nobody_sent_are_marked() -> None:
+    """Most of the top 100 are noise: three strings were sent, and every other one is marked."""
+    search = HeavyHitters(Words("0123456789", 4), 3.0, keep=100)
+    sent = {"11": 3_000, "6": 2_000, "384": 1_000}
+    strings = [string for string, people in sent.items() for _ in range(people)]
+    found = search.find(search.respond(strings, np.random.default_rng(5)), top=100)
+    marked = found.may_be_absent()
+    assert len(marked) == len(found) > 50
+    assert [s for s, absent in zip(found.strings, marked, strict=True) if not absent] == list(sent)
+    assert found.to_dict()["may_be_absent"] == list(marked)
+    assert sum(found.may_be_absent(0.01)) <= sum(marked)
+
+
 def test_nothing_frequent_is_no_failure() -> None:
     search = HeavyHitters(LETTERS, 0.5, keep=3, levels=(1, 3))
     found = search.find(search.respond(["a", "b"] * 20, SeededRandom(1)), top=3)

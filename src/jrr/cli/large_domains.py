@@ -99,18 +99,20 @@ def find_strings(reports: tuple[Path, ...], top: int, level: float, as_json: boo
         return
     low, high = found.interval(level)
     table = Table()
-    for heading in ("string", "share", "standard error", f"{100 * level:g}% interval"):
+    for heading in ("string", "share", "standard error", f"{100 * level:g}% interval", "occurs"):
         table.add_column(heading, justify="left" if heading == "string" else "right")
-    for row in zip(found.strings, found.frequencies, found.stderr, low, high, strict=True):
-        string, share, error, a, b = row
+    absent = found.may_be_absent(level)
+    for row in zip(found.strings, found.frequencies, found.stderr, low, high, absent, strict=True):
+        string, share, error, a, b, perhaps = row
         ends = f"{100 * a:.2f}% to {100 * b:.2f}%"
-        table.add_row(string or "(empty)", f"{100 * share:.2f}%", f"±{100 * error:.2f}", ends)
+        shown = (f"{100 * share:.2f}%", f"±{100 * error:.2f}", ends)
+        table.add_row(string or "(empty)", *shown, "perhaps not" if perhaps else "yes")
     screen = console()
     screen.print(table)
     screen.print(
         f"{len(lines):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
-        "about at once, so also for those that lead the list. What has an interval that reaches 0 "
-        "may not occur at all."
+        f"about at once, so also for those that lead the list. Of {sum(absent):,} of the "
+        f"{len(found):,} strings shown the interval includes 0: perhaps nobody sent them."
     )
 
 
@@ -163,7 +165,7 @@ def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float, as_json
     wanted = [_number(part, "at") for part in at.split(",")]
     document, lines = read_lines(reports, "quantiles")
     tree = RangeTree.from_dict(document)
-    found = tree.estimate(tree.by_level([tree.report_from_json(line) for line in lines]))
+    found = tree.estimate([tree.report_from_json(line) for line in lines])
     result = found.to_dict(level, wanted)
     if as_json:
         print_json(result)

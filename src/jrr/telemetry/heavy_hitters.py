@@ -133,7 +133,9 @@ class HeavyHitters:
             top: how many strings, at most `keep`.
 
         Returns:
-            The strings with shares of all who reported, standard errors and intervals.
+            The strings with shares of all who reported, standard errors and intervals. There are
+            `top` of them whether they stand out or not: `may_be_absent` marks those whose
+            interval includes 0, which perhaps nobody sent.
 
         Raises:
             ArgumentError: for other reports, or a level that nobody reported at.

@@ -87,6 +87,17 @@ class FrequentStrings:
         low, high = self._estimate.interval(each)
         return low[self._places], high[self._places]
 
+    def may_be_absent(self, level: float = 0.95) -> tuple[bool, ...]:
+        """Of each string whether its interval includes 0, so that perhaps nobody sent it.
+
+        The list is as long as asked for, whatever stands out: its end may be noise.
+
+        Args:
+            level: of the intervals.
+        """
+        low, _ = self.interval(level)
+        return tuple(bool(end <= 0) for end in low)
+
     def top(self, strings: int) -> "FrequentStrings":
         """The first so many of them."""
         return replace(self, strings=self.strings[:strings], _places=self._places[:strings])
@@ -100,6 +111,7 @@ class FrequentStrings:
             "stderr": self.stderr.tolist(),
             "level": level,
             "interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+            "may_be_absent": list(self.may_be_absent(level)),
             "asked": self.asked,
         }
 
