@@ -206,7 +206,7 @@ def run_r(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 

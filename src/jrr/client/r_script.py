@@ -186,6 +186,9 @@ groups_of <- function(data, item, by) {
   }
   if (is.null(data[[by]])) stop("data has no column ", by)
   names <- as.character(data[[by]])
+  if (identical(by, item$by)) { # values whose cards have one sum together are one group
+    for (one in item$merged) names[names %in% one$values] <- one$group
+  }
   asked <- !is.na(data[[paste0(item$column, "_carded")]])
   sizes <- table(names[asked])
   shown <- sort(names(sizes)[sizes >= item$min_cell])
@@ -275,14 +278,19 @@ def _item(part: SurveyPart, result: Mapping[str, Any]) -> str:
     campaign = part.campaign
     form = campaign.mechanism.report_format
     kind = "number" if isinstance(form, NumberFormat) else "masked"
-    by = _told(part, result).by
+    grouping = _told(part, result).grouping
+    merged = [
+        f"list(group = {_text(name)}, values = {_vector(map(_text, values))})"
+        for name, values in grouping.merged.items()
+    ]
     fields = {
         "column": _text(part.name),
         "text": _text(campaign.question),
         "form": _text("bits" if isinstance(form, BitsFormat) else kind),
         "labels": _vector(map(_text, campaign.labels)),
         "ends": "NULL" if campaign.number is None else _vector(map(_number, campaign.number)),
-        "by": "NULL" if by is None else _text(by),
+        "by": "NULL" if grouping.by is None else _text(grouping.by),
+        "merged": f"list({', '.join(merged)})",
         "min_cell": _number(campaign.min_cell),
         "with_card": _with_card(part, result),
         "masks": _masks(part, result),

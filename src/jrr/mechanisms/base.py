@@ -50,6 +50,7 @@ class Mechanism(ABC):
 
     k: int
     steps: int = 1  # from value 0 to value 1, where numbers in between can be told (jrr.Numbers)
+    behind_memory: bool = False  # its values are what devices remember (jrr.Longitudinal)
     name: ClassVar[str]  # as in documents and tables
     title: ClassVar[str]  # in words, for people
     parameters: ClassVar[tuple[str, ...]]  # fields of its JSON form, arguments of its constructor

@@ -10,6 +10,7 @@ from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import ToldOfRound
 from jrr.mechanisms import Mechanism, from_dict
+from jrr.mechanisms.base import checked_mechanism
 from jrr.mechanisms.numbers import NumberRange, Numbers
 
 VERSION = 1
@@ -61,6 +62,7 @@ class Header:
 
     def __post_init__(self) -> None:
         checks.one_of("holds", self.holds, KINDS)
+        _check_mechanism(self.mechanism)
         if self.labels and len(self.labels) != self.mechanism.k:
             raise checks.refusal("labels", self.labels, f"{self.mechanism.k} labels, one per value")
         for name in (self.other, self.declined):
@@ -213,6 +215,18 @@ class Header:
         if self.sums is not None and other.sums is not None:
             sums = self.sums.with_others(other.sums)
         return replace(self, decks=decks, shuffled=shuffled, sums=sums, rows=None)
+
+
+def _check_mechanism(value: object) -> None:
+    """Refuse what a file cannot describe, when it is written and not when it is read."""
+    if getattr(value, "behind_memory", False):  # a Longitudinal, or its `fresh`
+        allowed = (
+            "one whose values are answers: a file says nothing of what devices remember, and "
+            "shares without that would be wrong; count each round with `fresh.tally` and give the "
+            "tally to `Longitudinal.estimate`"
+        )
+        raise checks.refusal("mechanism", value, allowed)
+    checked_mechanism(value)
 
 
 def _word(argument: str, value: object) -> str:

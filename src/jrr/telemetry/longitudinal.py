@@ -7,6 +7,7 @@ remembered does not protect the times at which the value changes: `epsilon` has 
 of the secrets (docs/theory.md, section 17).
 """
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -75,6 +76,15 @@ class Longitudinal:
             raise checks.refusal("permanent", self.permanent, allowed)
         if self.fresh.k > _MOST_VALUES:
             raise checks.refusal("fresh", self.fresh, f"of at most {_MOST_VALUES} values")
+        # A copy that says so: its estimates are of permanent responses, not of values.
+        fresh = copy.copy(self.fresh)
+        object.__setattr__(fresh, "behind_memory", True)
+        object.__setattr__(self, "fresh", fresh)
+
+    @property
+    def behind_memory(self) -> bool:
+        """Whether reports are of what devices remember, which files do not describe."""
+        return self.permanent is not None
 
     @property
     def k(self) -> int:
