@@ -84,7 +84,7 @@ def main() -> None:
         lead(page, COLLECTOR, collector)
         lead(page, DEALER, dealer)
         page.goto(f"{answer_page.url}#campaign={campaign.link}&invitation={invitation}")
-        page.locator("ol").wait_for()
+        page.locator(".people").wait_for()
         photograph(page, "introduction")
         page.get_by_role("button", name="Try it first").click()
         page.locator(".crowd li").first.wait_for()

@@ -50,7 +50,7 @@ def offline_at_first(visit: Visit, label: str) -> None:
     visit.page.context.set_offline(True)
     asked = len(visit.requests)
     visit.click("Send")
-    assert "You are offline" in visit.page.locator("[role=alert]").inner_text()
+    assert "There is no connection" in visit.page.locator("[role=alert]").inner_text()
     assert len(visit.requests) == asked
     visit.page.context.set_offline(False)
     visit.page.locator("[role=alert]:empty").wait_for(state="attached")
@@ -71,7 +71,7 @@ def losing_the_network(visit: Visit, label: str) -> None:
 
     visit.page.route("**/cards", cut)
     visit.click("Send")
-    visit.wait_for("Not sent yet")
+    visit.wait_for("Not confirmed yet")
     assert not any(name in visit.page.content() for name in LABELS)
     visit.console.clear()  # the browser says itself that there is no network
     visit.page.context.set_offline(False)
@@ -105,7 +105,7 @@ def closing_the_tab(visit: Visit, label: str) -> None:
 
     visit.page.route("**/reports", lose)
     visit.answer(label)
-    visit.wait_for("Not sent yet")
+    visit.wait_for("Not confirmed yet")
     address = visit.page.url
     visit.console.clear()
     first = visit.page
@@ -170,8 +170,9 @@ def by_declining(visit: Visit, label: str) -> None:
     visit.click("I agree")
     visit.wait_for("Have you ever")
     visit.choose(label)
-    visit.click("No, thank you")
-    visit.wait_for("You have declined")
+    visit.click("Stop and delete my answers")
+    visit.click("Delete and stop")
+    visit.wait_for("You have stopped")
     assert all(method == "GET" for method, _, _ in visit.requests)
     assert label not in visit.page.content()
 

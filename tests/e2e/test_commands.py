@@ -107,7 +107,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
     assert made["mechanism"]["mechanism"] == "DRR"
     assert made["guarantees"]["cards"] <= 0.5
     assert (campaign.labels, campaign.dealing) == (("never", "sometimes"), dealing)
-    assert campaign.consent.startswith("Your own device changes your answer")
+    assert campaign.consent.startswith("On protected questions your device")
 
     assert jrr("invite", str(file), "--count", "4", "--json", cwd=tmp_path, env=tokens) == {
         "invitations": 4,

@@ -33,7 +33,7 @@ def test_a_dealer_with_another_campaign_ends_it(
         visit.choose(LABELS[1])
         visit.click("Send")
         visit.wait_for("This did not work")
-        assert "nothing was sent" in visit.text()
+        assert "No answer was sent" in visit.text()
         assert not visit.posted("/cards")
         assert not visit.posted("/reports")
     with visiting(browser, "about:blank") as visit:  # and a collector, before any question

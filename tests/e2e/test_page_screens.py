@@ -72,9 +72,9 @@ def test_every_screen_of_an_answer(
         inspect(visit, name, axe_script)
 
     with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
-        visit.page.locator("ol").wait_for()
+        visit.page.locator(".people").wait_for()
         seen("1-introduction")
-        visit.page.get_by_text("Details", exact=True).click()
+        visit.page.get_by_text("How does this work?", exact=True).click()
         visit.page.get_by_text("About this page", exact=True).click()
         visit.page.locator("#page-hash", has_text=re.compile("^[0-9a-f]{64}$")).wait_for()
         seen("2-details")
@@ -198,7 +198,7 @@ def test_the_main_screens_in_every_look(
         visit.page.locator("#start").wait_for()
         seen("0-start")
         visit.page.goto(address)
-        visit.page.locator(".picture").wait_for()
+        visit.page.locator(".people").wait_for()
         # One number: what the device computes stands in the details, where the text says the same.
         assert visit.page.locator(".computed").is_hidden()
         seen("1-introduction")

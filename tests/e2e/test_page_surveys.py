@@ -328,7 +328,7 @@ def test_people_answer_all_kinds_of_items(
         visit.wait_for("Health at work")
         visit.photograph("survey-phone-0-introduction")
         assert visit.page.locator("details").first.get_attribute("open") is None
-        assert "Your own device changes your answers" in visit.text()
+        assert "your device changes your answer by chance" in visit.text()
         assert not any(sqlite_pair.dealer.url in url for _, url, _ in visit.requests)
         answer_all(visit, answers[0], shots="phone")
         visit.photograph("survey-phone-8-review")
@@ -364,19 +364,19 @@ def test_people_answer_all_kinds_of_items(
         answer_all(visit, answers[3])
         visit.page.context.set_offline(True)
         visit.click("Send")
-        assert "You are offline" in visit.page.locator("[role=alert]").inner_text()
+        assert "There is no connection" in visit.page.locator("[role=alert]").inner_text()
         visit.page.context.set_offline(False)
         visit.page.route("**/cards", lambda route: route.fulfill(status=404))
         visit.page.route("**/reports", lambda route: route.abort())
         visit.click("Send")
-        visit.wait_for("Not sent yet")
+        visit.wait_for("Not confirmed yet")
         assert not visit.page.locator("input").count()
         visit.photograph("survey-phone-10-waiting")
         visit.page.unroute("**/reports")
         visit.page.context.set_offline(True)
         visit.page.context.set_offline(False)  # the browser says so, and the page goes on
         visit.wait_for("Thank you")
-        assert "changed by chance as promised" in visit.text()
+        assert "changed by chance first, as promised" in visit.text()
         bodies.append(sent_by(visit))
         assert not any(report["carded"] for report in bodies[3]["reports"].values())
     with answering(
@@ -401,8 +401,9 @@ def test_people_answer_all_kinds_of_items(
         visit.click("I agree")
         answer_item(visit, "sector", "office", "en")
         visit.click("Next")
-        visit.click("No, thank you")
-        visit.wait_for("You have declined")
+        visit.click("Stop and delete my answers")
+        visit.click("Delete and stop")
+        visit.wait_for("You have stopped")
         assert all(method == "GET" for method, _, _ in visit.requests)
 
     asked = [set(body["reports"]) for body in bodies]
@@ -485,7 +486,7 @@ def test_a_dealer_with_another_survey_ends_it(
         )
         visit.click("I agree")
         visit.wait_for("This did not work")  # before the first item
-        assert "nothing was sent" in visit.text()
+        assert "No answer was sent" in visit.text()
         assert not visit.posted("/cards")
         assert not visit.posted("/reports")
     assert operator.show()["collector"]["reports"] == 0
@@ -502,7 +503,7 @@ def test_every_screen_of_a_survey_is_accessible(
     survey, _, invitations = begun(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     with answering(browser, page_url, survey, invitations[0]) as visit:
         visit.wait_for("Health at work")
-        visit.page.locator("summary", has_text="Details").click()
+        visit.page.locator("summary", has_text="How does this work?").click()
         inspect(visit, "survey-introduction", axe_script)
         visit.click("Try it first")
         visit.wait_for("Try it")

@@ -119,7 +119,7 @@ def test_a_dealer_with_another_campaign_is_told_before_the_question(
         )
         visit.click("I agree")
         visit.wait_for("This did not work")
-        assert "nothing was sent" in visit.text()
+        assert "No answer was sent" in visit.text()
 
 
 def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:

@@ -13,12 +13,20 @@ from typing import Any
 import pytest
 
 from jrr.errors import ArgumentError
+from jrr.reporting.catalogue import texts
 from jrr.servers.page.app import page_app, policy
 from jrr.servers.page.files import page_files, page_hash
 from tests.clients.test_javascript import node
 
 PAGE = Path(__file__).parents[2] / "clients" / "js" / "page"
 INTEGRITY = Path(__file__).parents[2] / "tools" / "page_integrity.py"
+
+
+def page_texts() -> dict[str, dict[str, str]]:
+    """All texts of the page, by language and key."""
+    script = 'const {TEXTS} = await import("./page/texts.js"); console.log(JSON.stringify(TEXTS))'
+    done = node("--input-type=module", "-e", script)
+    return dict(json.loads(done.stdout))
 
 
 def get(path: str, method: str = "GET", accepted: str = "") -> tuple[int, dict[str, str], bytes]:
@@ -132,7 +140,7 @@ def test_it_weighs_little() -> None:
         assert (status, headers["content-encoding"]) == (200, "gzip")
         assert gzip.decompress(body) == file.body
         weight += len(body)
-    assert weight < 83_000
+    assert weight < 90_000  # docs/decisions/0024-answer-page.md
 
 
 def test_browsers_are_told_what_every_script_and_style_must_be() -> None:
@@ -154,20 +162,37 @@ def test_styles_and_texts_are_safe_from_right_to_left() -> None:
     assert re.findall(r"(?<![\w-])(?:float|text-align: (?:left|right))", style) == []
 
 
+def test_the_page_says_what_consent_texts_say_in_the_same_words() -> None:
+    for language in ("en", "de"):
+        own = [key for key in page_texts()[language] if key.startswith("consent_")]
+        assert len(own) == 7
+        for key in own:
+            said = texts(language)[key.replace("consent_", "consent.")]
+            assert page_texts()[language][key] == said, key
+
+
 def test_every_language_has_every_text_and_its_gaps() -> None:
-    script = 'const {TEXTS} = await import("./page/texts.js"); console.log(JSON.stringify(TEXTS))'
-    done = node("--input-type=module", "-e", script)
-    texts = json.loads(done.stdout)
-    assert set(texts) == {"en", "de"}
+    found = page_texts()
+    assert set(found) == {"en", "de"}
     gaps = {
         language: {key: sorted(set(re.findall(r"\{\w+\}", text))) for key, text in entries.items()}
-        for language, entries in texts.items()
+        for language, entries in found.items()
     }
     assert gaps["en"] == gaps["de"]
-    assert {entries["direction"] for entries in texts.values()} <= {"ltr", "rtl"}
+    assert {entries["direction"] for entries in found.values()} <= {"ltr", "rtl"}
     said = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "texts.js")
     for key in re.findall(r'(?:text|button)\("(\w+)"', said):
-        assert key in texts["en"]
-    made = ("error_", "title_", "against_", "language", "start", "invitation")  # of two words
-    for key in texts["en"]:
+        assert key in found["en"]
+    made = (
+        "error_",
+        "title_",
+        "against_",
+        "badge_",
+        "fact_",
+        "loss_",
+        "language",
+        "start",
+        "invitation",
+    )
+    for key in found["en"]:
         assert key.startswith(made) or "thanks" in key or f'"{key}"' in said, key

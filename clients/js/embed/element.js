@@ -15,7 +15,7 @@ import { questionForm } from "../page/question.js";
 import {
   inLanguage, itemScreen, reviewScreen, surveyIntroduction, surveyLanguage, thanksKey,
 } from "../page/survey.js";
-import { chosenLanguage, kindOf, say } from "../page/texts.js";
+import { chosenLanguage, factOf, kindOf, say } from "../page/texts.js";
 import { Walk } from "../page/walk.js";
 
 const LIMIT = 5; // unless the attribute `limit` says otherwise
@@ -112,10 +112,13 @@ export class JrrQuestion extends HTMLElement {
   async #introduction() {
     const spent = await new Ledger(storage).spent();
     const parts = this.#isSurvey ? surveyIntroduction : introductionParts;
+    const leave = this.#walk?.hasAnswers
+      ? this.#stopButton(() => {}, () => this.#introduction())
+      : this.#button("decline", () => this.#declined());
     this.#show(
       this.#isSurvey ? this.#inSurvey(this.#campaign.questionnaire.title) : this.#text("title"),
       ...parts(this.#campaign, this.#text, this.#language, spent),
-      acts(this.#button("agree", () => this.#agreed(), true), this.#button("decline", () => this.#declined())),
+      acts(this.#button("agree", () => this.#agreed(), true), leave),
     );
   }
 
@@ -125,9 +128,23 @@ export class JrrQuestion extends HTMLElement {
   }
 
   #declined() {
-    this.#walk?.forget();
     this.#show(this.#text("declined_title"), paragraph(this.#text("declined")));
     this.#tell("declined", {});
+  }
+
+  /** Leads to one question, whether answers shall be deleted; `keep` and `back`: if not. */
+  #stopButton(keep, back) {
+    const confirm = () => {
+      this.#walk?.forget();
+      this.#show(this.#text("stopped_title"), paragraph(this.#text("declined")));
+      this.#tell("declined", {});
+    };
+    return this.#button("stop", () => {
+      const kept = keep();
+      const stay = this.#button("back", () => back(kept), true);
+      const acting = acts(stay, this.#button("stop_confirm", confirm));
+      this.#show(this.#text("stop_title"), paragraph(this.#text("stop_what")), acting);
+    });
   }
 
   async #agreed() {
@@ -139,34 +156,58 @@ export class JrrQuestion extends HTMLElement {
     });
   }
 
-  #question() {
-    const decline = this.#button("decline", () => this.#declined());
-    const send = (value, covariates) => this.#send(() => this.#person.answer(value, { covariates }));
+  #question(begun) {
+    const stop = this.#stopButton(() => this.#begun(), (chosen) => this.#question(chosen));
+    const send = (value, covariates, chosen) =>
+      this.#sendIfOpen(() => this.#question(chosen), () => this.#person.answer(value, { covariates }));
     const title = element("span", { dir: "auto", class: "keep-lines" }, this.#campaign.question);
-    this.#show(title, questionForm(this.#campaign, this.#text, this.#language, send, decline));
+    this.#show(title, questionForm(this.#campaign, this.#text, this.#language, send, stop, begun));
+  }
+
+  /** What is chosen on this screen. */
+  #begun() {
+    return this.#main.querySelector("form").begun();
   }
 
   #item() {
     const next = (answer) => (this.#walk.next(answer) ? this.#item() : this.#review());
     const back = this.#button("back", () => (this.#walk.back() ? this.#item() : this.#introduction()));
-    const decline = this.#button("decline", () => this.#declined());
-    const parts = itemScreen(this.#walk, this.#campaign, this.#text, this.#language, next, back, decline);
+    const stop = this.#stopButton(() => this.#walk.keep(this.#begun()), () => this.#item());
+    const parts = itemScreen(this.#walk, this.#campaign, this.#text, this.#language, next, back, stop);
     this.#show(this.#inSurvey(this.#walk.item.text), ...parts);
   }
 
   #review() {
-    const send = () => {
-      const answers = this.#walk.take();
-      return this.#send(() => this.#person.answer(answers));
-    };
+    const send = () =>
+      this.#sendIfOpen(() => this.#review(), () => this.#person.answer(this.#walk.take()));
     const back = this.#button("back", () => this.#item());
-    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, send, back);
+    const stop = this.#stopButton(() => {}, () => this.#review());
+    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, send, back, stop);
     this.#show(this.#text("review_title"), ...parts);
   }
 
   async #send(act) {
     this.#show(this.#text("sending")); // the form is gone from here on
-    await this.#guarded(async () => this.#thanks(await act()));
+    await this.#guarded(async () => {
+      const done = await act();
+      if (typeof done !== "function") return this.#thanks(done);
+      done();
+      this.#main.querySelector("#problem").textContent = this.#text("offline");
+      return undefined;
+    });
+  }
+
+  /** Send where the collector takes answers; where it is silent, back to the screen: nothing is lost. */
+  async #sendIfOpen(putBack, answer) {
+    await this.#send(async () => {
+      try {
+        await this.#person.checkOpen();
+      } catch (error) {
+        if (error.name !== "UnreachableError") throw error;
+        return putBack;
+      }
+      return answer();
+    });
   }
 
   async #resume() {
@@ -192,8 +233,8 @@ export class JrrQuestion extends HTMLElement {
       await act();
     } catch (error) {
       const unreachable = error.name === "UnreachableError";
-      const kept = unreachable && (await this.#person?.before().catch(() => null));
-      if (kept) {
+      const kept = await this.#person?.before().catch(() => undefined);
+      if (kept && unreachable) {
         const retry = this.#button("retry", () => this.#resume(), true);
         this.#show(this.#text("waiting_title"), paragraph(this.#text("waiting")), acts(retry));
         return;
@@ -201,7 +242,9 @@ export class JrrQuestion extends HTMLElement {
       const named = error.kind ?? "other";
       const told = this.#text(named === "invitation" ? "invitation_wrong" : `error_${kindOf(error)}`);
       const retry = unreachable ? [acts(this.#button("retry", () => this.#start(), true))] : [];
-      this.#show(this.#text("error_title"), paragraph(told), ...retry);
+      const fact = factOf(error, kept);
+      this.#walk?.forget();
+      this.#show(this.#text("error_title"), paragraph(told), fact ? paragraph(this.#text(fact)) : "", ...retry);
       this.#tell("failed", { kind: named });
     }
   }

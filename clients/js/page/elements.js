@@ -21,6 +21,9 @@ export const heading = (level, words) => element(`h${level}`, {}, words);
 
 export const acts = (...buttons) => element("div", { class: "acts" }, ...buttons);
 
+/** What becomes of the answer to a question: "changed" before it is sent, or "open". */
+export const badge = (text, kind) => element("p", { class: `badge ${kind}`, id: "badge" }, text(`badge_${kind}`));
+
 /** A choice of one among labels. */
 export function choices(name, labels, chosen = -1) {
   return labels.map((label, value) => {

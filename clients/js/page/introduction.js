@@ -1,8 +1,8 @@
-// What a person reads before anything is asked: who asks, why answering is safe in three sentences
-// with one number and a small picture, and details on request.
+// What a person reads before anything is asked: who asks, which answers are changed, what can be
+// found out as a number and a picture of people, and under a fold how it works.
 
-import { cost } from "../src/campaign.js";
-import { element, foreign, heading, paragraph } from "./elements.js";
+import { costTable } from "../src/costs.js";
+import { element, foreign, paragraph } from "./elements.js";
 
 /** Rounded up: never less than what holds, but for what adding floats may have put on top. */
 export const rounded = (number, digits, language) =>
@@ -53,8 +53,6 @@ export function around(text, key, gap, node, gaps = {}) {
   return [before, node, after];
 }
 
-const figure = (value) => element("strong", { class: "figure" }, value);
-
 /** Who asks, as the document says, and whose server collects: anybody may claim to be somebody. */
 export function whoAsks(text, key, names, by, gaps = {}) {
   const asked = around(text, key, "who", element("bdi", {}, by ?? names.collector), gaps);
@@ -65,68 +63,98 @@ export function whoAsks(text, key, names, by, gaps = {}) {
 export const whomToAsk = (text, contact) =>
   contact ? element("p", { class: "quiet keep-lines" }, ...around(text, "contact", "contact", element("bdi", {}, contact))) : "";
 
-const PRIOR = 0.1; // as consent texts have it
-
-/** The condition under which a number holds: what masks hide is told by who knows the card. */
-const unless = (text, view) => ({ unless: view === "everything" ? text("unless_card") : "" });
-
-/** What somebody can come to believe at most, computed here, whatever a consent text says. */
-export function computed({ epsilon, view }, times, text, language) {
-  const percent = (share) =>
-    (Math.ceil(share * 1000 - 1e-6) / 1000).toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
-  const odds = PRIOR * Math.exp(epsilon * times);
-  const after = odds < Infinity ? odds / (odds + 1 - PRIOR) : 1;
-  const parts = around(text, "computed", "after", figure(percent(after)), {
-    before: percent(PRIOR), ...unless(text, view),
-  });
-  const figures = [PRIOR, after].map((share) => percent(share).replace(/\s/gu, ""));
-  return { figures, line: element("p", { class: "computed" }, ...parts) };
+/** A hundred people, of whom so many are marked. */
+function crowdPicture(marked) {
+  const people = Array.from({ length: 100 }, (_, at) => element("i", { class: at < marked ? "marked" : "" }));
+  return element("div", { class: "people", "aria-hidden": "true" }, ...people);
 }
 
-/** One number: what was computed here goes to the details where the text says it, and no other. */
-export function oneNumber(shown, { figures, line }) {
-  const said = shown.join(" ").replace(/\s/gu, "").match(/[\d.,]+%/gu) ?? [];
-  const same = said.includes(figures[1]) && said.every((figure) => figures.includes(figure));
-  return same ? { above: [], below: [line] } : { above: [line], below: [] };
-}
-
-function reasons(campaign, text, language) {
-  const { dealers } = campaign;
-  const names = hosts(campaign, language);
-  const second = dealers.length > 1 ? "safe_2_cards" : dealers.length ? "safe_2_card" : "safe_2_alone";
-  const { epsilon, view } = cost(campaign);
-  const factor = rounded(Math.exp(epsilon), 1, language);
-  return [
-    [text(dealers.length ? "safe_1_card" : "safe_1_alone")],
-    [text(second, names)],
-    around(text, "safe_3", "factor", figure(factor), unless(text, view)),
-  ];
-}
-
-function details(campaign, consent, below, text, language, spent) {
-  const { epsilon, view } = cost(campaign);
-  const { mechanism, hash, dealers, losses, invitations, rounds } = campaign;
-  const names = hosts(campaign, language);
-  const against = text(`against_${view}`, names);
-  const lines = [text("details_cost", { epsilon: rounded(epsilon, 3, language), against })];
-  if (dealers.length && view !== "dealer") {
-    lines.push(text("details_dealer", { ...names, epsilon: rounded(losses.dealer, 3, language) }));
+/**
+ * What can be found out about one person in the whole study, computed here, whatever a consent text
+ * says: a line of words, the numbers in it, and a picture.
+ */
+export function foundOut({ study, waves }, text) {
+  const { people } = study.collector;
+  const often = waves > 1 ? ` ${text("consent_times")}` : "";
+  const gaps = { before: "10", after: String(people), others: String(100 - people), times: often };
+  const lines = [text(people < 100 ? "consent_number" : "consent_number_all", gaps)];
+  const figures = ["10", "100", gaps.after, gaps.others];
+  if (study.together.people > people) {
+    const most = String(study.together.people);
+    lines.push(text("consent_together", { after: most }));
+    figures.push(most);
   }
-  if (rounds > 1) lines.push(text("details_rounds", { rounds: String(rounds) }));
-  if (!invitations) lines.push(text("details_public"));
-  if (spent.answers) {
-    const together = rounded(spent.epsilon, 3, language);
-    lines.push(text("details_spent", { answers: String(spent.answers), epsilon: together }));
-  }
-  lines.push(text("details_mechanism", { mechanism: mechanism.mechanism, hash }));
+  return { after: gaps.after, figures, line: lines.join(" "), picture: crowdPicture(people) };
+}
+
+/** Whether a text says the number that was computed here, and no other. */
+export function saysTheSame(shown, { after, figures }) {
+  const blocks = shown.filter((block) => /%|\b100\b/u.test(block)); // years and the like may stand elsewhere
+  const numbers = blocks.join(" ").match(/\d+(?:[.,]\d+)*/gu) ?? [];
+  return after !== "100" && numbers.includes(after) && numbers.every((number) => figures.includes(number));
+}
+
+/** The words above the fold and those below it: one number, said once. */
+export function oneNumber(shown, found, text) {
+  const line = paragraph(`${text("computed")} ${found.line}`, { class: "computed" });
+  return saysTheSame(shown, found) ? { above: [], below: [line] } : { above: [line], below: [] };
+}
+
+/** What is under the fold: how an answer is changed and who takes part, then all costs. */
+export function fold(asked, text, language, ...lines) {
+  const { dealers } = asked;
+  const parties = dealers.length > 1 ? "safe_2_cards" : dealers.length ? "safe_2_card" : "safe_2_alone";
   return element(
     "details",
     {},
     element("summary", {}, text("details")),
-    ...below,
-    ...consent.map((line) => foreign("p", line, "quiet")),
-    ...lines.map((line) => paragraph(line, { class: "quiet" })),
+    picture(text, dealers.length > 0),
+    paragraph(text(parties, hosts(asked, language))),
+    ...lines,
   );
+}
+
+/** The table of losses: which answers, by the collector alone, and with the dealers' help. */
+function lossTable({ rows, deals, waves }, text, language) {
+  const cell = ({ epsilon, people }) =>
+    element("td", {}, text("loss", { epsilon: rounded(epsilon, 3, language), people: String(people) }));
+  const body = Object.entries(rows).map(([name, { collector, together }]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, text(`loss_${name}`, { waves: String(waves) })),
+      cell(collector),
+      ...(deals ? [cell(together)] : []),
+    ));
+  const heads = ["loss_alone", ...(deals ? ["loss_together"] : [])].map((key) =>
+    element("th", { scope: "col" }, text(key)));
+  const head = element("tr", {}, element("td"), ...heads);
+  return element("table", { class: "losses" }, element("thead", {}, head), element("tbody", {}, ...body));
+}
+
+/** Everything that this device computed and knows: losses, earlier answers, mechanisms, the hash. */
+export function ownDetails(asked, table, mechanisms, text, language, spent) {
+  const names = hosts(asked, language);
+  const against = text(`against_${table.study.collector.view}`, names);
+  const lines = [];
+  if (!asked.invitations) lines.push(text("details_public"));
+  if (spent.answers) {
+    const together = rounded(spent.epsilon, 3, language);
+    lines.push(text("details_spent", { answers: String(spent.answers), epsilon: together }));
+  }
+  lines.push(text("details_mechanism", { mechanism: mechanisms.join(", "), hash: asked.hash }));
+  return [
+    paragraph(text("losses", { ...names, against }), { class: "quiet" }),
+    lossTable(table, text, language),
+    ...lines.map((line) => paragraph(line, { class: "quiet" })),
+  ];
+}
+
+/** Why it is safe, in the page's words: for a consent text that does not say it. */
+function ownWords(campaign, found, text) {
+  const isMixed = Object.keys(campaign.covariates).length > 0;
+  const changed = text(isMixed ? "consent_changed_open" : "consent_changed");
+  return [paragraph(`${changed} ${text("consent_totals")}`), paragraph(found.line)];
 }
 
 /** The parts of the screen; `spent`: what answers on this device have cost before. */
@@ -135,16 +163,22 @@ export function introductionParts(campaign, text, language, spent) {
   // A text with details of its own begins with why it is safe; to another one the page adds that.
   const own = consent.details.length === 0;
   const words = consent.shown.map((block) => foreign("p", block));
-  const safe = reasons(campaign, text, language).map((parts) => element("li", {}, ...parts));
-  const number = computed(cost(campaign), campaign.rounds, text, language);
-  const { above, below } = own ? { below: [] } : oneNumber(consent.shown, number);
+  const table = costTable(campaign);
+  const found = foundOut(table, text);
+  const { above, below } = own ? { above: ownWords(campaign, found, text), below: [] } : oneNumber(consent.shown, found, text);
   return [
     whoAsks(text, "who", hosts(campaign, language), campaign.by),
-    ...(own ? words : []),
     whomToAsk(text, campaign.contact),
-    heading(2, text("safe_title")),
-    picture(text, campaign.dealers.length > 0),
-    ...(own ? [element("ol", {}, ...safe)] : [...words, ...above]),
-    details(campaign, consent.details, below, text, language, spent),
+    ...words,
+    ...above,
+    found.picture,
+    fold(
+      campaign,
+      text,
+      language,
+      ...below,
+      ...consent.details.map((line) => foreign("p", line, "quiet")),
+      ...ownDetails(campaign, table, [campaign.mechanism.mechanism], text, language, spent),
+    ),
   ];
 }

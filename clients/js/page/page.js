@@ -18,7 +18,7 @@ import {
   inLanguage, itemScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, thanksKey,
   tried,
 } from "./survey.js";
-import { TEXTS, chosenLanguage, kindOf, say } from "./texts.js";
+import { TEXTS, chosenLanguage, factOf, kindOf, say } from "./texts.js";
 import { tryParts } from "./try.js";
 import { Walk } from "./walk.js";
 
@@ -27,6 +27,7 @@ const PATIENCE = 10; // seconds to wait for each server
 const FIRST_PATIENCE = 3; // before anything is shown
 const SLOW = 4000; // milliseconds after which somebody who waits is told so
 const TRYING = -1; // among the steps that the browser's "back" knows; 0 is the introduction
+const STOPPING = -2;
 
 const main = document.getElementById("main");
 const picker = document.getElementById("language");
@@ -62,7 +63,7 @@ function show(drawn, title, ...children) {
     top.className = "keep-lines";
   }
   if (title instanceof Node) top.dir = "auto"; // words of a survey
-  if (drawn === item) top.setAttribute("aria-describedby", "badge");
+  if (drawn === item || drawn === question) top.setAttribute("aria-describedby", "badge");
   main.replaceChildren(top, ...children);
   document.body.append(about.parentElement); // a new screen, down to its last line: nothing moves
   top.focus({ preventScroll: true });
@@ -94,10 +95,14 @@ function introduction() {
     acts(
       button("agree", agreed, true),
       button("try", () => forward(TRYING, trying)),
-      button("decline", declined),
+      hasBegun() ? stopButton() : button("decline", declined),
     ),
   );
 }
+
+/** Whether something was answered that stopping would delete. */
+const hasBegun = () =>
+  walk?.hasAnswers || begun?.answer !== undefined || (begun?.attributes ?? []).some(Boolean);
 
 /** Go on; the browser's "back" leads here again. It is told a number of a step and nothing else. */
 function forward(step, draw) {
@@ -121,10 +126,11 @@ function forget() {
 
 /** Where "back" or "forward" of the browser lead; from what was sent nowhere. */
 function goTo(step) {
-  if (screen === declined) return introduction();
-  if (![introduction, trying, question, item, review].includes(screen)) return undefined;
+  if (screen === declined || screen === stopped) return introduction();
+  if (![introduction, trying, question, item, review, stopping].includes(screen)) return undefined;
   keepBegun();
   if (step === TRYING) return trying();
+  if (step === STOPPING) return stopping();
   if (!step || !consented) return introduction();
   if (!isSurvey) return question();
   return walk.goTo(step) ? item() : review();
@@ -137,8 +143,29 @@ function trying() {
 
 function declined() {
   consented = false;
-  forget();
   show(declined, text("declined_title"), paragraph(text("declined")));
+}
+
+/** Leads to one question, whether answers shall be deleted; nothing is lost before. */
+const stopButton = () =>
+  button("stop", () => {
+    keepBegun();
+    forward(STOPPING, stopping);
+  });
+
+function stopping() {
+  show(
+    stopping,
+    text("stop_title"),
+    paragraph(text("stop_what")),
+    acts(button("back", goBack, true), button("stop_confirm", stopped)),
+  );
+}
+
+function stopped() {
+  consented = false;
+  forget();
+  show(stopped, text("stopped_title"), paragraph(text("declined")));
 }
 
 /** Whether an invitation, where one is needed, has no slip of the pen. */
@@ -276,20 +303,32 @@ async function answeredBefore() {
 function item() {
   const next = (answer) => (walk.next(answer) ? forward(walk.step, item) : forward(walk.step + 1, review));
   const back = button("back", goBack);
-  const parts = itemScreen(walk, campaign, text, language, next, back, button("decline", declined));
+  const parts = itemScreen(walk, campaign, text, language, next, back, stopButton());
   show(item, ofSurvey(walk.item.text), ...parts);
 }
 
 function review() {
-  const others = [button("back", goBack), button("decline", declined)];
+  const others = [button("back", goBack), stopButton()];
   const parts = reviewScreen(walk, campaign, text, language, sendAll, ...others);
   show(review, text("review_title"), ...parts);
 }
 
-async function sendAll() {
-  const answers = walk.take(); // gone from the page from here on
-  sending();
-  await guarded(async () => thanks(await person.answer(answers)));
+const sendAll = () => sendIfOpen(review, () => person.answer(walk.take()));
+
+/** Send where the collector takes answers; where it is silent, back to the screen: nothing is lost. */
+async function sendIfOpen(putBack, answer) {
+  sending(); // the form is gone from here on
+  await guarded(async () => {
+    try {
+      await person.checkOpen();
+    } catch (error) {
+      if (error.name !== "UnreachableError") throw error;
+      putBack();
+      document.getElementById("problem").textContent = text("offline");
+      return;
+    }
+    thanks(await answer());
+  });
 }
 
 /** Whether cards are still to be dealt to those who take a place. */
@@ -314,14 +353,17 @@ function seated() {
 }
 
 function question() {
-  const form = questionForm(campaign, text, language, send, button("decline", declined), begun);
+  const form = questionForm(campaign, text, language, send, stopButton(), begun);
   show(question, campaign.question, form);
 }
 
-async function send(value, covariates) {
+function send(value, covariates, chosen) {
+  const putBack = () => {
+    begun = chosen;
+    question();
+  };
   begun = undefined;
-  sending(); // the form is gone from here on
-  await guarded(async () => thanks(await person.answer(value, { covariates })));
+  return sendIfOpen(putBack, () => person.answer(value, { covariates }));
 }
 
 /** Send what is kept; tell whoever comes again that it had arrived before. */
@@ -368,7 +410,7 @@ function waiting() {
   show(waiting, text("waiting_title"), paragraph(text("waiting")), acts(button("retry", resume, true)));
 }
 
-function failed(error) {
+function failed(error, fact) {
   const kind = kindOf(error);
   // Without a network the browser would show its own page instead of this one.
   const again = () => navigator.onLine !== false && location.reload();
@@ -376,9 +418,10 @@ function failed(error) {
   const title = `title_${kind}`;
   const words = kind === "unreachable" && navigator.onLine === false ? "offline" : kind;
   show(
-    () => failed(error),
+    () => failed(error, fact),
     text(Object.hasOwn(TEXTS.en, title) ? title : "error_title"),
     paragraph(text(`error_${words}`)),
+    fact ? paragraph(text(fact)) : "",
     whomToAsk(text, campaign && contactOf()),
     retry,
   );
@@ -395,9 +438,10 @@ async function guarded(act) {
   try {
     await act();
   } catch (error) {
-    const kept = error.name === "UnreachableError" && person && (await person.before().catch(() => null));
-    if (kept) waiting();
-    else failed(error);
+    const kept = await person?.before().catch(() => undefined);
+    if (kept && error.name === "UnreachableError") return waiting();
+    forget();
+    failed(error, factOf(error, kept));
   }
 }
 

@@ -1,6 +1,6 @@
 // The form in which a person answers. What is chosen lives in it until "Send" is pressed.
 
-import { acts, choices, element, numberInput, numberTyped, paragraph } from "./elements.js";
+import { acts, badge, choices, element, numberInput, numberTyped, paragraph } from "./elements.js";
 
 function numberField(campaign, text, language, chosen) {
   const [low, high] = campaign.number.map((end) => end.toLocaleString(language));
@@ -36,10 +36,10 @@ function answerIn(form, { number }, language) {
 }
 
 /**
- * The form. `send` is given the answer and the public attributes, when the form is empty again;
- * `begun`: what was chosen when it was shown before (`form.begun()`).
+ * The form. `send` is given the answer, the public attributes and all that was chosen, when the form
+ * is empty again; `begun`: what was chosen when it was shown before (`form.begun()`).
  */
-export function questionForm(campaign, text, language, send, decline, begun = {}) {
+export function questionForm(campaign, text, language, send, stop, begun = {}) {
   const named = Object.entries(campaign.covariates);
   const isNumber = campaign.number !== null;
   const fields = isNumber
@@ -50,12 +50,13 @@ export function questionForm(campaign, text, language, send, decline, begun = {}
   const form = element(
     "form",
     { autocomplete: "off", noValidate: true },
+    badge(text, "changed"),
     element("fieldset", {}, element("legend", {}, text("answers")), ...fields),
     attributes.length
       ? element("fieldset", {}, element("legend", {}, text("about_you")), ...attributes)
       : "",
     problem,
-    acts(element("button", { class: "first" }, text("send")), decline),
+    acts(element("button", { class: "first" }, text("send")), stop),
   );
   form.begun = () => ({
     answer: answerIn(form, campaign, language) ?? undefined,
@@ -83,8 +84,9 @@ export function questionForm(campaign, text, language, send, decline, begun = {}
     const covariates = Object.fromEntries(
       named.map(([name, values], at) => [name, values[selects[at].value]]),
     );
+    const begun = form.begun();
     form.reset();
-    send(answer, covariates);
+    send(answer, covariates, begun);
   });
   return form;
 }

@@ -1,10 +1,10 @@
 // The screens of a survey of several items: what a person reads before the first, each item, what
 // is sent, and what was sent.
 
-import { surveyCost } from "../src/survey.js";
-import { acts, element, foreign, heading, paragraph } from "./elements.js";
+import { costTable } from "../src/costs.js";
+import { acts, badge, element, foreign, paragraph } from "./elements.js";
 import {
-  computed, consentBlocks, hosts, oneNumber, picture, rounded, whoAsks, whomToAsk,
+  consentBlocks, fold, foundOut, hosts, oneNumber, ownDetails, whoAsks, whomToAsk,
 } from "./introduction.js";
 import { itemForm } from "./items.js";
 
@@ -23,49 +23,29 @@ export const inLanguage = (tag, words, lang, more = "") => {
   return made;
 };
 
-function ownDetails(survey, text, language, spent) {
-  const { epsilon, view } = surveyCost(survey);
-  const names = hosts(survey, language);
-  const lines = [
-    text("details_survey", { epsilon: rounded(epsilon, 3, language), against: text(`against_${view}`, names) }),
-  ];
-  if (survey.dealers.length && view !== "dealer") {
-    const together = survey.parts.reduce((sum, { campaign }) => sum + campaign.losses.dealer, 0);
-    lines.push(text("details_dealer", { ...names, epsilon: rounded(together, 3, language) }));
-  }
-  if (!survey.invitations) lines.push(text("details_public"));
-  if (spent.answers) {
-    const before = rounded(spent.epsilon, 3, language);
-    lines.push(text("details_spent", { answers: String(spent.answers), epsilon: before }));
-  }
-  const mechanisms = new Set(survey.parts.map(({ campaign }) => campaign.mechanism.mechanism));
-  lines.push(text("details_mechanism", { mechanism: [...mechanisms].join(", "), hash: survey.hash }));
-  return lines.map((line) => paragraph(line, { class: "quiet" }));
-}
-
 /** What is read before anything is asked. */
 export function surveyIntroduction(survey, text, language, spent) {
   const shown = surveyLanguage(survey, language);
   const consent = consentBlocks(survey.consent[shown]);
-  const { items } = survey.questionnaire;
-  const open = items.filter(({ sensitive }) => !sensitive).length;
-  const count = { count: String(items.length), open: String(open) };
-  const { by, contact, waves } = survey.questionnaire;
-  const { above, below } = oneNumber(consent.shown, computed(surveyCost(survey), waves, text, language));
+  const { by, contact, items } = survey.questionnaire;
+  const count = { count: String(items.length) };
+  const mechanisms = [...new Set(survey.parts.map(({ campaign }) => campaign.mechanism.mechanism))];
+  const table = costTable(survey);
+  const found = foundOut(table, text);
+  const { above, below } = oneNumber(consent.shown, found, text);
   return [
-    whoAsks(text, open ? "survey_who_open" : "survey_who", hosts(survey, language), by?.[shown], count),
+    whoAsks(text, "survey_who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
-    heading(2, text("safe_title")),
-    picture(text, survey.dealers.length > 0),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
     ...above,
-    element(
-      "details",
-      {},
-      element("summary", {}, text("details")),
+    found.picture,
+    fold(
+      survey,
+      text,
+      language,
       ...below,
       ...consent.details.map((line) => inLanguage("p", line, shown, "quiet")),
-      ...ownDetails(survey, text, language, spent),
+      ...ownDetails(survey, table, mechanisms, text, language, spent),
     ),
   ];
 }
@@ -73,7 +53,6 @@ export function surveyIntroduction(survey, text, language, spent) {
 /** How far the person has come, and what becomes of this answer. */
 function progress({ at, of }, item, text) {
   const told = text("progress", { at: String(at), of: String(of) });
-  const kind = item.sensitive ? "changed" : "open";
   return [
     element(
       "div",
@@ -81,7 +60,7 @@ function progress({ at, of }, item, text) {
       element("span", {}, told),
       element("progress", { value: String(at - 1), max: String(of), "aria-label": told }),
     ),
-    element("p", { class: `badge ${kind}`, id: "badge" }, text(item.sensitive ? "badge_changed" : "badge_open")),
+    badge(text, item.sensitive ? "changed" : "open"),
   ];
 }
 

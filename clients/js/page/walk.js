@@ -58,6 +58,11 @@ export class Walk {
     return { at: possible.findIndex(({ name }) => name === this.#name) + 1, of: possible.length };
   }
 
+  /** Whether anything was answered. */
+  get hasAnswers() {
+    return this.#answers.size > 0;
+  }
+
   /** Remember an answer that was begun, and stay. */
   keep(answer) {
     if (answer !== undefined) this.#answers.set(this.#name, answer);

@@ -3,7 +3,7 @@
 
 import { campaignPath, cost, readCampaign, splitLink } from "./campaign.js";
 import {
-  checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
+  checkState, checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
 } from "./conversation.js";
 import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
@@ -58,11 +58,15 @@ export class Contributor {
     const campaign = await this.campaign();
     const person = await this.#person();
     this.#checkTotal(person, await this.#own.ledger.entries());
-    const { state } = await this.status();
-    if (state === "closed") throw new ProtocolError("closed", "the campaign is closed");
+    await this.checkOpen();
     if (campaign.enrols) await announcedMechanism(campaign, this.#own.net);
-    else if (state !== "open") throw new ProtocolError("too-early", "the campaign is not open yet");
     await checkDealers(campaign, this.#own.net);
+  }
+
+  /** Refuse where the collector takes no answers now. */
+  async checkOpen() {
+    const { enrols } = await this.campaign();
+    checkState((await this.status()).state, enrols);
   }
 
   /** Take a place in the next deal, where the campaign enrols first (`campaign.enrols`). */

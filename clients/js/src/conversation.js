@@ -42,6 +42,12 @@ export async function fetchNamed(net, { collector, name }, path, read) {
   return document;
 }
 
+/** Refuse a state in which the collector takes no answers; before a deal people may enrol. */
+export function checkState(state, enrols = false) {
+  if (state === "closed") throw new ProtocolError("closed", "it takes no more answers");
+  if (state !== "open" && !enrols) throw new ProtocolError("too-early", "it takes no answers yet");
+}
+
 /** Refuse so many more answers of this cost, if they would be too many with those before. */
 export function checkTotal({ totalLimit }, entries, epsilon, more) {
   const total = totalWith(entries, epsilon, more);
@@ -75,7 +81,9 @@ export async function sendAgain(kept, send) {
 export async function sendKept({ net, outbox }, address, hash, name, body) {
   const reply = await insist(net, address, { body, silenceIsFine: true, also: [425] });
   if (gaveUp(reply)) throw unreachable(reply);
-  if (reply.status !== 200 && reply.status !== 201) throw refused("the collector", reply);
+  if (reply.status !== 200 && reply.status !== 201) {
+    throw Object.assign(refused("the collector", reply), { posted: true }); // it has seen the report
+  }
   await outbox.markSent(hash, name, body);
   return { body, before: reply.status === 200 };
 }

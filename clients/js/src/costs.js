@@ -19,9 +19,18 @@ export function belief(epsilon) {
   return 1;
 }
 
+/** Of 100 people who sent the same, how many may have what 10 of 100 have; never too few. */
+export function peopleOf100(epsilon) {
+  const odds = (PRIOR / (1 - PRIOR)) * Math.exp(epsilon);
+  const share = odds < Infinity ? odds / (1 + odds) : 1;
+  return Math.min(100, Math.ceil(100 * share - 1e-6)); // but for what adding floats put on top
+}
+
 /** In a row the stronger adversary never has the smaller figure. */
 function row(epsilon, delta, view, dealer) {
-  const cell = (loss, at, seen, certain) => ({ epsilon: loss, delta: at, view: seen, belief: belief(certain) });
+  const cell = (loss, at, seen, certain) => ({
+    epsilon: loss, delta: at, view: seen, belief: belief(certain), people: peopleOf100(certain),
+  });
   if (dealer === null) {
     const alone = cell(epsilon, delta, view, epsilon);
     return { collector: alone, together: alone };

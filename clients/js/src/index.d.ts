@@ -156,6 +156,8 @@ export class Contributor {
   campaign(): Promise<Campaign>;
   status(): Promise<{ state: string; n: number | null }>;
   checkReady(): Promise<void>;
+  /** Refuses where the collector takes no answers now. */
+  checkOpen(): Promise<void>;
   /** Throws ProtocolError where the campaign does not enrol, enrolment is over, or a dealer refuses. */
   enrol(): Promise<void>;
   enrolled(): Promise<boolean>;
@@ -178,6 +180,8 @@ export class SurveyContributor {
   survey(): Promise<Survey>;
   status(): Promise<{ state: string }>;
   checkReady(): Promise<void>;
+  /** Refuses where the collector takes no answers now. */
+  checkOpen(): Promise<void>;
   spent(): Promise<{ answers: number; epsilon: number }>;
   before(): Promise<{ body: string; sent: boolean } | null>;
   resume(): Promise<Receipt | null>;
@@ -247,7 +251,10 @@ export class JrrError extends Error {
 }
 export class ArgumentError extends JrrError {}
 export class DamagedError extends JrrError {}
-export class ProtocolError extends JrrError {}
+export class ProtocolError extends JrrError {
+  /** True where the collector has seen the report that it refused. */
+  posted?: boolean;
+}
 export class UnreachableError extends JrrError {}
 export class UnsupportedError extends JrrError {}
 
@@ -267,12 +274,16 @@ export function askedItems(survey: Survey, open: Answers): Item[];
 export function askedParts(survey: Survey, open: Answers): Part[];
 /** Open answers of exactly the open items that were shown: "no" or "yes", labels of the first language, numbers, null. */
 export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
-/** What one adversary learns at most; `belief`: what a guess of 10% can become, rounded up. */
+/**
+ * What one adversary learns at most; `belief`: what a guess of 10% can become, rounded up;
+ * `people`: the same, of 100 people who sent the same.
+ */
 export interface Cost {
   readonly epsilon: number;
   readonly delta: number;
   readonly view: View;
   readonly belief: number;
+  readonly people: number;
 }
 export interface CostRow {
   readonly collector: Cost;

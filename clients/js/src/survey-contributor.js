@@ -4,7 +4,7 @@
 
 import { splitLink } from "./campaign.js";
 import {
-  checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
+  checkState, checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
 } from "./conversation.js";
 import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
@@ -118,10 +118,12 @@ export class SurveyContributor {
   async checkReady() {
     const survey = await this.survey();
     this.#checkTotal(surveyCost(survey).epsilon, await this.#person(), await this.#own.ledger.entries());
-    const { state } = await this.status();
-    if (state === "closed") throw new ProtocolError("closed", "the survey is closed");
-    if (state !== "open") throw new ProtocolError("too-early", "the survey is not open yet");
+    await this.checkOpen();
     await checkDealers(survey, this.#own.net);
+  }
+
+  async checkOpen() {
+    checkState((await this.status()).state);
   }
 
   spent() {

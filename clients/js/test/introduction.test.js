@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { oneNumber } from "../page/introduction.js";
+import { saysTheSame } from "../page/introduction.js";
+import { peopleOf100 } from "../src/costs.js";
 
-const computed = { figures: ["10%", "23.2%"], line: "line" };
+const found = { after: "24", figures: ["10", "100", "24", "76", "70"] };
 
 test("what the device computed is shown above unless the text says exactly that", () => {
-  const isHidden = (...shown) => oneNumber(shown, computed).above.length === 0;
-  assert.equal(isHidden("Safe.", "Who thinks it 10 % likely comes to at most 23.2\u00a0%."), true);
-  assert.equal(isHidden("Who thinks it 10% likely comes to at most 11%."), false);
-  assert.equal(isHidden("It stays at 11%.", "By the way, 23.2% of people like tea."), false);
-  assert.equal(isHidden("From 10% to 123.2%."), false);
-  assert.equal(isHidden("Nothing is learned."), false);
+  const isSame = (...shown) => saysTheSame(shown, found);
+  assert.equal(isSame("In 2026 we ask 1,000.", "Say 10 in 100. Of 100, at most 24. At least 76. It can be 70."), true);
+  assert.equal(isSame("Say 10 in 100. Of 100, at most 11 have it. At least 89 do not."), false);
+  assert.equal(isSame("Of 100, at most 12 have it.", "By the way, 24 of 100 people like tea."), false);
+  assert.equal(isSame("Of 100, at most 24.5."), false);
+  assert.equal(isSame("From 10% to 11%. Of 100, at most 24."), false);
+  assert.equal(isSame("Nothing is learned."), false);
+  assert.equal(saysTheSame(["Of 100, at most 100."], { after: "100", figures: ["100"] }), false);
+});
+
+test("people among 100 are never too few", () => {
+  const cases = [[0, 10], [1, 24], [2, 46], [Math.log(9), 50], [5, 95], [8, 100], [Infinity, 100]];
+  for (const [epsilon, people] of cases) assert.equal(peopleOf100(epsilon), people);
 });

@@ -48,6 +48,16 @@ def rounded_belief(epsilon: float, prior: float = PRIOR) -> float:
     return 1.0
 
 
+def people_of_100(epsilon: float) -> int:
+    """Of 100 people who sent the same, how many may have what 10 of 100 have; never too few.
+
+    Example:
+        >>> people_of_100(0.0), people_of_100(1.0), people_of_100(math.inf)
+        (10, 24, 100)
+    """
+    return math.ceil(100 * belief(epsilon))
+
+
 @dataclass(frozen=True)
 class CostCell:
     """What one adversary can learn at most."""
@@ -72,6 +82,11 @@ class CostCell:
     def belief(self) -> float:
         """What a guess of `PRIOR` can become, as it is shown: never too small."""
         return rounded_belief(self.certain)
+
+    @property
+    def people(self) -> int:
+        """The same as a number of people, of 100 who sent the same."""
+        return people_of_100(self.certain)
 
 
 @dataclass(frozen=True)

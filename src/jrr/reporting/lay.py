@@ -1,11 +1,11 @@
-"""What people are told before they answer: three sentences, one number, and details below."""
+"""What people are told before they answer: a few sentences, one number, and details below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jrr.reporting.catalogue import text
 from jrr.reporting.cost_table import PRIOR, CostTable
-from jrr.reporting.cost_words import cost_lines, shown_share
+from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.numerals import Numerals
 
 
@@ -23,20 +23,26 @@ class SurveyFacts:
 
 
 def introduction(facts: SurveyFacts, language: str) -> str:
-    """Three short sentences and one number, which every consent text begins with."""
-    some = "_open" if facts.open_items else ""  # only some of the answers are changed
-    keys = (f"changed{some}", f"nobody{some}", "totals")
-    sentences = [text(language, f"consent.{key}") for key in keys]
-    collector = facts.costs.study.collector
-    # What holds outright against who knows the cards needs no such condition.
-    hidden = facts.costs.deals and not collector.delta and collector.view != "dealer"
-    number = text(
+    """What every consent text begins with: which answers are changed, and one number."""
+    changed = text(language, "consent.changed_open" if facts.open_items else "consent.changed")
+    learned = text(language, "consent.totals")
+    return f"{changed} {learned}\n\n{_found_out(facts.costs, language)}"
+
+
+def _found_out(costs: CostTable, language: str) -> str:
+    """What can be found out about one person, as a number of people among 100."""
+    after, together = costs.study.collector.people, costs.study.together.people
+    found = text(
         language,
-        "consent.number_card" if hidden else "consent.number",
-        before=shown_share(PRIOR, language),
-        after=shown_share(collector.belief, language),
+        "consent.number" if after < 100 else "consent.number_all",
+        before=f"{100 * PRIOR:.0f}",
+        after=str(after),
+        others=str(100 - after),
+        times=f" {text(language, 'consent.times')}" if costs.waves > 1 else "",
     )
-    return f"{' '.join(sentences)}\n\n{number}"
+    if together <= after:
+        return found
+    return f"{found} {text(language, 'consent.together', after=str(together))}"
 
 
 def asker_lines(facts: SurveyFacts, language: str) -> list[str]:

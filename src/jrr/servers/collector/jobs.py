@@ -20,6 +20,7 @@ from jrr.servers.collector.store import CollectorCampaign, CollectorStore, Fixed
 from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
 from jrr.servers.common.problems import Problem, gone, wrong_state
+from jrr.servers.common.store import HeldCampaign
 from jrr.survey.campaign import Campaign
 from jrr.survey.card_audit import lying_dealer
 from jrr.survey.grouping import EVERYBODY, CardGrouping
@@ -27,7 +28,7 @@ from jrr.survey.messages import read_report
 from jrr.survey.naming import Naming
 from jrr.survey.problems import CHEATING, RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
-from jrr.survey.states import CLOSED, OPEN, Act, State
+from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.told import ToldSums
 from jrr.survey.witnessed import commitment_facts
 
@@ -55,6 +56,16 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
         return {"decks": None, "sums": None, "grouping": None, "notes": None}
+
+    def told_state(self, held: HeldCampaign) -> State:
+        """As somebody finds it who wants to answer: by the campaign's own times too."""
+        opens, closes = held.campaign.times
+        now = self.clock()
+        if held.state is not OPEN:
+            return held.state
+        if closes is not None and now >= closes:
+            return CLOSED
+        return NEW if opens is not None and now < opens else OPEN
 
     def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
         """A report that fits the campaign, before the database is asked anything."""

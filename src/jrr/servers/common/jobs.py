@@ -14,7 +14,7 @@ from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, 
 from jrr.servers.common.store import CampaignStore, HeldCampaign
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import InvitationList
-from jrr.survey.states import Act, When, refusal_of
+from jrr.survey.states import Act, State, When, refusal_of
 
 Clock = Callable[[], datetime]
 S = TypeVar("S", bound=CampaignStore[Any])
@@ -73,6 +73,10 @@ class CampaignJobs(ABC, Generic[S]):
 
     def check_ready(self, connection: Connection) -> None:
         """Refuse unless the server can do its work; the database was written to just before."""
+
+    def told_state(self, held: HeldCampaign) -> State:
+        """The state that everybody is told."""
+        return held.state
 
     def find(self, connection: Connection, name: str) -> HeldCampaign:
         """The campaign as it is held now."""

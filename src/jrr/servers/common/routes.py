@@ -37,7 +37,7 @@ def role_app(
     async def status(name: Name) -> dict[str, Any]:
         """State, and how many people were dealt cards."""
         held = await remembered.find(name)
-        return {"state": held.state, "n": held.n}
+        return {"state": jobs.told_state(held), "n": held.n}
 
     @app.put("/v1/admin/campaigns/{name}", dependencies=admin)
     async def install(name: Name, request: Request, response: Response) -> dict[str, Any]:

@@ -5,13 +5,14 @@ part, as campaigns do: every deck has a sum of its own.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, insert, select
 
 from jrr.servers.common.jobs import CampaignJobs, check_state
 from jrr.servers.common.problems import Problem, unknown_name
-from jrr.servers.common.store import CampaignStore, HeldCampaign
+from jrr.servers.common.store import CampaignStore
 from jrr.survey.messages import InvitationList
 from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.surveys import Survey, SurveyPart, read_survey
@@ -53,7 +54,8 @@ class SurveyJobs(ABC, Generic[J]):
 
     def status(self, connection: Connection, name: str) -> dict[str, Any]:
         """The state of all parts together: closed as soon as one of them is."""
-        return {"state": self._state(self.held_parts(connection, self.find(connection, name)))}
+        held = self.held_parts(connection, self.find(connection, name)).values()
+        return {"state": self._state(map(self.campaigns.told_state, held))}
 
     def install(self, connection: Connection, survey: Survey) -> bool:
         """Hold a survey and its parts; True where it is new. The same again changes nothing."""
@@ -113,7 +115,7 @@ class SurveyJobs(ABC, Generic[J]):
         store = self.campaigns.store(connection)
         return {
             "survey": name,
-            "state": self._state(held),
+            "state": self._state(one.state for one in held.values()),
             "invited": store.count(store.invited, name),
             "parts": {part: one.arrivals for part, one in held.items()},
         }
@@ -130,6 +132,6 @@ class SurveyJobs(ABC, Generic[J]):
         return self.campaigns.store.surveys
 
     @staticmethod
-    def _state(held: dict[str, HeldCampaign]) -> State:
-        states = {one.state for one in held.values()}
+    def _state(parts: Iterable[State]) -> State:
+        states = set(parts)
         return CLOSED if CLOSED in states else NEW if NEW in states else OPEN

@@ -1,0 +1,153 @@
+"""What people read before the first question: short, easy, without contradiction, and true."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jrr import OUE
+from jrr.client.answer_links import answer_link
+from jrr.reporting.cost_table import people_of_100
+from jrr.survey.creation import CampaignRequest
+from tests.e2e import Pair
+from tests.e2e.test_page_surveys import begun as begun_survey
+from tests.e2e.visits import LABELS, MECHANISM, Visit, address_of, begun, visiting
+from tools.reading_ease import HARDEST, MOST_WORDS, ease
+
+AGE = {
+    "name": "age", "kind": "number", "low": 15, "high": 80, "sensitive": False,
+    "text": {"en": "How old are you?", "de": "Wie alt sind Sie?"},
+}  # fmt: skip
+DRINKS = {"name": "drinks", "kind": "yes-no", "text": {"en": "Drink?", "de": "Trinken Sie?"}}
+DOCUMENT: dict[str, Any] = {
+    "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
+    "languages": ["en", "de"],
+    "by": {"en": "The University of Example", "de": "Die Universität Beispiel"},
+    "contact": {"en": "study@university.example", "de": "study@university.example"},
+    "epsilon": 1.0,
+    "items": [AGE, DRINKS],
+}
+SURVEYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "some open": (DOCUMENT, {}),
+    "none open": (DOCUMENT | {"items": [DRINKS]}, {}),
+    "no dealer": (DOCUMENT, {"dealers": (), "mechanism": "rr"}),
+    "no dealer, none open": (DOCUMENT | {"items": [DRINKS]}, {"dealers": (), "mechanism": "rr"}),
+    "two waves": (DOCUMENT | {"waves": 2}, {}),
+    "four waves": (DOCUMENT | {"waves": 4}, {}),
+    "at a δ": (DOCUMENT, {"mechanism": "drr", "closed_deck": True}),
+}
+LANGUAGES = {"en": "en-GB", "de": "de-DE"}
+
+
+def check_first_screen(visit: Visit, language: str) -> str:
+    """Short and easy; one picture that shows the number in the text. The text."""
+    visit.page.locator(".people").wait_for()
+    parts = visit.page.locator("main > p, main > details > summary")
+    words = "\n".join(parts.all_inner_texts())
+    found = ease(words, language)
+    assert found.words <= MOST_WORDS, (found, words)
+    assert found.grade <= HARDEST, (found, words)
+    assert "%" not in words
+    assert not re.search("can tell|erkennen", words)
+    marked = visit.page.locator(".people .marked").count()
+    assert visit.page.locator(".people i").count() == 100
+    told = re.search(r"(?:at most|höchstens) (\d+)", words)
+    if marked == 100:
+        assert re.search("hardly hidden|kaum geschützt", words)
+    else:
+        assert told is not None
+        assert int(told[1]) == marked
+    return words
+
+
+@pytest.mark.parametrize("language", list(LANGUAGES))
+@pytest.mark.parametrize("name", list(SURVEYS))
+def test_a_survey(browser: Any, page_url: str, sqlite_pair: Pair, name: str, language: str) -> None:
+    document, more = SURVEYS[name]
+    survey, _, invitations = begun_survey(sqlite_pair, 200, document, **more)
+    address = answer_link(page_url, survey.link, invitations[0])
+    with visiting(browser, address, locale=LANGUAGES[language]) as visit:
+        words = check_first_screen(visit, language)
+        visit.photograph(f"first-{name}-{language}")
+        open_told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
+        assert open_told is (AGE in document["items"])
+        assert visit.page.locator(".computed").is_hidden()  # the text says the same
+        protected = re.compile("Protected: |Geschützt: ")
+        for item in document["items"]:
+            visit.page.locator("button.first").click()
+            visit.wait_for(item["text"][language])
+            badge = visit.page.locator("#badge").inner_text()
+            assert (protected.match(badge) is not None) is item.get("sensitive", True)
+            if item is AGE:
+                visit.page.locator("#number").fill("30")
+
+
+@pytest.mark.parametrize("language", list(LANGUAGES))
+@pytest.mark.parametrize("covariates", [{}, {"Region": ("north", "south")}], ids=["alone", "about"])
+@pytest.mark.parametrize("dealt", [True, False], ids=["dealer", "no dealer"])
+def test_a_question(
+    browser: Any,
+    page_url: str,
+    sqlite_pair: Pair,
+    covariates: dict[str, tuple[str, ...]],
+    language: str,
+    dealt: bool,
+) -> None:
+    """With the consent text of the catalogue, and with one that says nothing of costs."""
+    request = CampaignRequest(
+        question="Have you ever taken a bribe?",
+        n=50,
+        epsilon=1.0,
+        labels=LABELS,
+        collector=sqlite_pair.collector.url,
+        dealer=sqlite_pair.dealer.url if dealt else None,
+        mechanism="auto" if dealt else "rr",
+        language=language,
+        by="The institute of made-up studies",
+        contact="ask@institute.example",
+        covariates=covariates,
+        invitations=False,
+    )
+    written = request.campaign()
+    for campaign in (written, replace(written, consent="")):
+        operator = sqlite_pair.operator(campaign)
+        operator.install()
+        operator.open()
+        address = address_of(page_url, campaign)
+        with visiting(browser, address, locale=LANGUAGES[language]) as visit:
+            words = check_first_screen(visit, language)
+            visit.photograph(f"first-question-{len(covariates)}-{dealt}-{language}")
+            told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
+            assert told is bool(covariates)
+            assert (re.search("cheat|Betrügen", words) is not None) is dealt
+            visit.page.locator("button.first").click()
+            visit.wait_for("Have you ever")
+            assert re.match("Protected: |Geschützt: ", visit.page.locator("#badge").inner_text())
+            if covariates:
+                assert re.search("not protected|nicht geschützt", visit.text())
+
+
+def test_a_text_that_says_another_number_does_not_hide_what_was_computed(
+    browser: Any, page_url: str, sqlite_pair: Pair
+) -> None:
+    written, _, _ = begun(
+        sqlite_pair, 1, invitations=False, mechanism=MECHANISM,
+        consent="Of 100 who send what you send, at most 11 have it.\n\nDetails:\nNone.",
+    )  # fmt: skip
+    with visiting(browser, address_of(page_url, written)) as visit:
+        visit.page.locator(".people").wait_for()
+        line = visit.page.locator(".computed")
+        assert line.is_visible()
+        most = people_of_100(MECHANISM.epsilon("everything"))
+        assert f"at most {most} have it" in line.inner_text()
+        assert visit.page.locator(".people .marked").count() == most
+
+
+def test_all_rounds_count(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    campaign, _, _ = begun(
+        sqlite_pair, 1, invitations=False, mechanism=OUE(2, epsilon=0.99), rounds=5
+    )
+    with visiting(browser, address_of(page_url, campaign)) as visit:
+        words = check_first_screen(visit, "en")
+        assert "each time, at most 95 have it. At least 5 do not." in words
