@@ -4,7 +4,8 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 
 # Tests in several processes: threads of the linear algebra would only be in their way. Three processes
-# on two cores, because many tests wait for servers and browsers.
+# on two cores, because many tests wait for servers and browsers. Each begins with tests that stand
+# together, which share servers and browsers, and takes over from another when it has none left.
 test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
 
 # Every server is a process of its own, and starts in half the time from compiled modules.
@@ -20,7 +21,7 @@ demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a re
 	$(BIN)/jrr demo $(ARGS)
 
 test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
-	$(BIN)/python -m pytest -n 3 -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
 browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
 	@for name in chromium chromium-browser google-chrome; do \
@@ -41,7 +42,7 @@ spark: .venv/.ready ## install Spark and Java, if possible: without them tests o
 		echo "no Java here (apt-get install openjdk-17-jre-headless): tests of Spark are skipped"
 
 test-slow: .venv/.ready spark ## run the slow tests, and those of properties on examples drawn anew
-	$(BIN)/python -m pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=explore $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile=explore $(ARGS)
 
 coverage: .venv/.ready ## run what `make test` runs, show lines without a test, write pages to build/coverage
 	@mkdir -p build

@@ -24,6 +24,7 @@ def merged_surveys(mechanism: jrr.DRR, decks: int, surveys: int, named: bool) ->
     return found
 
 
+@pytest.mark.slow_variants("4]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("decks", [2, 4])
 def test_named_decks_give_error_bars_that_hold(decks: int) -> None:

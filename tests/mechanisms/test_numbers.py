@@ -284,7 +284,8 @@ def test_intervals_hold_the_mean_of_a_population(name: str) -> None:
 def test_intervals_of_a_finite_population_lie_between() -> None:
     for name in ("RR", "MaskedLaplace"):
         question = jrr.Numbers(0, 1, made(name, 200))
-        reports = question.respond([0.5] * 200, question.deal(), jrr.SeededRandom(4))
+        cards = question.deal(jrr.SeededRandom(3))
+        reports = question.respond([0.5] * 200, cards, jrr.SeededRandom(4))
         respondents, some, all_people = (
             question.estimate(reports, **options).stderr
             for options in (

@@ -392,6 +392,7 @@ SETTINGS = list(
 )
 
 
+@pytest.mark.slow_variants("SUE-")
 @pytest.mark.parametrize("coupling", ["joint", "dealt"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_lean_beats_the_chosen_one(kind: type[Unary], coupling: str) -> None:
