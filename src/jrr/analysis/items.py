@@ -10,7 +10,6 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Ints, checked_mechanism
 from jrr.mechanisms.base import Mechanism as AnyMechanism
-from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.readings import Reading
 
 
@@ -69,8 +68,7 @@ class SensitiveItem:
     @cached_property
     def with_card(self) -> NDArray[np.bool_]:
         """Whose reports were made with a card."""
-        marked = self.reports.carded if isinstance(self.reports, MarkedReports) else None
-        return self.mechanism.carded_flags(len(self.symbols), marked, self.carded)
+        return self.mechanism.carded_flags(self.reports, len(self.symbols), self.carded)
 
     @property
     def tie(self) -> float:

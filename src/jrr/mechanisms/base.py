@@ -7,8 +7,8 @@ new one is a class that fills them in and one line in jrr.mechanisms.registry (C
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeGuard, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,9 @@ from jrr.estimation.moments import Floats, Moments
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
 from jrr.mechanisms.cards import CardLaw, MaskCards, SortedDeck
-from jrr.mechanisms.marked_arrays import MIXED, MarkedReports
 from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import ReportFormat
+from jrr.mechanisms.single_reports import UNKNOWN, marked_report, remembered_of
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import LossDistribution, Losses
 from jrr.privacy.informed.frequency import Frequency
@@ -36,6 +36,7 @@ Rng = RandomSource | np.random.Generator | None
 Reports = NDArray[Any]
 Cards = NDArray[Any]
 Ints = NDArray[np.int64]
+R = TypeVar("R")
 _WITH_MASKS = "one whose cards are whole numbers to add, as MRR"
 
 
@@ -263,7 +264,7 @@ class Mechanism(ABC):
 
     def read(self, reports: ArrayLike) -> Ints:
         """Reports as the symbols of `reading`."""
-        if isinstance(reports, list | tuple):
+        if _is_list(reports):
             reports = self.report_format.from_list(reports)
         return np.asarray(self._check_reports(reports)).astype(np.int64)
 
@@ -387,7 +388,7 @@ class Mechanism(ABC):
         Args:
             values: the true values, whole numbers 0..k-1, one per contributor.
             cards: one card per contributor, as `deal` makes them; None: everybody answers without
-                a card, by the mechanism's own marginal. Then say tally(reports, carded=False).
+                a card, by the mechanism's own marginal. The reports remember it.
             rng: where randomness comes from; None: the system's cryptographic randomness.
 
         Returns:
@@ -414,16 +415,27 @@ class Mechanism(ABC):
         if self.steps == 1:
             return self.respond_one(step, card, rng)
         cards = None if card is None else np.array([card])
-        return int(self.respond_steps([step], cards, rng)[0])
+        report = int(self.respond_steps([step], cards, rng)[0])
+        return self._marked(report, card)
 
-    def report_to_json(self, report: Any) -> Any:
+    def _marked(self, report: R, card: object) -> R:
+        """A single report that remembers whether there was a card, where there are any."""
+        return marked_report(report, carded=card is not None) if self.deals else report
+
+    def report_to_json(self, report: Any, carded: bool | None = None) -> Any:
         """One report, as `respond_one` makes it, as a JSON value.
 
         Args:
             report: one report.
+            carded: whether it was made with a card. None is what the report remembers, as those
+                of `respond_one` do; of an entry of an array it must be said.
 
         Returns:
-            A number, a text or a list, which `report_from_json` reads back.
+            What `report_from_json` reads back: a number, a text or a list. Where the mechanism
+            deals cards, an object of that (`report`) and whether there was a card (`carded`).
+
+        Raises:
+            ArgumentError: where neither the report nor `carded` says whether a card was used.
 
         Example:
             >>> import jrr
@@ -431,8 +443,15 @@ class Mechanism(ABC):
             >>> report = m.respond_one(2)
             >>> m.report_from_json(m.report_to_json(report)) == report
             True
+            >>> m = jrr.JRR(10, p=0.99, s=0.0)
+            >>> m.report_to_json(m.respond_one(1, rng=jrr.SeededRandom(1)))
+            {'carded': False, 'report': 1}
         """
-        return self.report_format.to_json(report)
+        if carded is not None and not isinstance(carded, bool):
+            raise checks.refusal("carded", carded, "True, False or None")
+        told = self.report_format.to_json(report)
+        flags = self.carded_flags([report], 1, carded)
+        return {"carded": bool(flags[0]), "report": told} if self.deals else told
 
     def report_from_json(self, document: object) -> Any:
         """The report that `report_to_json` wrote; anything out of the domain is refused.
@@ -444,14 +463,32 @@ class Mechanism(ABC):
             The report, as `respond_one` makes it; `tally` takes lists of them.
 
         Raises:
-            ArgumentError: for anything that the mechanism cannot have reported.
+            ArgumentError: for anything that the mechanism cannot have reported; where it deals
+                cards also for a document that does not say whether one was used.
         """
-        row = np.frombuffer(self.report_bytes(document), np.uint8)[None, :]
-        one = self.report_format.unpack(row)[0]
+        if not self.deals:
+            return self.report_from_bytes(self.report_bytes(document))
+        allowed = "an object of carded (true or false) and report"
+        if not isinstance(document, Mapping) or set(document) != {"carded", "report"}:
+            raise checks.refusal("report", document, allowed)
+        carded = document["carded"]
+        if not isinstance(carded, bool):
+            raise checks.refusal("report", document, allowed)
+        row = self.report_bytes(document["report"])
+        report = self.report_from_bytes(row if carded else self.check_cardless(row))
+        return marked_report(report, carded=carded)
+
+    def report_from_bytes(self, row: bytes) -> Any:
+        """One report, from bytes that `report_bytes` checked; whether there was a card is unsaid."""
+        one = self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :])[0]
         return one.tobytes() if one.ndim else one.item()
 
     def report_bytes(self, document: object) -> bytes:
-        """A report in JSON as the bytes that are stored; out of the domain is refused."""
+        """A report, without what is said of its card, from JSON as the bytes that are stored.
+
+        Raises:
+            ArgumentError: for anything that the mechanism cannot have reported.
+        """
         row = self.report_format.from_json(document)
         self._check_reports(self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :]))
         return row
@@ -522,9 +559,10 @@ class Mechanism(ABC):
         Args:
             reports: as `respond` makes them, or a list of what `respond_one` returns.
             carded: whose reports were made with a card: True, False or one flag per report. None
-                is what `respond` remembers of its reports. Of lists and plain arrays nobody
-                remembers anything: None then means everybody, for a mechanism that deals cards.
-                Say False for those who answered without one, or their noise is understated.
+                is what the reports themselves remember: arrays from `respond`, and single ones
+                from `respond_one` and `report_from_json`. Plain arrays, lists of plain numbers
+                and columns of tables remember nothing; there it must be said if the mechanism
+                deals cards.
             deck: a name for the deck that the cards came from, where there are several.
             weights: survey weights, one per report.
 
@@ -532,7 +570,8 @@ class Mechanism(ABC):
             A Tally, or with weights a WeightedTally; both add up.
 
         Raises:
-            ArgumentError: for reports that the mechanism cannot have made, or none at all.
+            ArgumentError: for reports that the mechanism cannot have made, or none at all; where
+                neither the reports nor `carded` say whether cards were used.
 
         Example:
             >>> import jrr
@@ -542,13 +581,11 @@ class Mechanism(ABC):
             >>> m.tally([m.respond_one(7), m.respond_one(42)]).n
             2
         """
-        marked = reports.carded if isinstance(reports, MarkedReports) else None
-        if isinstance(reports, list | tuple):
-            reports = self.report_format.from_list(reports)
-        checked = self._check_reports(reports)
+        given = self.report_format.from_list(reports) if _is_list(reports) else reports
+        checked = self._check_reports(given)
         if len(checked) == 0:
             raise ArgumentError("reports must hold at least one report, got none")
-        flags = self.carded_flags(len(checked), marked, carded)
+        flags = self.carded_flags(reports, len(checked), carded)
         held = int(np.count_nonzero(flags))
         if weights is not None:
             w = check_weights(weights, len(checked))
@@ -572,39 +609,60 @@ class Mechanism(ABC):
         )
 
     def carded_flags(
-        self, n: int, marked: bool | str | None, carded: ArrayLike | bool | None
+        self, reports: object, n: int, carded: ArrayLike | bool | None
     ) -> NDArray[np.bool_]:
         """Whose reports were made with a card, one flag for each of n reports.
 
         Args:
-            n: reports.
-            marked: what the array of reports remembers (`MarkedReports.carded`).
+            reports: as for `tally`; they may remember it.
+            n: how many reports there are.
             carded: what the caller says, as for `tally`.
 
         Raises:
-            ArgumentError: where the two contradict each other, or more must be said.
+            ArgumentError: where the two contradict each other, or neither says it.
         """
-        deals = self.deals
+        known = remembered_of(reports) if self.deals else False
         if carded is None:
-            if deals and marked == MIXED:
-                raise ArgumentError(
-                    "carded must be one flag per report where some were made with a card and some "
-                    "without, got none"
-                )
-            carded = deals if marked is None or not deals else bool(marked)
+            return self._remembered_flags(known, n)
         if isinstance(carded, bool | np.bool_):
             flags: NDArray[np.bool_] = np.broadcast_to(np.bool_(carded), n)
         else:
             flags = checks.flags("carded", carded, n)
-        held = int(np.count_nonzero(flags))
-        if deals and ((marked is False and held) or (marked is True and held < n)):
-            raise ArgumentError(
-                f"carded must be {marked} for these reports, which `respond` made "
-                f"{'with' if marked else 'without'} cards, got another"
-            )
-        if held and not deals:
+        if not self.deals and flags.any():
             raise ArgumentError(f"carded must be False for {self.name}, which deals no cards")
+        if isinstance(known, bool) and (flags != known).any():
+            raise ArgumentError(
+                f"carded must be {known} for these reports, which were made "
+                f"{'with' if known else 'without'} cards, got another"
+            )
+        if isinstance(known, np.ndarray) and ((known != flags) & (known != UNKNOWN)).any():
+            raise ArgumentError(
+                "carded must say of each report what it remembers of its card, got another"
+            )
+        if isinstance(known, str) and isinstance(carded, bool | np.bool_):
+            raise self._must_say_carded("some of them were made with a card, and some without")
         return flags
+
+    def _remembered_flags(
+        self, known: bool | str | NDArray[np.int8] | None, n: int
+    ) -> NDArray[np.bool_]:
+        """One flag for each report where they all remember, or a refusal."""
+        if isinstance(known, bool):
+            return np.broadcast_to(np.bool_(known), n)
+        if known is None:
+            raise self._must_say_carded("these reports do not remember it")
+        if isinstance(known, str):
+            raise self._must_say_carded("some of them were made with a card, and some without")
+        if (known == UNKNOWN).any():
+            raise self._must_say_carded("some of these reports do not remember it")
+        return np.equal(known, 1)
+
+    def _must_say_carded(self, because: str) -> ArgumentError:
+        return ArgumentError(
+            "carded must be True, False or a boolean array of one flag per report, to say which "
+            f"reports were made with a card of {self.name}: {because}. Lists, plain arrays and "
+            "columns of tables remember nothing"
+        )
 
     def _supports(
         self, reports: Reports, flags: NDArray[np.bool_], held: int
@@ -639,6 +697,7 @@ class Mechanism(ABC):
         reports: ArrayLike | Tally | WeightedTally,
         decks: int | None = None,
         *,
+        carded: ArrayLike | bool | None = None,
         population: Population | str = "respondents",
         population_size: float | None = None,
     ) -> Estimate:
@@ -649,6 +708,7 @@ class Mechanism(ABC):
             decks: how many decks the contributors with a card were dealt from. By default as many
                 as the tally names, or one: say more where people of more decks dropped out, or
                 the error bars are too short.
+            carded: whose reports were made with a card, as for `tally`; a tally knows it.
             population: whom error bars speak of: "respondents", or with "sample" those whom the
                 respondents are a random sample of (`Estimate.for_population`).
             population_size: people in that population; None: no end of them.
@@ -664,8 +724,7 @@ class Mechanism(ABC):
             >>> jrr.RR(p=0.75).estimate([0] * 50 + [1] * 50).frequencies.tolist()
             [0.5, 0.5]
         """
-        tally: Tally | WeightedTally
-        tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
+        tally = self._tally_of(reports, carded)
         if tally.mechanism != self.to_dict():
             raise ArgumentError(
                 f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
@@ -705,6 +764,18 @@ class Mechanism(ABC):
                 for m, n, support, used, known in counts
             ]
         ).for_population(population, population_size)
+
+    def _tally_of(
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        carded: ArrayLike | bool | None,
+    ) -> Tally | WeightedTally:
+        """What `estimate` was given, counted."""
+        if not isinstance(reports, Tally | WeightedTally):
+            return self.tally(reports, carded)
+        if carded is not None:
+            raise checks.refusal("carded", carded, "None where a tally is given, which knows it")
+        return reports
 
     @property
     def deals(self) -> bool:
@@ -751,6 +822,11 @@ class Mechanism(ABC):
         n = float(true.sum())
         self.moments.check_total("counts", n, decks)
         return self.moments.variance(true, n, decks)
+
+
+def _is_list(reports: object) -> TypeGuard[Sequence[Any]]:
+    """Whether these are single reports in a list, not an array of them."""
+    return isinstance(reports, list | tuple)
 
 
 def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum:

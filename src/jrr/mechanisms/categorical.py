@@ -83,7 +83,8 @@ class Categorical(Mechanism):
         value = checks.integer("value", value, 0, self.k - 1)
         if card is not None:
             card = self._check_card(card)
-        return self.report_from_word(value, card, randomness.source(rng).word())
+        report = self.report_from_word(value, card, randomness.source(rng).word())
+        return self._marked(report, card)
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return checks.symbols("reports", reports, self.k)

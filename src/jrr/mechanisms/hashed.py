@@ -273,7 +273,8 @@ class OLH(Mechanism):
         value = checks.integer("value", value, 0, self.k - 1)
         source = randomness.source(rng)
         seed = source.word()
-        return seed, self.inner.respond_one(hashing.hash_one(seed, value, self.g), card, source)
+        told = self.inner.respond_one(hashing.hash_one(seed, value, self.g), card, source)
+        return self._marked((seed, int(told)), card)
 
     def _check_reports(self, reports: ArrayLike) -> Reports:
         array = checks.array_of("reports", reports, "an array of seed and value")

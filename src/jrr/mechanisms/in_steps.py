@@ -20,7 +20,8 @@ class InSteps(Mechanism):
         """One report: a whole number."""
         value = checks.integer("value", value, 0, 1)
         cards = None if card is None else np.array([card])
-        return int(self.respond_steps([value * self.steps], cards, rng)[0])
+        report = int(self.respond_steps([value * self.steps], cards, rng)[0])
+        return self._marked(report, card)
 
     def respond(
         self, values: ArrayLike, cards: ArrayLike | None = None, rng: Rng = None

@@ -1,7 +1,8 @@
 """Arrays that remember where they came from: reports made with or without cards, dealt cards.
 
 They are numpy arrays in every other way. What is computed from them is a plain array; slices,
-selections, copies and concatenations keep what is known of their rows. It costs a few
+selections, copies, pickles and concatenations keep what is known of their rows. Of an array that
+was written into, and of one that was only made in the shape of another, nothing is known. It costs a few
 microseconds for an array, whatever its length, except that selections keep the places of cards.
 """
 
@@ -46,9 +47,28 @@ class MarkedReports(np.ndarray[Any, Any]):
         self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
     ) -> Any:
         result = super().__array_function__(function, types, args, kwargs)
-        if function is np.concatenate and isinstance(result, np.ndarray):
+        if function in _WRITING and isinstance(args[0], MarkedReports):
+            args[0].forget()
+        if not isinstance(result, np.ndarray):
+            return result
+        if function is np.concatenate:
             return _marked_as(result, args[0])
-        return result
+        return np.asarray(result) if function in _ONLY_SHAPE else result
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if self.carded is None or getattr(value, "carded", None) is not self.carded:
+            self.forget()
+
+    def forget(self) -> None:
+        """From now on nothing is known of these rows, nor of the arrays that this is a part of."""
+        array: Any = self
+        while isinstance(array, MarkedReports):
+            array.carded = None
+            array = array.base
+
+    def __deepcopy__(self, memo: Any) -> "MarkedReports":
+        return self.copy()
 
     def __reduce__(self) -> Any:
         rebuild, args, state = cast(tuple[Any, Any, Any], super().__reduce__())
@@ -58,6 +78,10 @@ class MarkedReports(np.ndarray[Any, Any]):
         carded, own = state
         super().__setstate__(own)
         self.carded = carded
+
+
+_WRITING = (np.copyto, np.put, np.place, np.putmask, np.put_along_axis)
+_ONLY_SHAPE = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)
 
 
 def _marked_as(result: NDArray[Any], parts: Sequence[Any]) -> NDArray[Any]:

@@ -403,7 +403,7 @@ class MRR(MaskedDealing, MaskedCollecting):
         value = checks.integer("value", value, 0, self.k - 1)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
-        return self.report_from_words(value, card, words)
+        return self._marked(self.report_from_words(value, card, words), card)
 
     def report_from_word(self, value: int, card: Any, word: int) -> Any:
         """The same where the coin takes one word."""

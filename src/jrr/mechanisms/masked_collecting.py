@@ -143,14 +143,14 @@ class MaskedCollecting(Mechanism):
         reports: ArrayLike | Tally | WeightedTally,
         decks: int | None = None,
         *,
+        carded: ArrayLike | bool | None = None,
         population: Population | str = "respondents",
         population_size: float | None = None,
         announced: ArrayLike | None = None,
         undealt: tuple[ArrayLike, int] | None = None,
     ) -> Estimate:
         """Unbiased counts with error bars; arguments as for `Mechanism.estimate` and `settle`."""
-        tally: Tally | WeightedTally
-        tally = reports if isinstance(reports, Tally | WeightedTally) else self.tally(reports)
+        tally = self._tally_of(reports, carded)
         if isinstance(tally, Tally):
             if announced is not None or undealt is not None:
                 tally = self.settle(tally, announced=announced, undealt=undealt)

@@ -200,6 +200,7 @@ class Numbers:
         reports: ArrayLike | Tally | WeightedTally,
         decks: int | None = None,
         *,
+        carded: ArrayLike | bool | None = None,
         population: Population | str = "respondents",
         population_size: float | None = None,
         **closing: Any,
@@ -209,6 +210,7 @@ class Numbers:
         Args:
             reports: reports, or a tally of them.
             decks: as for `Mechanism.estimate`.
+            carded: whose reports were made with a card, as for `Mechanism.tally`.
             population: "respondents", or with "sample" those they are a random sample of. How
                 much numbers differ is not known, so the most that they can at their mean counts.
             population_size: people in that population; None: no end of them.
@@ -221,7 +223,12 @@ class Numbers:
             ArgumentError: as for `Mechanism.estimate`.
         """
         share = self.mechanism.estimate(
-            reports, decks, population=population, population_size=population_size, **closing
+            reports,
+            decks,
+            carded=carded,
+            population=population,
+            population_size=population_size,
+            **closing,
         )
         return self.estimate_from(share)
 

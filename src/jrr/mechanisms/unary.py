@@ -350,7 +350,7 @@ class Unary(PackedBits):
                 ones = bit.plus if card[v // 8] >> v % 8 & 1 else bit.minus
             if self.bit_from_bytes(coarse[v], ones, source):
                 report[v // 8] |= 1 << v % 8
-        return bytes(report)
+        return self._marked(bytes(report), card)
 
     @staticmethod
     def bit_from_bytes(coarse: int, ones: int, source: RandomSource) -> bool:

@@ -210,7 +210,7 @@ def repeat(
         round_number=round_number,
         carded=False,
         mechanism=mechanism,
-        report=mechanism.report_from_json(report),
+        report=mechanism.report_from_bytes(mechanism.report_bytes(report)),
         covariates=attributes,
     )
     kept = yield Save(body, mechanism)

@@ -104,7 +104,7 @@ def report_request(
         "pseudonym": pseudonym.hex(),
         "round": round_number,
         "carded": carded,
-        "report": mechanism.report_to_json(report),
+        "report": mechanism.report_format.to_json(report),
         "covariates": dict(covariates),
     }
     if serials is not None:

@@ -25,7 +25,8 @@ def part_report(
     mechanism: Mechanism, report: Any, carded: bool, serials: Sequence[str | None] | None
 ) -> dict[str, Any]:
     """One perturbed answer in an upload."""
-    document: dict[str, Any] = {"carded": carded, "report": mechanism.report_to_json(report)}
+    told = mechanism.report_format.to_json(report)
+    document: dict[str, Any] = {"carded": carded, "report": told}
     if serials is not None:
         document["serials"] = list(serials)
     return document

@@ -67,9 +67,7 @@ def _report_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any
 
 def _numbers(mechanism: Mechanism, report: bytes) -> int | str | list[int]:
     """A report as JSON has it; what is a text and a number there is one text, with a blank."""
-    packed = np.frombuffer(report, np.uint8).reshape(1, mechanism.report_format.width)
-    one = mechanism.report_format.unpack(packed)[0]
-    found: Any = mechanism.report_to_json(one.tobytes() if one.ndim else one.item())
+    found: Any = mechanism.report_format.to_json(mechanism.report_from_bytes(report))
     if isinstance(found, list) and any(isinstance(entry, str) for entry in found):
         return " ".join(map(str, found))
     return found  # type: ignore[no-any-return]
