@@ -52,7 +52,8 @@ def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     for number, report in sqlite_pair.rows("collector", path):
         ones[number] += int.from_bytes(report, "little")
     # The server's own figure for some rounds, then the same line by line for all.
-    found = [MECHANISM.estimate(np.repeat([0, 1], [N - k, k])).counts[1] for k in range(N + 1)]
+    counted = [MECHANISM.tally(np.repeat([0, 1], [N - k, k]), True) for k in range(N + 1)]
+    found = [MECHANISM.estimate(tally).counts[1] for tally in counted]
     for number in range(0, ROUNDS, 50):
         assert operator.estimate(number)["estimate"]["counts"][1] == found[ones[number]]
     return hands, np.array(found)[ones]

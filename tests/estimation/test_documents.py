@@ -50,7 +50,7 @@ def test_weighted_tallies_come_back_to_the_last_digit(m: jrr.Mechanism) -> None:
 def test_cards_and_decks_come_back_too() -> None:
     carded = np.arange(30) % 3 > 0
     tally = DEALT.tally(answered(DEALT, 30), carded, "b", weights=weights(30))
-    again = WeightedTally.from_json((tally + DEALT.tally([0], deck="a", weights=[2])).to_json())
+    again = WeightedTally.from_json((tally + DEALT.tally([0], True, "a", weights=[2])).to_json())
     assert (again.decks, again.n_carded, again.n_cardless) == (("a", "b"), 21, 10)
 
 

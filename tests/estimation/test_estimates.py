@@ -275,8 +275,9 @@ class TestEstimate:
     def test_reports_and_tallies_are_the_same(self) -> None:
         m = jrr.JRR(n=6, p=0.6, s=0.2)
         reports = [0, 1, 1, 0, 1, 1]
-        assert np.array_equal(m.estimate(reports).counts, m.estimate(m.tally(reports)).counts)
-        assert m.estimate(reports).n == 6
+        direct, tallied = m.estimate(reports, carded=True), m.estimate(m.tally(reports, True))
+        assert np.array_equal(direct.counts, tallied.counts)
+        assert direct.n == 6
 
     @pytest.mark.parametrize("build", EVERY)
     def test_counts_add_up_to_n_and_may_leave_the_range(self, build: Build) -> None:
@@ -364,7 +365,7 @@ class TestEstimate:
 
     def test_truthful_reports_have_no_error(self) -> None:
         for m in (jrr.RR(p=1.0), jrr.JRR(n=4, p=1.0, s=0.0), jrr.DRR(n=4, truth=1.0)):
-            estimate = m.estimate([0, 1, 1, 1])
+            estimate = m.estimate([0, 1, 1, 1], carded=m.deals)
             assert estimate.counts.tolist() == [1, 3]
             assert estimate.stderr.tolist() == [0, 0]
 
@@ -564,7 +565,7 @@ class TestDifference:
         mean = sum(gap * chance for gap, chance in law.items())
         variance = sum((gap - mean) ** 2 * chance for gap, chance in law.items())
         assert mean == pytest.approx((values[0] + values[1] - values[2] - values[3]) / 2)
-        first, second = m.estimate(said[:2]), m.estimate(said[2:])
+        first, second = (m.estimate(part, carded=True) for part in (said[:2], said[2:]))
         made = jrr.difference(first, second, same_deck=True)
         assert made.stderr**2 == pytest.approx([variance] * 2)
 
@@ -587,11 +588,12 @@ class TestDifference:
             jrr.difference(first, second, same_deck=False)
 
     def test_one_deck_has_one_mechanism(self) -> None:
-        first = jrr.JRR(n=10, p=0.6, s=0.1).estimate([0, 1])
+        first = jrr.JRR(n=10, p=0.6, s=0.1).estimate([0, 1], carded=True)
         for other in (jrr.JRR(n=12, p=0.6, s=0.1), jrr.JRR(n=10, p=0.7, s=0.1)):
+            second = other.estimate([0, 1], carded=True)
             with pytest.raises(jrr.JrrError, match="one mechanism"):
-                jrr.difference(first, other.estimate([0, 1]), same_deck=True)
-            jrr.difference(first, other.estimate([0, 1]), same_deck=False)
+                jrr.difference(first, second, same_deck=True)
+            jrr.difference(first, second, same_deck=False)
 
 
 # Postprocessing -------------------------------------------------------------------------------

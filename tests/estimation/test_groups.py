@@ -25,8 +25,9 @@ DEALT = jrr.DRR(50, truth=0.5, own=0.1)
 def tallies_of(mechanism: Any, sizes: dict[str, int], **more: Any) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     return {
-        name: mechanism.tally(  # a plain array counts as carded, where there are cards
-            np.asarray(mechanism.respond(rng.integers(0, mechanism.k, n), None, rng)), **more
+        name: mechanism.tally(
+            np.asarray(mechanism.respond(rng.integers(0, mechanism.k, n), None, rng)),
+            **{"carded": mechanism.deals} | more,
         )
         for name, n in sizes.items()
     }

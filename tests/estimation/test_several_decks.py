@@ -47,7 +47,7 @@ def holds(estimate: jrr.Estimate) -> bool:
 
 def test_decks_are_counted_by_name() -> None:
     mechanism = jrr.DRR(100, 0.3)
-    a, b = mechanism.tally([0, 1] * 20, deck="a"), mechanism.tally([1, 1] * 20, deck="b")
+    a, b = mechanism.tally([0, 1] * 20, True, "a"), mechanism.tally([1, 1] * 20, True, "b")
     assert (a + b).decks == ("a", "b")
     assert (a + a).decks == ("a",)
     assert jrr.Tally.from_json((a + b).to_json()) == a + b
@@ -67,7 +67,7 @@ def test_decks_are_counted_by_name() -> None:
 
 def test_people_without_a_card_come_from_no_deck() -> None:
     mechanism = jrr.DRR(100, 0.3)
-    carded = mechanism.tally([0, 1] * 40, deck="a")
+    carded = mechanism.tally([0, 1] * 40, True, "a")
     late = mechanism.tally([1, 0, 1], carded=False)
     assert late.decks == ()
     assert (carded + late).decks == ("a",)

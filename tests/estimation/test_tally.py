@@ -24,14 +24,14 @@ def some_reports(k: int, count: int = 1000) -> Any:
 
 class TestCounting:
     def test_counts(self) -> None:
-        tally = JOINT.tally([0, 1, 1, 1, 0])
+        tally = JOINT.tally([0, 1, 1, 1, 0], True)
         assert (tally.carded, tally.n_carded) == ((2, 3), 5)
         assert (tally.cardless, tally.n_cardless) == ((0, 0), 0)
         assert tally.n == 5
         assert tally.mechanism == JOINT.to_dict()
 
     def test_values_nobody_reported_count_zero(self) -> None:
-        assert DEALT.tally([1]).carded == (0, 1, 0)
+        assert DEALT.tally([1], True).carded == (0, 1, 0)
         assert RR3.tally([0]).cardless == (1, 0, 0)
 
     @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64, ">i4", np.uint64])
@@ -39,12 +39,12 @@ class TestCounting:
         for mechanism in (RR3, JOINT, DEALT):
             reports = some_reports(mechanism.k)
             expected = [int((reports == v).sum()) for v in range(mechanism.k)]
-            tally = mechanism.tally(reports.astype(kind))
+            tally = mechanism.tally(reports.astype(kind), mechanism.deals)
             assert np.add(tally.carded, tally.cardless).tolist() == expected
 
     def test_booleans_and_lists(self) -> None:
-        assert JOINT.tally([True, False, True]) == JOINT.tally([1, 0, 1])
-        assert JOINT.tally(np.array([1, 0, 1], bool)[::2]).carded == (0, 2)
+        assert JOINT.tally([True, False, True], True) == JOINT.tally([1, 0, 1], True)
+        assert JOINT.tally(np.array([1, 0, 1], bool)[::2], True).carded == (0, 2)
 
     def test_without_cards_everybody_is_cardless(self) -> None:
         for tally in (RR3.tally([0, 1, 2, 2]), RR3.tally([0, 1, 2, 2], carded=False)):
@@ -54,8 +54,8 @@ class TestCounting:
         tally = JOINT.tally([0, 1, 1, 0, 1], carded=[True, True, False, False, False])
         assert (tally.carded, tally.n_carded) == ((1, 1), 2)
         assert (tally.cardless, tally.n_cardless) == ((1, 2), 3)
-        assert JOINT.tally([0, 1], carded=True) == JOINT.tally([0, 1])
-        assert JOINT.tally([0, 1], carded=np.True_) == JOINT.tally([0, 1])
+        assert JOINT.tally([0, 1], carded=True) == JOINT.tally([0, 1], True)
+        assert JOINT.tally([0, 1], carded=np.True_) == JOINT.tally([0, 1], True)
         assert JOINT.tally([0, 1], carded=False).cardless == (1, 1)
 
     @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ class TestMerging:
             assert sum(reversed(parts)) == whole
 
     def test_adding_leaves_the_parts_alone(self) -> None:
-        first, second = JOINT.tally([0, 1]), JOINT.tally([1])
+        first, second = JOINT.tally([0, 1], True), JOINT.tally([1], True)
         assert (first + second).carded == (1, 2)
         assert (first.carded, second.carded) == ((1, 1), (0, 1))
 
@@ -115,32 +115,32 @@ class TestMerging:
         ids=str,
     )
     def test_another_mechanism_is_refused(self, other: Mechanism) -> None:
-        stranger = other.tally([0, 1])
+        stranger = other.tally([0, 1], other.deals)
         with pytest.raises(jrr.JrrError, match="of one mechanism"):
-            JOINT.tally([0, 1]) + stranger
+            JOINT.tally([0, 1], True) + stranger
         with pytest.raises(jrr.JrrError, match="reports must be a tally of"):
             JOINT.estimate(stranger)
 
     @pytest.mark.parametrize("other", [1, None, "tally", (1, 1)])
     def test_anything_else_is_refused(self, other: Any) -> None:
         with pytest.raises(TypeError):
-            JOINT.tally([0, 1]) + other
+            JOINT.tally([0, 1], True) + other
         with pytest.raises(TypeError):
-            other + JOINT.tally([0, 1])
+            other + JOINT.tally([0, 1], True)
 
 
 class TestAsValue:
     def test_equality_hash_and_immutability(self) -> None:
-        first, second = JOINT.tally([0, 1]), JOINT.tally([1, 0])
+        first, second = JOINT.tally([0, 1], True), JOINT.tally([1, 0], True)
         assert first == second
-        assert len({first, second, JOINT.tally([1, 1])}) == 2
+        assert len({first, second, JOINT.tally([1, 1], True)}) == 2
         assert first != JOINT.tally([0, 1], carded=False)
         with pytest.raises(FrozenInstanceError):
             first.n_carded = 3  # type: ignore[misc]
 
     @every_mechanism
     def test_json_round_trip(self, mechanism: Mechanism) -> None:
-        tally = mechanism.tally(some_reports(mechanism.k))
+        tally = mechanism.tally(some_reports(mechanism.k), mechanism.deals)
         text = tally.to_json()
         assert "\n" not in text
         again = jrr.Tally.from_json(text)
@@ -152,7 +152,7 @@ class TestAsValue:
         assert np.array_equal(counts[0], counts[1])
 
     def test_json_is_what_it_was(self) -> None:
-        assert JOINT.tally([0, 1, 1]).to_json() == (
+        assert JOINT.tally([0, 1, 1], True).to_json() == (
             '{"carded": [1, 2], "cardless": [0, 0], "decks": [""], '
             '"mechanism": {"k": 2, "mechanism": "JRR", "n": 10, "p": 0.6, "s": 0.2}, '
             '"n_carded": 3, "n_cardless": 0, "tally": 1}'
@@ -184,12 +184,12 @@ class TestAsValue:
         ids=str,
     )
     def test_changed_json_is_refused(self, change: dict[str, Any], named: str) -> None:
-        document = json.loads(JOINT.tally([0, 1, 1]).to_json()) | change
+        document = json.loads(JOINT.tally([0, 1, 1], True).to_json()) | change
         with pytest.raises(jrr.JrrError, match=named):
             jrr.Tally.from_json(json.dumps(document))
 
     def test_missing_fields_are_refused(self) -> None:
-        document = json.loads(JOINT.tally([0, 1]).to_json())
+        document = json.loads(JOINT.tally([0, 1], True).to_json())
         for name in document:
             rest = {key: value for key, value in document.items() if key != name}
             with pytest.raises(jrr.JrrError, match="tally"):

@@ -180,7 +180,7 @@ def test_stderr_is_the_double_sum_over_people() -> None:
     m = jrr.DRR(8, 0.6, 0.1, 2)
     weights = np.array([1.0, 2.0, 2.5, 3.0, 1.0, 1.5, 0.5, 0.25])
     reports = np.array([1, 0, 1, 0, 0, 1, 0, 1])
-    estimate = m.estimate(m.tally(reports, weights=weights))
+    estimate = m.estimate(m.tally(reports, True, weights=weights))
     moments = m.moments
     p, q, d = moments.p[1], moments.q[1], moments.lean_holder[1]
     x = estimate.counts[1]
@@ -345,7 +345,7 @@ def test_parts_add_up_to_the_whole(m: Mechanism) -> None:
 def test_decks_are_counted_by_name_and_the_cardless_have_none() -> None:
     m = jrr.DRR(100, 0.3)
     weights = np.arange(1.0, 41.0)
-    a, b = (m.tally([0, 1] * 20, deck=name, weights=weights) for name in "ab")
+    a, b = (m.tally([0, 1] * 20, True, name, weights=weights) for name in "ab")
     late = m.tally([1] * 40, False, "c", weights=weights)
     assert (a + b).decks == ("a", "b")
     assert late.decks == ()
@@ -388,15 +388,15 @@ def test_only_weighted_tallies_of_one_mechanism_add() -> None:
 @pytest.mark.parametrize("m", [jrr.RR(2, p=0.7), jrr.DRR(4, 0.3)], ids=repr)
 def test_weights_that_are_none(m: Mechanism, weights: Any, words: str) -> None:
     with pytest.raises(jrr.JrrError, match=words):
-        m.tally([0, 1, 1], weights=weights)
+        m.tally([0, 1, 1], m.deals, weights=weights)
 
 
 @pytest.mark.parametrize("m", [jrr.RR(2, p=0.7), jrr.DRR(4, 0.3)], ids=repr)
 def test_all_zero_weighs_nothing(m: Mechanism) -> None:
-    nothing = m.tally([0, 1, 1], weights=[0, 0, 0])
+    nothing = m.tally([0, 1, 1], m.deals, weights=[0, 0, 0])
     with pytest.raises(jrr.JrrError, match="weights must not all be 0"):
         m.estimate(nothing)
-    something = m.tally([0], weights=[2])
+    something = m.tally([0], m.deals, weights=[2])
     assert m.estimate(nothing + something).weight == 2  # zeros in one part are allowed
     assert np.isfinite(m.estimate(nothing + something).interval()).all()
 
@@ -405,10 +405,10 @@ def test_all_zero_weighs_nothing(m: Mechanism) -> None:
 @pytest.mark.parametrize("size", [1e-200, 1e-100, 1e100, 1e200, 1e308])
 def test_weights_of_any_size_mean_the_same_or_are_refused(m: Mechanism, size: float) -> None:
     weights = np.array([1.0, 1.0, 0.5, 1.0])
-    expected = m.estimate(m.tally([0, 1, 1, 0], weights=weights))
+    expected = m.estimate(m.tally([0, 1, 1, 0], m.deals, weights=weights))
     with np.errstate(all="ignore"):
         try:
-            estimate = m.estimate(m.tally([0, 1, 1, 0], weights=size * weights))
+            estimate = m.estimate(m.tally([0, 1, 1, 0], m.deals, weights=size * weights))
         except jrr.JrrError:
             return
         assert estimate.frequencies == pytest.approx(expected.frequencies)

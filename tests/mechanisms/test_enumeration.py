@@ -291,7 +291,8 @@ def estimates_of_all_reports(case: Case) -> Callable[[tuple[int, ...]], np.ndarr
     def counts(reports: tuple[int, ...]) -> np.ndarray:
         if reports not in known:
             decks = case.mechanism.fewest_decks(len(reports))
-            known[reports] = np.asarray(case.mechanism.estimate(np.array(reports), decks).counts)
+            tally = case.mechanism.tally(np.array(reports), case.mechanism.deals)
+            known[reports] = np.asarray(case.mechanism.estimate(tally, decks).counts)
         return known[reports]
 
     return counts

@@ -651,13 +651,13 @@ def refusals() -> dict[str, Refusal]:
     for m in every:
         add("reports", [], lambda r, m=m: m.tally(r), "none")
         add("reports", [], lambda r, m=m: m.estimate(r), "none")
-    stranger = jrr.JRR(n=10, p=0.61, s=0.2).tally([0, 1])
+    stranger = jrr.JRR(n=10, p=0.61, s=0.2).tally([0, 1], True)
     add("reports", stranger, lambda t: JOINT.estimate(t), "0.61")
     add("reports", stranger, lambda t: RR3.estimate(t), "'JRR'")
     for count in (0, -1, 1.0):
-        add("decks", count, lambda d: JOINT.estimate([0, 1], decks=d))
+        add("decks", count, lambda d: JOINT.estimate([0, 1], decks=d, carded=True))
         add("decks", count, lambda d: JOINT.variance([5, 5], decks=d))
-    add("decks", 1, lambda d: JOINT.estimate([0] * 11, decks=d))
+    add("decks", 1, lambda d: JOINT.estimate([0] * 11, decks=d, carded=True))
     for counts in ([5], [5, 5, 0], [5, -1], [5, NAN], [5, INF], "55", None, [[5, 5]]):
         add("counts", counts, lambda c: JOINT.variance(c))
     add("counts", [5, 6], lambda c: JOINT.variance(c), "11")
@@ -666,7 +666,7 @@ def refusals() -> dict[str, Refusal]:
         for m in every:
             add("view", view, lambda v, m=m: m.epsilon(v))
     for level in (0, 1, -0.5, 95, NAN, "0.95"):
-        add("level", level, lambda level: JOINT.estimate([0, 1]).interval(level))
+        add("level", level, lambda level: JOINT.estimate([0, 1], carded=True).interval(level))
     for frequencies in ([], [[0.5, 0.5]], [0.5, NAN], [INF, 0.0], ["a", "b"]):
         add("frequencies", frequencies, lambda f: jrr.postprocess.clip(f))
         add("frequencies", frequencies, lambda f: jrr.postprocess.project_simplex(f))

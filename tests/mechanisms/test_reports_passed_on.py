@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,9 +54,7 @@ def single_reports(mechanism: Mechanism, *, carded: bool) -> list[Any]:
     if carded:  # a row of an array is one card
         dealt = np.asarray(mechanism.deal())
         cards = [card.tobytes() if card.ndim else card for card in dealt]
-    return [
-        mechanism.respond_one(value, card) for value, card in zip(values, cards, strict=True)
-    ]
+    return [mechanism.respond_one(value, card) for value, card in zip(values, cards, strict=True)]
 
 
 def counted(mechanism: Mechanism, reports: Any, *, carded: bool) -> Tally:
@@ -212,7 +210,8 @@ def test_both_kinds_together(mechanism: Mechanism) -> None:
     expected = mechanism.tally(singles[0]) + mechanism.tally(singles[1])
     assert mechanism.tally(singles[0] + singles[1]) == expected
     assert mechanism.tally(singles[0] + singles[1], flags) == expected
-    for wrong in (True, False, ~flags):
+    opposite: list[Any] = [True, False, ~flags]
+    for wrong in opposite:
         with pytest.raises(ArgumentError, match="what it remembers of its card"):
             mechanism.tally(singles[0] + singles[1], wrong)
     if not isinstance(without[0], np.ndarray):
@@ -227,7 +226,8 @@ def test_single_reports_in_json_say_it(mechanism: Mechanism, carded: bool) -> No
     document = mechanism.report_to_json(report)
     assert document == {"carded": carded, "report": mechanism.report_format.to_json(report)}
     back = mechanism.report_from_json(document)
-    assert back == report and back.carded is carded
+    assert back == report
+    assert back.carded is carded
     for other in (not carded, "yes", 1):
         with pytest.raises(ArgumentError, match="carded must be"):
             mechanism.report_to_json(report, other)  # type: ignore[arg-type]
@@ -288,7 +288,8 @@ def test_numbers_take_carded() -> None:
 @pytest.mark.parametrize("closing", ["total_rate", "announced_rate"])
 def test_telemetry_without_cards_is_estimated_as_such(closing: str) -> None:
     """Of 20,000 devices 6.9% hold 1 and none has a card: once 28% was estimated, silently."""
-    mechanism = MRR(20_000, own=3.0, card_rate=0.5, **{closing: 0.5})
+    rates: dict[str, Any] = {closing: 0.5}
+    mechanism = MRR(20_000, own=3.0, card_rate=0.5, **rates)
     rng, ones = SeededRandom(5), 1_380
     lines = [
         json.dumps(mechanism.report_to_json(mechanism.respond_one(int(at < ones), rng=rng)))
@@ -297,7 +298,8 @@ def test_telemetry_without_cards_is_estimated_as_such(closing: str) -> None:
     received = [mechanism.report_from_json(json.loads(line)) for line in lines]
     estimate = mechanism.estimate(received)
     low, high = estimate.interval(0.999)
-    assert low[1] < 0.069 < high[1] and high[1] < 0.13
+    assert low[1] < 0.069 < high[1]
+    assert high[1] < 0.13
     # A negative control: counted as if there had been cards they say something else.
     if closing == "total_rate":
         plain = [int(report) for report in received]

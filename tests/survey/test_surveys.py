@@ -403,3 +403,17 @@ class TestCommittedDecks:
             check_survey_decks({"a": big, "b": big})
         with pytest.raises(ArgumentError, match="more than 100 parts"):
             check_survey_decks({str(at): campaign for at in range(101)})
+
+
+def test_a_covariate_may_be_named_as_surveys_are() -> None:
+    """What a document is stands in its own fields, not in what is written somewhere in it."""
+    from jrr.survey.surveys import is_survey
+
+    survey = survey_of(asked({"name": "a"} | YES_NO))
+    assert is_survey(survey.to_bytes())
+    campaign = next(iter(survey.campaigns.values()))
+    named = replace(campaign, covariates={"jrr_survey": ("no", "yes")})
+    assert b'"jrr_survey":' in named.to_bytes()
+    assert not is_survey(named.to_bytes())
+    for other in (b"", b"[]", b"{", b"[" * 100_000, b'"jrr_survey":', b"7"):
+        assert not is_survey(other)

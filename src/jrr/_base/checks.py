@@ -124,6 +124,13 @@ def symbols(argument: str, values: ArrayLike, k: int) -> NDArray[Any]:
     return array
 
 
+def symbol(argument: str, value: object, k: int) -> int:
+    """One whole number 0..k-1; False and True are 0 and 1, as in arrays."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    return integer(argument, value, 0, k - 1)
+
+
 def array_of(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
     """Whatever numpy makes of the values, or a refusal."""
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from jrr.cli.counts import COUNT
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
@@ -36,13 +37,13 @@ VIEWS = (
     "--delta", type=float, default=1e-3, show_default=True, help="View everything: δ of the claim."
 )
 @click.option("--with-cards", is_flag=True, help="View report: made with a card, freshly dealt.")
-@click.option("--rounds", type=int, default=2, show_default=True, help="View rounds: how many.")
+@click.option("--rounds", type=COUNT, default=2, show_default=True, help="View rounds: how many.")
 @click.option("--command", "program", help="Audit a program: values in, reports out, by lines.")
 @click.option("--values", default="0,1", show_default=True, help="Values for --command.")
 @click.option("--claimed", type=float, help="The claim.  [default: the mechanism's own]")
-@click.option("--trials", type=int, default=1_000_000, show_default=True, help="Reports to make.")
+@click.option("--trials", type=COUNT, default=1_000_000, show_default=True, help="Reports to make.")
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
-@click.option("--workers", type=int, help="Processes.  [default: one per processor]")
+@click.option("--workers", type=COUNT, help="Processes.  [default: one per processor]")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the finding.")
 @json_option
 @click.pass_context

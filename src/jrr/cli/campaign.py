@@ -13,6 +13,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_guarantee
 from jrr.cli.app import LazyCommand, LazyCommands
+from jrr.cli.counts import COUNT, CountRange
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
@@ -72,7 +73,7 @@ def campaign() -> None:
 @click.option("--question", help="What is asked.")
 @click.option("--by", help="Who asks: an organisation or a person, as contributors are told.")
 @click.option("--contact", help="Whom to ask about it: a mail address, a number, an address.")
-@click.option("--people", type=int, help="With a questionnaire: how many are invited.")
+@click.option("--people", type=COUNT, help="With a questionnaire: how many are invited.")
 @click.option(
     "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
 )
@@ -96,7 +97,7 @@ def campaign() -> None:
 )
 @click.option(
     "--committed-decks",
-    type=int,
+    type=COUNT,
     help="The dealer commits to so many decks, and the collector's coin picks the one that is "
     "dealt: a lying dealer passes with chance 1 in so many (docs/security.md). Decks are closed.",
 )
@@ -110,7 +111,7 @@ def campaign() -> None:
     is_flag=True,
     help="Instead of a dealer: contributors deal in groups of n, 3 to 16 (jrr mpc group).",
 )
-@click.option("--threshold", type=int, help="Parties that may collude.  [default: a minority]")
+@click.option("--threshold", type=COUNT, help="Parties that may collude.  [default: a minority]")
 @click.option("--collector", required=True, help="Address of the collector.")
 @click.option(
     "--dealing",
@@ -119,8 +120,8 @@ def campaign() -> None:
     show_default=True,
     help="Deal on arrival from decks of n cards, or enrol at least n people, then deal.",
 )
-@click.option("--capacity", type=int, help="Contributors at most.")
-@click.option("--rounds", type=int, default=1, show_default=True, help="Rounds dealt ahead.")
+@click.option("--capacity", type=COUNT, help="Contributors at most.")
+@click.option("--rounds", type=COUNT, default=1, show_default=True, help="Rounds dealt ahead.")
 @click.option("--opens", help="UTC, as 2026-01-31T12:00:00Z.")
 @click.option("--closes", help="UTC, as 2026-01-31T12:00:00Z.")
 @click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
@@ -128,18 +129,18 @@ def campaign() -> None:
 @view_option
 @delta_option
 @click.option(
-    "--min-cell", type=int, default=MIN_CELL, show_default=True, help="Smallest group shown."
+    "--min-cell", type=COUNT, default=MIN_CELL, show_default=True, help="Smallest group shown."
 )
 @click.option(
     "--results-every",
-    type=int,
+    type=COUNT,
     default=1,
     show_default=True,
     help="New reports between two results that the collector shows, the final one included.",
 )
 @click.option(
     "--min-batch",
-    type=int,
+    type=COUNT,
     default=1,
     show_default=True,
     help="Reports in the smallest result that the collector shows, even at the end, in every "
@@ -304,7 +305,7 @@ def _create_survey(
 
 @campaign.command("open")
 @operator_options
-@click.option("-n", "n", type=int, help="People dealt to: for a collector after enrolment.")
+@click.option("-n", "n", type=COUNT, help="People dealt to: for a collector after enrolment.")
 @json_option
 def open_campaign(n: int | None, as_json: bool, **options: Any) -> None:
     """Install the document at the servers and open it (or its enrolment)."""
@@ -334,7 +335,7 @@ def deal(as_json: bool, **options: Any) -> None:
 
 @campaign.command()
 @operator_options
-@click.option("--decks", type=int, help="Decks dealt: for a collector on its own.")
+@click.option("--decks", type=COUNT, help="Decks dealt: for a collector on its own.")
 @click.option(
     "--by", help="Announced sums: one for each value of this covariate, for results by group."
 )
@@ -518,7 +519,7 @@ def _write_carried(
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
 @click.option(
     "--audited",
-    type=click.IntRange(0),
+    type=CountRange(0),
     default=0,
     show_default=True,
     help="Cards that an auditor took (jrr audit-cards): how likely a lying dealer was caught.",

@@ -72,6 +72,15 @@ class Counting:
         """Whether the sources are databases of collectors."""
         return self.engine == "postgres" and self.table is None
 
+    @property
+    def is_survey(self) -> bool:
+        """Whether some source holds the answers to several questions."""
+        if self.table is not None or self.is_collector:
+            return False
+        from jrr.tables.survey_answers import is_survey_answers
+
+        return any(is_survey_answers(source) for source in self.sources)
+
     def together(self, progress: "Progress") -> "Result":
         """One estimate of all sources."""
         return self._estimate(self.sources, progress)
@@ -80,6 +89,8 @@ class Counting:
         """Source, or campaign -> its own estimate."""
         if self.is_collector:
             return self._campaigns(progress)
+        if self.is_survey:
+            return self._questions(progress)
         return {source: self._estimate((source,), progress) for source in self.sources}
 
     def _estimate(self, sources: tuple[str, ...], progress: "Progress") -> "Result":
@@ -91,6 +102,23 @@ class Counting:
             table=self.table,
             progress=progress,
         )
+
+    def _questions(self, progress: "Progress") -> "dict[str, Result]":
+        """Question -> its estimate; of several files, file and question."""
+        from jrr.tables.survey_answers import estimate_survey
+
+        for argument in ("weight", "key"):
+            if self.options[argument] is not None:
+                raise ArgumentError(f"{argument} must be left out for a survey's exported answers")
+        if self.header is not None:
+            raise checks.refusal("header", str(self.header), "left out: the survey says it")
+        options = {k: v for k, v in self.options.items() if k not in ("weight", "key")}
+        found: dict[str, Result] = {}
+        for source in self.sources:
+            results = estimate_survey(source, engine=self.engine, progress=progress, **options)
+            start = "" if len(self.sources) == 1 else f"{source}: "
+            found |= {f"{start}{name}": result for name, result in results.items()}
+        return found
 
     def _campaigns(self, progress: "Progress") -> "dict[str, Result]":
         from jrr.servers.collector.stored_reports import open_stored

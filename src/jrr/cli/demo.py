@@ -10,6 +10,7 @@ from rich.table import Table
 
 from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
+from jrr.cli.counts import COUNT, CountRange
 from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
 from jrr.cli.progress import steps
 from jrr.errors import ArgumentError, MissingExtraError
@@ -20,7 +21,7 @@ FAMILIES = ("auto", *NAMES)
 
 
 @click.command()
-@click.option("-n", "n", type=int, default=10_000, show_default=True, help="Contributors.")
+@click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors.")
 @click.option("--yes", type=float, default=0.1, show_default=True, help="True share of yes.")
 @click.option("-e", "--epsilon", type=float, default=1.0, show_default=True, help="ε.")
 @click.option(
@@ -30,14 +31,14 @@ FAMILIES = ("auto", *NAMES)
     show_default=True,
     help="Share of people who take a card and never report.",
 )
-@click.option("-M", "--colluders", type=int, default=5, show_default=True, help="Colluders.")
+@click.option("-M", "--colluders", type=COUNT, default=5, show_default=True, help="Colluders.")
 @click.option("--mechanism", type=click.Choice(FAMILIES), default="auto", show_default=True)
 @click.option("--in-process", is_flag=True, help="Without servers: everything in one process.")
 @click.option("--seed", type=int, help="Reproducible, in process; without it randomness is secure.")
 @click.option("--committee", is_flag=True, help="No dealer: three parties deal together.")
 @click.option(
     "--dealers",
-    type=click.IntRange(1, 16),
+    type=CountRange(1, 16),
     default=1,
     show_default=True,
     help="Several dealers, whose cards everybody adds: one honest one is enough.",

@@ -11,6 +11,7 @@ from rich.table import Table
 from jrr._base import checks
 from jrr._base.wording import show_epsilon
 from jrr.cli.counting import Counting, engine_options
+from jrr.cli.counts import COUNT
 from jrr.cli.numbers import show_means
 from jrr.cli.options import (
     console,
@@ -45,17 +46,17 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
 @interval_options
 @click.option(
     "--min-cell",
-    type=int,
+    type=COUNT,
     default=MIN_CELL,
     show_default=True,
     help="Smallest group that is shown.",
 )
-@click.option("--decks", type=int, help="Decks dealt, where whole decks dropped out.")
+@click.option("--decks", type=COUNT, help="Decks dealt, where whole decks dropped out.")
 @click.option("--key", type=FILE, help="The private key, for sealed reports.")
 @click.option(
     "--postprocess", type=click.Choice(tuple(STEPS)), help="Also: shares made possible (biased)."
 )
-@click.option("--top", type=int, default=20, show_default=True, help="Answers shown.")
+@click.option("--top", type=COUNT, default=20, show_default=True, help="Answers shown.")
 @click.option("-o", "--out", type=FILE, help="Also: write the results as a .csv file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file of results.")
 @click.option("--plot", type=FILE, help="Draw the estimates.")
@@ -98,7 +99,7 @@ def estimate(
     The mechanism and the labels are in the files. Shares are of the people who reported, and
     intervals count the noise of perturbation; with --population sample also that of choosing
     whom to ask. Each interval holds with the chance --level, with --simultaneous all of them at
-    once.
+    once. Of a survey's exported answers (Parquet) every question is estimated.
 
     Counting is left to --engine where there are very many reports, or where they lie in a
     database: duckdb (files, folders of Parquet files, a table of a DuckDB file), spark (Parquet
@@ -141,11 +142,13 @@ def estimate(
         for option, given in (unused | {"--out": out}).items():
             if given:
                 raise ArgumentError(f"{option} must not be given with --pool")
+        if counting.is_survey:
+            raise ArgumentError("--pool must be left out: a survey's answers are to many questions")
         with bar("counting", as_json) as progress:
             surveys = counting.apart(progress)
         _show_pooled(surveys, level, simultaneous=simultaneous, top=top, as_json=as_json)
         return
-    if apart or counting.is_collector:
+    if apart or counting.is_collector or counting.is_survey:
         if plot is not None or postprocess is not None:
             given = "plot" if plot is not None else "postprocess"
             raise ArgumentError(f"{given} must be left out where there are several estimates")

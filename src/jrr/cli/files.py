@@ -7,6 +7,7 @@ import click
 
 from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
+from jrr.cli.counts import COUNT
 from jrr.cli.options import (
     MechanismType,
     RangeType,
@@ -37,7 +38,7 @@ seed_option = click.option(
 @survey_options
 @number_options
 @click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
-@click.option("--decks", type=int, default=1, show_default=True, help="Decks of n cards each.")
+@click.option("--decks", type=COUNT, default=1, show_default=True, help="Decks of n cards each.")
 @view_option
 @delta_option
 @seed_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jrr._base import checks
+from jrr.cli.counts import COUNT
 from jrr.cli.operators import FILE, any_operator_of, is_survey_file, operator_options, say
 from jrr.cli.options import json_option
 from jrr.cli.progress import waiting
@@ -22,7 +23,7 @@ FORMATS = ("csv", "links", "qr", "letters")  # those of jrr.client.answer_links
 
 @click.command()
 @operator_options
-@click.option("--count", type=int, help="How many.")
+@click.option("--count", type=COUNT, help="How many.")
 @click.option(
     "-o",
     "--out",

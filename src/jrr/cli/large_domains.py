@@ -8,6 +8,7 @@ from rich.table import Table
 
 from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
+from jrr.cli.counts import COUNT
 from jrr.cli.options import RangeType, console, json_option, print_json
 from jrr.errors import ArgumentError
 from jrr.telemetry.heavy_hitters import HeavyHitters
@@ -49,11 +50,11 @@ def heavy_hitters() -> None:
 @out_option
 @epsilon_option
 @click.option("--alphabet", default=ALPHABET, show_default=True, help="Characters that occur.")
-@click.option("--length", type=int, required=True, help="Characters of the longest string.")
+@click.option("--length", type=COUNT, required=True, help="Characters of the longest string.")
 @click.option("--fixed", is_flag=True, help="All strings have that length.")
 @click.option("--cut", is_flag=True, help="Longer strings count as their beginning.")
 @click.option(
-    "--keep", type=int, default=40, show_default=True, help="Prefixes kept at each level."
+    "--keep", type=COUNT, default=40, show_default=True, help="Prefixes kept at each level."
 )
 @seed_option
 @force_option
@@ -86,7 +87,7 @@ def perturb_strings(
 
 @heavy_hitters.command("find")
 @click.argument("reports", type=OLD_FILE, nargs=-1, required=True)
-@click.option("--top", type=int, default=20, show_default=True, help="How many strings.")
+@click.option("--top", type=COUNT, default=20, show_default=True, help="How many strings.")
 @level_option
 @json_option
 def find_strings(reports: tuple[Path, ...], top: int, level: float, as_json: bool) -> None:
@@ -126,7 +127,7 @@ def quantiles() -> None:
 @out_option
 @epsilon_option
 @click.option("--range", "ends", type=RangeType(), required=True, help="Ends of the number.")
-@click.option("--bins", type=int, default=1024, show_default=True, help="Bins, at least.")
+@click.option("--bins", type=COUNT, default=1024, show_default=True, help="Bins, at least.")
 @click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
 @seed_option
 @force_option

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from jrr._base import checks
+from jrr.cli.counts import COUNT
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
@@ -126,7 +127,7 @@ def interval_options(command: F) -> F:
     """What intervals are to speak of: all answers at once, or a population."""
     for option in (
         click.option(
-            "--population-size", type=int, help="People whom the sample was drawn from, if known."
+            "--population-size", type=COUNT, help="People whom the sample was drawn from, if known."
         ),
         click.option(
             "--population",
@@ -171,7 +172,7 @@ def survey_options(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-n", "n", type=int, default=10_000, show_default=True, help="Contributors."
+                "-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."
             ),
             click.option(
                 "-e",
@@ -184,12 +185,12 @@ def survey_options(command: F) -> F:
             click.option(
                 "-M",
                 "--colluders",
-                type=int,
+                type=COUNT,
                 help="Contributors who may give their cards to the collector.  [default: "
                 f"{COLLUDERS}, or everybody else]",
             ),
             click.option(
-                "-k", "k", type=int, default=2, show_default=True, help="Possible answers."
+                "-k", "k", type=COUNT, default=2, show_default=True, help="Possible answers."
             ),
             click.option(
                 "-f",

@@ -16,6 +16,7 @@ from jrr._base.files import write_whole
 from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
 from jrr.cli.compare import as_documents, compare, print_alternatives
 from jrr.cli.costs import print_costs
+from jrr.cli.counts import COUNT, CountRange
 from jrr.cli.numbers import show_number_plan
 from jrr.cli.options import (
     console,
@@ -52,7 +53,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @click.argument(
     "questionnaire", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False
 )
-@click.option("--people", type=int, help="With a questionnaire: how many are invited.")
+@click.option("--people", type=COUNT, help="With a questionnaire: how many are invited.")
 @click.option(
     "--response", type=float, default=1.0, help="With a questionnaire: who answers, as a share."
 )
@@ -74,7 +75,7 @@ SHOWN = ("report", "truths", "cards", "everything", "dealer")
 @view_option
 @click.option(
     "--max-bytes",
-    type=click.IntRange(1),
+    type=CountRange(1),
     default=MAX_BYTES,
     show_default=True,
     help="Most bytes of a report in an automatic choice.",

@@ -6,6 +6,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from jrr.cli.counts import COUNT
 from jrr.cli.options import console, json_option, print_json
 from jrr.reporting.plots import new_figure
 from jrr.research.paper.figure import Figure
@@ -14,7 +15,7 @@ from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 
 @click.command("reproduce")
 @click.option("--figure", "names", multiple=True, help="1..8 or a name; may be repeated.")
-@click.option("--runs", type=int, default=1000, show_default=True, help="Surveys per point.")
+@click.option("--runs", type=COUNT, default=1000, show_default=True, help="Surveys per point.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed, same numbers.")
 @click.option(
     "--out",

@@ -7,6 +7,7 @@ import numpy as np
 from rich.table import Table
 
 from jrr._base.wording import show_epsilon
+from jrr.cli.counts import COUNT
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.mechanisms.rr import RR
 from jrr.telemetry.longitudinal import VIEWS, Longitudinal
@@ -21,7 +22,7 @@ IN_WORDS = {
 
 @click.command("rounds")
 @survey_options
-@click.option("--rounds", "-T", type=int, default=365, show_default=True, help="How many rounds.")
+@click.option("--rounds", "-T", type=COUNT, default=365, show_default=True, help="How many rounds.")
 @click.option(
     "--permanent",
     type=float,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jrr.cli.counts import COUNT
 from jrr.cli.options import console, json_option, print_json
 from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
@@ -141,7 +142,7 @@ for server_command in (dealer, collector, party):
     help="A TOML file: asks it on an answer page, and prints links and a QR code.",
 )
 @click.option(
-    "--people", type=int, default=100, show_default=True, help="Invited to the questionnaire."
+    "--people", type=COUNT, default=100, show_default=True, help="Invited to the questionnaire."
 )
 @click.option("--console", "pages", is_flag=True, help="The operators' pages, at /console.")
 @json_option

@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from jrr._base.randomness import SeededRandom
+from jrr.cli.counts import COUNT
 from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
@@ -24,7 +25,7 @@ from jrr.research.simulated_surveys import (
     "--question",
     help="A real question as a whole survey: alcohol, affair, HIV, drugs, ..., Kosarak, Census.",
 )
-@click.option("--runs", type=int, default=10_000, show_default=True, help="Surveys to simulate.")
+@click.option("--runs", type=COUNT, default=10_000, show_default=True, help="Surveys to simulate.")
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
 @json_option
 @click.pass_context

@@ -479,7 +479,7 @@ class Mechanism(ABC):
         return marked_report(report, carded=carded)
 
     def report_from_bytes(self, row: bytes) -> Any:
-        """One report, from bytes that `report_bytes` checked; whether there was a card is unsaid."""
+        """One report, from bytes that `report_bytes` checked; it does not know of a card."""
         one = self.report_format.unpack(np.frombuffer(row, np.uint8)[None, :])[0]
         return one.tobytes() if one.ndim else one.item()
 

@@ -80,7 +80,7 @@ class Categorical(Mechanism):
 
     def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> int:
         """One report without arrays, for a contributor's own device."""
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         if card is not None:
             card = self._check_card(card)
         report = self.report_from_word(value, card, randomness.source(rng).word())

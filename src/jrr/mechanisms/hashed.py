@@ -270,7 +270,7 @@ class OLH(Mechanism):
 
     def respond_one(self, value: int, card: int | None = None, rng: Rng = None) -> tuple[int, int]:
         """One report: a seed and a perturbed hash."""
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         source = randomness.source(rng)
         seed = source.word()
         told = self.inner.respond_one(hashing.hash_one(seed, value, self.g), card, source)

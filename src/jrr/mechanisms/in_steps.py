@@ -18,7 +18,7 @@ class InSteps(Mechanism):
 
     def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> int:
         """One report: a whole number."""
-        value = checks.integer("value", value, 0, 1)
+        value = checks.symbol("value", value, 2)
         cards = None if card is None else np.array([card])
         report = int(self.respond_steps([value * self.steps], cards, rng)[0])
         return self._marked(report, card)

@@ -2,8 +2,9 @@
 
 They are numpy arrays in every other way. What is computed from them is a plain array; slices,
 selections, copies, pickles and concatenations keep what is known of their rows. Of an array that
-was written into, and of one that was only made in the shape of another, nothing is known. It costs a few
-microseconds for an array, whatever its length, except that selections keep the places of cards.
+was written into, and of one that was only made in the shape of another, nothing is known. It costs
+a few microseconds for an array, whatever its length, except that selections keep the places of
+cards.
 """
 
 from collections.abc import Callable, Sequence

@@ -400,7 +400,7 @@ class MRR(MaskedDealing, MaskedCollecting):
 
     def respond_one(self, value: int, card: Any = None, rng: Rng = None) -> Any:
         """One report: a whole number, or for more than two values 16 bits for each as bytes."""
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         source = randomness.source(rng)
         words = [source.word() for _ in range(self.report_format.words)]
         return self._marked(self.report_from_words(value, card, words), card)

@@ -194,7 +194,7 @@ class SS(PackedBits):
         The first word says whether the true value is in; then every value draws a word, all
         anew if two are equal, and the others with the smallest words fill the report.
         """
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         if card is not None:
             raise checks.refusal("card", card, f"None for {self.name}, which deals no cards")
         source = randomness.source(rng)

@@ -337,7 +337,7 @@ class Unary(PackedBits):
 
     def respond_one(self, value: int, card: bytes | None = None, rng: Rng = None) -> bytes:
         """One report without arrays, for a contributor's own device."""
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         if card is not None:
             card = self._check_card(card)
         source = randomness.source(rng)

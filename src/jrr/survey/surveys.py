@@ -435,7 +435,11 @@ def read_survey(data: bytes) -> Survey:
 
 def is_survey(data: bytes) -> bool:
     """Whether a document is a survey's, and not a single campaign's."""
-    return b'"jrr_survey":' in data
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):  # whoever reads it as a campaign says what is wrong
+        return False
+    return isinstance(document, dict) and "jrr_survey" in document
 
 
 def _check_part(

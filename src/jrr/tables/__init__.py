@@ -7,6 +7,7 @@ memory work, and leaves either a whole file or none.
     perturb   a column of labels (and cards) -> a file of reports
     shuffle   files of reports -> one file without order or identifiers
     estimate  files of reports -> shares with error bars, by group, weighted
+    estimate_survey  a survey's exported answers -> the estimate of each question
     convert   a file of reports -> the same in another format
 
 What goes wrong is of two kinds (jrr.errors):
@@ -37,6 +38,7 @@ from jrr.tables.labels import Labels
 from jrr.tables.perturbing import perturb
 from jrr.tables.reports import read_header, tally
 from jrr.tables.shuffling import shuffle
+from jrr.tables.survey_answers import estimate_survey
 
 __all__ = [
     "GroupDifference",
@@ -48,6 +50,7 @@ __all__ = [
     "convert",
     "deal",
     "estimate",
+    "estimate_survey",
     "perturb",
     "read_header",
     "shuffle",

@@ -20,6 +20,7 @@ from jrr.tables.text_files import find_writing
 
 BATCH = 1 << 20  # rows at a time
 META = b"jrr"  # the key of our header in a schema's metadata
+SURVEY = b"jrr_survey"  # and of the survey whose answers a file holds
 _SUFFIXES = {
     ".csv": "csv",
     ".csv.gz": "csv",
@@ -110,6 +111,11 @@ class Table:
         text = self._metadata.get(META)
         return None if text is None else text.decode("utf-8", "replace")
 
+    @property
+    def holds_survey(self) -> bool:
+        """Whether the rows are answers to several questions (jrr.tables.survey_answers)."""
+        return SURVEY in getattr(self, "_metadata", {})
+
     def same_as(self, other: "Table") -> bool:
         """Whether both are the same file."""
         return self.path.samefile(other.path)
@@ -178,13 +184,13 @@ class WholeTable(Table):
         }
         names = {name: declared_names(array) for name, array in arrays.items()}
         self.declared = {name: labels for name, labels in names.items() if labels is not None}
-        self._whole = pa.table(
+        self.whole = pa.table(
             [plain_column(arrow_array(column)) for column in whole.columns],
             names=whole.column_names,
         )
         self.columns = list(whole.column_names)
-        self.types = {field.name: field.type for field in self._whole.schema}
-        self.rows = self._whole.num_rows
+        self.types = {field.name: field.type for field in self.whole.schema}
+        self.rows = self.whole.num_rows
         self._metadata = {}
 
     @property
@@ -194,7 +200,7 @@ class WholeTable(Table):
 
     def batches(self, columns: Sequence[str], rows: int = BATCH) -> Batches:
         """The columns asked for, some rows at a time."""
-        chosen = self._whole.select(list(columns)).combine_chunks()
+        chosen = self.whole.select(list(columns)).combine_chunks()
         yield from chosen.to_batches(max_chunksize=rows)
 
 

@@ -64,6 +64,10 @@ def open_reports(
     text = table.header_text
     if text is None and header is not None:
         return table, header
+    if text is None and table.holds_survey:
+        raise checks.refusal(
+            f"{path}", "a survey's answers", "reports of one question: see tables.estimate_survey"
+        )
     if text is None:
         missing = f"{sidecar(table.path)}, which is missing" if table.format == "csv" else "none"
         raise DamagedError(

@@ -160,7 +160,7 @@ class Longitudinal:
         self, value: int, memory: Sequence[int], card: Any = None, rng: Rng = None
     ) -> Any:
         """One device's report of one round."""
-        value = checks.integer("value", value, 0, self.k - 1)
+        value = checks.symbol("value", value, self.k)
         if len(memory) != self.k:
             raise checks.refusal("memory", memory, f"{self.k} responses, one for every value")
         return self.fresh.respond_one(memory[value], card, rng)

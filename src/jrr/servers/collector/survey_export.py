@@ -1,35 +1,44 @@
 """Answers to a survey as one table: a row per person, in the order of hashes, without them."""
 
 import io
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from jrr.estimation.told_sums import ToldOfRound
 from jrr.mechanisms.base import Mechanism
+from jrr.servers.collector.report_header import header_of
+from jrr.servers.collector.store import CollectorCampaign
 from jrr.survey.documents import canonical_json
 from jrr.survey.surveys import Survey
-
-SURVEY, SUMS = b"jrr_survey", b"jrr_sums"  # keys of the metadata of a Parquet file
+from jrr.survey.told import ToldSums
+from jrr.tables.formats import SURVEY
+from jrr.tables.header import Header
+from jrr.tables.survey_answers import HEADERS, SUMS
 
 
 def export_answers(
-    survey: Survey, rows: list[dict[str, Any]], sums: dict[str, Any], kind: str
+    survey: Survey,
+    rows: list[dict[str, Any]],
+    parts: Mapping[str, CollectorCampaign],
+    kind: str,
 ) -> bytes:
     """The table as the bytes of a Parquet or CSV file.
 
     Args:
         survey: Which was answered.
         rows: As the collector's jobs give them, one per person.
-        sums: Part -> what dealers told of their cards, or None.
+        parts: Part -> what the collector holds of it, with what dealers told of their cards.
         kind: "parquet" or "csv".
 
     Open answers have their item's name. A perturbed part has its report under its own name (a
     number, or numbers one after another) and whether there was a card under NAME_carded; both are
-    empty where it was not asked. In Parquet the survey's document and what dealers told of their
-    cards stand in the metadata.
+    empty where it was not asked. In Parquet the survey's document, what dealers told of their
+    cards and the header of each part's reports stand in the metadata, so that `jrr estimate` needs
+    nothing else.
     """
     columns = _open_columns(survey, rows) | _report_columns(survey, rows)
     sink = io.BytesIO()
@@ -37,9 +46,22 @@ def export_answers(
         pa_csv.write_csv(pa.table(_as_texts(columns)), sink)
     else:
         table = pa.table(columns)
-        told = {SURVEY: survey.to_bytes(), SUMS: canonical_json(sums)}
+        headers = {name: _header(held).to_dict() for name, held in parts.items()}
+        told = {
+            SURVEY: survey.to_bytes(),
+            SUMS: canonical_json({name: held.sums for name, held in parts.items()}),
+            HEADERS: canonical_json(headers),
+        }
         pq.write_table(table.replace_schema_metadata(told), sink)
     return sink.getvalue()
+
+
+def _header(held: CollectorCampaign) -> Header:
+    """What the reports of one part are, as a file of them alone would say it."""
+    told: ToldOfRound | None = None
+    if held.sums is not None:
+        told = ToldSums.from_document(held.campaign, held.sums).of_round(0)
+    return header_of(held, told, 0)
 
 
 def _open_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -273,8 +273,8 @@ class CollectorSurveyJobs(SurveyJobs[Any]):
         people = self._people(connection, name)
         for held in self.held_parts(connection, survey).values():
             check_batch(held, people)
-        sums = {part.name: store.find(part.campaign.hash).sums for part in survey.parts}
-        return export_answers(survey, list(self.rows(connection, name)), sums, kind)
+        parts = {part.name: store.find(part.campaign.hash) for part in survey.parts}
+        return export_answers(survey, list(self.rows(connection, name)), parts, kind)
 
     def change(self, connection: Connection, name: str, wish: ChangeWish) -> dict[str, Any]:
         """How shares and means have changed since another wave, part by part.

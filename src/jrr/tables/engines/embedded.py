@@ -13,7 +13,7 @@ from jrr.tables.engines.base import Engine
 from jrr.tables.engines.database_table import DatabaseTable, quoted
 from jrr.tables.engines.missing import needs
 from jrr.tables.folders import ParquetFolder, open_table
-from jrr.tables.formats import Batches, Table
+from jrr.tables.formats import Batches, Table, WholeTable
 from jrr.tables.progress import Progress
 
 try:
@@ -61,7 +61,9 @@ class DuckDB(Engine):
         if isinstance(table, DatabaseTable):
             return table.name
         rows: Any
-        if isinstance(table, ParquetFolder):
+        if isinstance(table, WholeTable):
+            rows = self._connection.from_arrow(table.whole)
+        elif isinstance(table, ParquetFolder):
             rows = self._connection.read_parquet([str(part) for part in table.parts])
         elif table.format == "parquet":
             rows = self._connection.read_parquet(str(table.path))

@@ -1,0 +1,148 @@
+"""A survey's exported answers: the reports of each question, as a table of their own.
+
+A collector exports one row per person, with the reports of several questions (Parquet). Whatever
+is needed to estimate from it stands in the file: the survey, and for each question the header
+that a file of its reports alone would have, with what dealers told of the cards.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jrr._base import checks
+from jrr.errors import DamagedError
+from jrr.mechanisms.base import Mechanism
+from jrr.survey.open_answers import as_covariates, is_asked
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.surveys import Survey
+from jrr.tables.columns import report_fields, reports_to_arrow
+from jrr.tables.engines import open_engine
+from jrr.tables.estimating import Result, estimate_opened
+from jrr.tables.formats import SURVEY, WholeTable, damage_of, readable
+from jrr.tables.header import Header
+from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.reports import ReportFiles
+
+SUMS, HEADERS = b"jrr_sums", b"jrr_headers"  # keys of the file's metadata, beside SURVEY
+_ENGINES = (None, "duckdb")  # that can count rows which are in memory
+
+
+def is_survey_answers(path: str | Path) -> bool:
+    """Whether a file holds a survey's exported answers."""
+    if not (str(path).lower().endswith((".parquet", ".pq")) and Path(path).is_file()):
+        return False
+    with readable(Path(path)):
+        return SURVEY in (pq.read_schema(path).metadata or {})
+
+
+def estimate_survey(
+    path: str | Path, *, engine: str | None = None, **options: Any
+) -> dict[str, Result]:
+    """Estimate every perturbed answer of a survey, from its exported answers.
+
+    Args:
+        path: the Parquet file that a collector exported.
+        engine: what counts the reports: "duckdb", or None for this process.
+        options: as for `estimate`: by, min_cell, decks, population, population_size, progress.
+
+    Returns:
+        Name of the question (of "several", one for each of its labels) -> its result.
+
+    Raises:
+        ArgumentError: where the file is no such export, or an argument is refused.
+        DamagedError: where it cannot be read as what it claims to be.
+    """
+    if engine not in _ENGINES:
+        raise checks.refusal("engine", engine, "None or 'duckdb' for a survey's exported answers")
+    if not is_survey_answers(path):
+        raise checks.refusal("path", str(path), "a survey's answers, exported as Parquet")
+    ready = None if engine is None else open_engine(engine)
+    return {
+        name: estimate_opened(files, engine=ready, **options)
+        for name, files in open_survey_answers(Path(path)).items()
+    }
+
+
+def open_survey_answers(path: Path) -> dict[str, ReportFiles]:
+    """Question -> its reports, opened.
+
+    Raises:
+        DamagedError: where the file cannot be read as what it claims to be.
+    """
+    with readable(path):
+        whole = pq.read_table(path)
+    told = whole.schema.metadata or {}
+    with damage_of(path):
+        survey = Survey.from_bytes(told.get(SURVEY, b""))
+        headers = _headers(path, told.get(HEADERS, b""))
+        if set(headers) != set(survey.campaigns):
+            raise DamagedError(f"headers must be of {sorted(survey.campaigns)}")
+        missing = {column for name in headers for column in (name, f"{name}_{CARDED}")}
+        missing |= {item.name for item in survey.questionnaire.open}
+        missing -= set(whole.column_names)
+        if missing:
+            raise DamagedError(f"columns must not be missing, got none of {sorted(missing)}")
+        covariates = _covariate_columns(survey.questionnaire, whole)
+        return {
+            name: _reports_of(path, whole, name, headers[name], covariates)
+            for name in survey.campaigns
+        }
+
+
+def _headers(path: Path, text: bytes) -> dict[str, Header]:
+    try:
+        documents = json.loads(text)
+    except (ValueError, RecursionError):
+        raise DamagedError(f"{path}: the headers of its questions cannot be read") from None
+    if not isinstance(documents, Mapping):
+        raise DamagedError(f"{path}: the headers of its questions must be an object")
+    return {name: Header.from_dict(document) for name, document in documents.items()}
+
+
+def _covariate_columns(questionnaire: Questionnaire, whole: Any) -> dict[str, Any]:
+    """The columns by which results can be grouped, with the names that the collector gives."""
+    columns = {item.name: whole[item.name].to_pylist() for item in questionnaire.open}
+    rows = []
+    for row in range(whole.num_rows):
+        answers: dict[str, Any] = {}
+        for item in questionnaire.open:
+            if is_asked(item, answers):
+                answers[item.name] = columns[item.name][row]
+        rows.append(as_covariates(questionnaire, answers))
+    names = rows[0] if rows else ()
+    return {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
+
+
+def _reports_of(
+    path: Path, whole: Any, name: str, header: Header, covariates: Mapping[str, Any]
+) -> ReportFiles:
+    """The reports of those who were asked one question."""
+    flags = whole[f"{name}_{CARDED}"].combine_chunks()
+    asked = flags.is_valid()
+    mechanism = header.mechanism
+    width = mechanism.report_format.width
+    sent = whole[name].filter(asked).to_pylist()
+    packed = b"".join(mechanism.report_bytes(_as_json(mechanism, one)) for one in sent)
+    rows = np.frombuffer(packed, np.uint8).reshape(len(sent), width)
+    reports = mechanism.report_format.unpack(rows)
+    fields = [field.name for field in report_fields(mechanism, text=False)]
+    columns = dict(zip(fields, reports_to_arrow(mechanism, reports, text=False), strict=True))
+    columns[CARDED] = flags.filter(asked)
+    for covariate, column in covariates.items():
+        if covariate not in RESERVED:
+            columns[covariate] = column.filter(asked)
+    table = WholeTable(pa.table(columns), path, text=False)
+    return ReportFiles(header=header, tables=((table, header),))
+
+
+def _as_json(mechanism: Mechanism, report: object) -> object:
+    """A report as JSON has it; a seed and a number stand in one text, with a blank between."""
+    if len(mechanism.report_format.columns) == 2 and isinstance(report, str):
+        seed, _, value = report.partition(" ")
+        return [seed, int(value)] if value.isdecimal() else report
+    return report

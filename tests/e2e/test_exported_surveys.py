@@ -1,0 +1,137 @@
+"""A survey's own export says all that `jrr estimate` needs: the same figures to the last digit."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from jrr import tables
+from jrr.cli.app import run
+from jrr.client.closing import Ending
+from jrr.client.fleet import drive_all
+from jrr.client.survey_operator import SurveyOperator
+from jrr.errors import ArgumentError, DamagedError
+from jrr.survey.survey_contributor import contribute_survey
+from tests.e2e import LIMITS, Pair
+from tests.e2e.test_questionnaires import (
+    DOCUMENT,
+    answer_survey,
+    begin,
+    made_up_answers,
+    survey_at,
+)
+
+PEOPLE = 60
+SETTINGS: dict[str, dict[str, Any]] = {
+    "announced MRR": {},
+    "closed decks": {"closed_deck": True},
+    "drr": {"mechanism": "drr"},
+    "no dealer": {"dealers": (), "mechanism": "rr"},
+    "bits": {"dealers": (), "mechanism": "oue"},
+    "hashes": {"dealers": (), "mechanism": "olh"},
+}
+
+
+def exported(operator: SurveyOperator, folder: Path) -> Path:
+    path = folder / "answers.parquet"
+    path.write_bytes(operator.export("parquet"))
+    return path
+
+
+def estimated(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    capsys.readouterr()
+    code = run(["estimate", *words, "--json"])
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return json.loads(shown.out)["estimates"]
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_the_file_says_what_the_collector_says(
+    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    document = DOCUMENT
+    if kind in ("bits", "hashes"):  # encodings of many values do not tell numbers
+        items = [item for item in DOCUMENT["items"] if item["name"] != "days"]
+        document = DOCUMENT | {"items": items}
+    survey = survey_at(sqlite_pair, PEOPLE, document, **SETTINGS[kind])
+    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    answers = {} if document is DOCUMENT else {"leave_out": ("days",)}
+    _answer(survey, secrets[:50], **answers)
+    operator.close()
+    found = operator.estimates()
+    path = exported(operator, tmp_path)
+    for engine in ([], ["--engine", "duckdb"]):
+        told = estimated(capsys, str(path), *engine)
+        assert list(told) == [part.name for part in survey.parts]
+        for name, facts in told.items():
+            if "mean" in found[name]:
+                assert facts["mean"] == found[name]["mean"], (engine, name)
+            else:
+                assert facts["estimate"] == found[name]["estimate"], (engine, name)
+            assert facts["carded"] == found[name]["carded"]
+    # On a screen too, and in Python.
+    assert run(["estimate", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert all(part.name in shown for part in survey.parts)
+    results = tables.estimate_survey(path)
+    estimate = results["drinks"].estimate.to_dict()
+    assert estimate == found["drinks"]["estimate"]
+    with pytest.raises(ArgumentError, match="estimate_survey"):
+        tables.estimate(path)
+
+
+def _answer(survey: Any, secrets: list[bytes], leave_out: tuple[str, ...] = ()) -> None:
+    told = [made_up_answers(at) for at in range(len(secrets))]
+    steps = [
+        contribute_survey(
+            survey, secret, {k: v for k, v in one.items() if k not in leave_out}, LIMITS
+        )
+        for secret, one in zip(secrets, told, strict=True)
+    ]
+    asyncio.run(drive_all(steps))
+
+
+def test_groups_have_the_sums_that_were_announced_for_them(
+    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [DOCUMENT["items"][0] | {"prefer_not": True}, *DOCUMENT["items"][1:]]
+    survey = survey_at(sqlite_pair, PEOPLE, DOCUMENT | {"items": items})
+    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    answer_survey(survey, secrets[:50])
+    operator.close(Ending(by="sector"))
+    found = operator.estimates(by="sector")
+    path = exported(operator, tmp_path)
+    for engine in ([], ["--engine", "duckdb"]):
+        told = estimated(capsys, str(path), "--by", "sector", "--min-cell", "5", *engine)
+        for name in ("drinks", "mood", "pills.1"):
+            assert told[name]["groups"] == found[name]["groups"], (engine, name)
+    assert run(["estimate", str(path), "--by", "age"]) == 2
+    assert run(["estimate", str(path), "--pool"]) == 2  # never questions with each other
+
+
+def test_before_the_end_and_what_is_damaged(sqlite_pair: Pair, tmp_path: Path) -> None:
+    survey = survey_at(sqlite_pair, PEOPLE)
+    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    answer_survey(survey, secrets[:20])
+    path = exported(operator, tmp_path)
+    with pytest.raises(ArgumentError, match="announced must be the sum"):
+        tables.estimate_survey(path)
+    with pytest.raises(ArgumentError, match="engine must be None or 'duckdb'"):
+        tables.estimate_survey(path, engine="spark")
+    whole = pq.read_table(path)
+    spoiled = tmp_path / "spoiled.parquet"
+    meta = dict(whole.schema.metadata)
+    for key in (b"jrr_headers", b"jrr_survey"):
+        pq.write_table(whole.replace_schema_metadata(meta | {key: b"{}"}), spoiled)
+        with pytest.raises(DamagedError):
+            tables.estimate_survey(spoiled)
+    pq.write_table(whole.drop_columns(["drinks_carded"]), spoiled)
+    with pytest.raises(DamagedError, match="drinks_carded"):
+        tables.estimate_survey(spoiled)
+    pq.write_table(whole.replace_schema_metadata({}), spoiled)
+    with pytest.raises(ArgumentError, match="a survey's answers"):
+        tables.estimate_survey(spoiled)
