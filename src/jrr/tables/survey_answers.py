@@ -23,12 +23,11 @@ from jrr.survey.surveys import Survey
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines import open_engine
 from jrr.tables.estimating import Result, estimate_opened
-from jrr.tables.formats import SURVEY, WholeTable, damage_of, readable
+from jrr.tables.formats import WholeTable, damage_of, readable
 from jrr.tables.header import Header
-from jrr.tables.names import CARDED, RESERVED
+from jrr.tables.names import CARDED, HEADERS, RESERVED, SURVEY
 from jrr.tables.reports import ReportFiles
 
-SUMS, HEADERS = b"jrr_sums", b"jrr_headers"  # keys of the file's metadata, beside SURVEY
 _ENGINES = (None, "duckdb")  # that can count rows which are in memory
 
 

@@ -15,9 +15,8 @@ from jrr.servers.collector.store import CollectorCampaign
 from jrr.survey.documents import canonical_json
 from jrr.survey.surveys import Survey
 from jrr.survey.told import ToldSums
-from jrr.tables.formats import SURVEY
 from jrr.tables.header import Header
-from jrr.tables.survey_answers import HEADERS, SUMS
+from jrr.tables.names import HEADERS, SUMS, SURVEY
 
 
 def export_answers(
