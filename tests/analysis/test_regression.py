@@ -118,7 +118,7 @@ def test_the_variance_of_the_score_is_what_enumeration_finds(
     """Over all decks, answers and reports; some of the deck may not report."""
     x = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.2]])[:reporters]
     beta, w = np.array([-0.4, 0.9]), np.array([1.0, 0.5, 2.0])[:reporters]
-    item = SensitiveItem(mechanism, [0, 1, 1][:reporters])
+    item = SensitiveItem(mechanism, [0, 1, 1][:reporters], mechanism.deals)
     said = np.zeros(reporters)
     base = _perturbed(item, 1, x, w)
     at = chances(base, beta)

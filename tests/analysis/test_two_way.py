@@ -59,7 +59,10 @@ def test_mean_and_covariance_are_what_enumeration_finds(
     of_second = reports_of_all(second, b)
     for one, chance in reports_of_all(first, a).items():
         for two, other in of_second.items():
-            items = SensitiveItem(first, list(one)), SensitiveItem(second, list(two))
+            items = (
+                SensitiveItem(first, list(one), first.deals),
+                SensitiveItem(second, list(two), second.deals),
+            )
             counts = two_way(*items, weights=w).counts.ravel()
             mean += chance * other * counts
             square += chance * other * np.outer(counts, counts)

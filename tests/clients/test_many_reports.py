@@ -106,7 +106,7 @@ def test_encodings_are_pythons_and_have_its_law(mechanism: Mechanism) -> None:
     for person in range(ONE_BY_ONE):
         card = None if cards is None else plain(cards[person])
         report = mechanism.respond_one(int(values[person]), card, source)
-        assert made[person] == mechanism.report_to_json(report)
+        assert made[person] == mechanism.report_format.to_json(report)
     rows = b"".join(map(mechanism.report_bytes, made))
     packed = np.frombuffer(rows, np.uint8).reshape(REPORTS, mechanism.report_format.width)
     reports = mechanism.report_format.unpack(packed)

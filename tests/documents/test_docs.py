@@ -91,7 +91,7 @@ def test_the_readme_shows_telemetry() -> None:
     """One report at a time, through JSON, tallied from a list; the example itself runs below."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme[readme.index("Telemetry") :].split("```")[1]
-    for call in ("respond_one", "report_to_json", "report_from_json", "tally(received"):
+    for call in ("respond_one", "report_to_json", "report_from_json", "estimate(received"):
         assert call in shown
 
 

@@ -96,7 +96,7 @@ def masked_reports(mechanism: jrr.MRR, seed: int) -> list[dict[str, Any]]:
                         "words": [str(one) for one in words],
                         "value": value,
                         "card": row,
-                        "report": mechanism.report_to_json(report),
+                        "report": mechanism.report_format.to_json(report),
                     }
                 )
     return found
@@ -120,7 +120,7 @@ def reports_of_several(mechanism: jrr.MRR) -> list[dict[str, Any]]:
                 "words": [str(one) for one in words],
                 "value": value,
                 "card": cards,
-                "report": mechanism.report_to_json(report),
+                "report": mechanism.report_format.to_json(report),
             }
         )
     return found

@@ -101,9 +101,10 @@ def test_documents_and_reports_as_json() -> None:
     assert jrr.from_dict(mechanism.to_dict()) == mechanism
     assert jrr.from_json(mechanism.to_json()) == mechanism
     for report in (0, 1):
-        assert mechanism.report_from_json(mechanism.report_to_json(report)) == report
+        document = mechanism.report_to_json(report, carded=True)
+        assert mechanism.report_from_json(document) == report
     with pytest.raises(jrr.JrrError, match="report must be"):
-        mechanism.report_from_json(2)
+        mechanism.report_from_json({"carded": True, "report": 2})
 
 
 def test_files_and_command_line(

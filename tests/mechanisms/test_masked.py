@@ -655,7 +655,7 @@ def test_reports_outside_the_clamp_are_refused() -> None:
         with pytest.raises(ArgumentError, match="reports must be whole numbers in"):
             m.tally([0, strange])
         with pytest.raises(ArgumentError, match="report must be"):
-            m.report_from_json(strange)
+            m.report_from_json({"carded": True, "report": strange})
     with pytest.raises(ArgumentError):
         m.tally([0.5, 1.0])
 

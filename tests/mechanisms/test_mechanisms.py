@@ -622,7 +622,7 @@ def refusals() -> dict[str, Refusal]:
         ):
             add("values", values, lambda v, m=m: m.respond(v), shown)
             add("reports", values, lambda v, m=m: m.tally(v), shown)
-        for value in (k, -1, 1.0, "1", None, True):
+        for value in (k, -1, 1.0, "1", None):
             add("value", value, lambda v, m=m: m.respond_one(v))
 
     for m in with_cards:

@@ -639,8 +639,6 @@ class Mechanism(ABC):
             raise ArgumentError(
                 "carded must say of each report what it remembers of its card, got another"
             )
-        if isinstance(known, str) and isinstance(carded, bool | np.bool_):
-            raise self._must_say_carded("some of them were made with a card, and some without")
         return flags
 
     def _remembered_flags(
