@@ -73,7 +73,8 @@ for day, broken in faults.items():
     assert cards is not None  # this mechanism deals cards
     reports = [report_of(mode, card, rng) for mode, card in zip(modes, cards, strict=True)]
     tallies = [tally_of(reports[part::COLLECTORS], day) for part in range(COLLECTORS)]
-    daily[day] = estimate_of(tallies, mechanism.announce(cards, rng=rng))
+    announced = mechanism.announce(cards, rng=rng)  # the dealer, once a day
+    daily[day] = estimate_of(tallies, announced)
     low, high = daily[day].interval(0.95)
     print(day)
     for at, mode in enumerate(MODES):

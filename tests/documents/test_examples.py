@@ -42,10 +42,11 @@ def test_telemetry_engineer(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_telemetry_tallies_are_all_that_the_estimate_needs() -> None:
     names = outcome("telemetry_engineer")
-    merged = names["estimate_of"](names["tallies"])
-    mechanism = names["mechanism"]
+    announced, mechanism = names["announced"], names["mechanism"]
+    merged = names["estimate_of"](names["tallies"], announced)
     reports = [mechanism.report_from_json(json.loads(line)) for line in names["reports"]]
-    whole = mechanism.estimate(mechanism.tally(reports, deck="tuesday"))
+    tally = mechanism.tally(reports, deck="tuesday")
+    whole = mechanism.estimate(mechanism.settle(tally, announced=announced))
     assert merged.counts.tolist() == whole.counts.tolist()
     assert merged.stderr.tolist() == whole.stderr.tolist()
 

@@ -302,7 +302,7 @@ def test_cards_that_no_deck_has(card: str, work: Path, refused: Refused) -> None
         (["-n", "1"], "n must be a whole number >= 2"),
         (["-n", "100", "--decks", "0"], "decks must be a whole number in 1"),
         (["-n", "100", "-o", "cards.parquet"], "out must be a file that does not exist yet"),
-        (["-n", "100", "-o", "no/where.csv"], "no/where.csv"),
+        (["-n", "100", "--closed-deck", "-o", "no/where.csv"], "no/where.csv"),
         (["-n", "100", "-o", "cards.txt"], "out must be a name that ends in"),
         (["-n", "100", "--seed", "-1"], "seed must be a whole number >= 0"),
     ],

@@ -86,7 +86,8 @@ class Numbers:
         >>> hours = Numbers(0, 24, jrr.MRR.for_epsilon(1_000, 1.0))
         >>> cards = hours.deal()
         >>> reports = hours.respond([7.5, 8.0] * 500, cards)
-        >>> abs(hours.estimate(reports).mean - 7.75) < 6
+        >>> announced = hours.mechanism.announce(cards)
+        >>> abs(hours.estimate(reports, announced=announced).mean - 7.75) < 6
         True
     """
 
