@@ -14,7 +14,9 @@ HEADER = "_jrr.json"  # beside the parts; names that begin so are no data to suc
 
 
 class ParquetFolder(Table):
-    """All Parquet files of a folder, one table; our header is a file beside them.
+    """All Parquet files of a folder, one table.
+
+    Our header is a file beside them, or the same header stands in every one of them.
 
     Args:
         path: the folder.
@@ -28,6 +30,7 @@ class ParquetFolder(Table):
         with readable(self.path):
             schema = pq.read_schema(self.parts[0])
             self.columns, self.types = schema.names, {one.name: one.type for one in schema}
+            self._header = self._header_beside() or _own_header(schema)
             self.rows = 0
             for part in self.parts:
                 self._check_part(part, pq.read_schema(part))
@@ -37,13 +40,20 @@ class ParquetFolder(Table):
         """Refuse a part with other columns, or with a header of its own that says otherwise."""
         if {one.name: one.type for one in schema} != self.types:
             raise DamagedError(f"{part} must have the columns of the other parts, {self.columns}")
-        own = (schema.metadata or {}).get(META)
-        if own is not None and own.decode("utf-8", "replace") != self.header_text:
-            raise DamagedError(f"{part} must have the same header as its folder, in {HEADER}")
+        own = _own_header(schema)
+        if own is None and self._header_beside() is not None:
+            return
+        if own != self._header:
+            whose = f"its folder, in {HEADER}" if self._header_beside() else "the first part"
+            raise DamagedError(f"{part} must have the same header as {whose}")
 
     @property
     def header_text(self) -> str | None:
         """Our header as JSON, where there is one."""
+        return self._header
+
+    def _header_beside(self) -> str | None:
+        """Our header as JSON, where a file beside the parts has it."""
         beside = self.path / HEADER
         return beside.read_text("utf-8", "replace") if beside.is_file() else None
 
@@ -53,6 +63,12 @@ class ParquetFolder(Table):
             with readable(part), pq.ParquetFile(part) as file:
                 for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
                     yield sound(batch)
+
+
+def _own_header(schema: Any) -> str | None:
+    """The header that a part carries itself."""
+    own = (schema.metadata or {}).get(META)
+    return None if own is None else own.decode("utf-8", "replace")
 
 
 def open_table(path: str | Path) -> Table:
