@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import jrr
 from jrr.cli.app import cli
 from jrr.errors import JrrError
 
@@ -146,11 +147,30 @@ def test_lists_look_the_same_on_the_site_as_on_a_code_host(page: Path) -> None:
             assert not any(item.match(line) for line in others), block
 
 
-def test_the_ten_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL))
-    exec(compile(code, "README.md", "exec"), {})
-    assert "Estimate(n=10000, 95%:" in capsys.readouterr().out
+def numbered(page: str) -> list[str]:
+    """Definitions, lemmas, theorems and corollaries of the page on theory, as they are called."""
+    return re.findall(r"^\*\*((?:Definition|Lemma|Theorem|Corollary) [\w.]*\w)", page, re.MULTILINE)
+
+
+def test_no_two_results_have_one_number_and_the_contents_name_every_section() -> None:
+    page = (ROOT / "docs" / "theory.md").read_text("utf-8")
+    results = numbered(page)
+    assert len(results) > 60
+    assert sorted(results) == sorted(set(results))
+    contents = re.findall(r"^\| \[(\d+) .*?\]\(#(.*?)\) \|", page, re.MULTILINE)
+    headings = re.findall(r"^## (\d+)\. (.*)$", page, re.MULTILINE)
+    assert [number for number, _ in contents] == [number for number, _ in headings]
+    for (_, anchor), (number, title) in zip(contents, headings, strict=True):
+        words = re.sub(r"[^\w -]", "", f"{number} {title}".lower())
+        assert anchor == words.replace(" ", "-")
+
+
+def test_the_error_of_a_small_group_is_what_the_page_on_committees_says() -> None:
+    page = (ROOT / "docs" / "mpc.md").read_text("utf-8")
+    said = re.search(r"standard error of DRR is ([\d.]+) of RR's", page)
+    assert said is not None
+    errors = [jrr.plan(8, 0.5, colluders=1, mechanism=name).stderr() for name in ("drr", "rr")]
+    assert said[1] == f"{errors[0] / errors[1]:.2f}"
 
 
 def test_layers_are_those_of_the_linter() -> None:
