@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -179,10 +180,21 @@ def test_what_the_wave_before_said_binds_the_next() -> None:
         generous.check_after(first)
 
 
-def test_sums_that_differ_by_rounding_only_are_within_a_promise() -> None:
-    third = WaveLoss(0.1, 0.0, 0.3)
-    study = first_wave(WaveLoss(0.1, 0.0, 0.3), 3)
-    for left in (2, 1):
-        study = next_wave(study, EarlierWave("0" * 64, third), third, left)
-    assert study.promised.everything >= 0.3
-    assert study.promised.everything == pytest.approx(0.3, rel=1e-12)
+@pytest.mark.parametrize("loss", [1.0, 0.9999999999999996, 0.1 + 0.2, 1 / 3, 12.3456789012345])
+@pytest.mark.parametrize("waves", [1, 2, 3, 7, 32])
+def test_a_promise_is_never_too_small_and_holds_waves_planned_alike(
+    loss: float, waves: int
+) -> None:
+    """The same plan for another number of people differs in the last digits, never in the ninth."""
+    this = WaveLoss(loss, 0.0, 3 * loss)
+    promised = first_wave(this, waves).promised
+    assert Fraction(promised.everything) >= waves * Fraction(loss)
+    assert promised.everything <= waves * loss * (1 + 1e-8)
+    study = first_wave(this, waves)
+    for number in range(1, waves):
+        alike = WaveLoss(math.nextafter(loss, 0.0), 0.0, 3 * loss)
+        study = next_wave(study, EarlierWave(f"{number:064x}", this), alike, waves - number)
+        assert study.promised.is_within(promised)
+    earlier = tuple(EarlierWave(f"{number:064x}", this) for number in range(1, waves))
+    with pytest.raises(ArgumentError, match="breaks what people were promised"):
+        Study(promised, earlier).check(WaveLoss(loss * (1 + 1e-6), 0.0, 3 * loss))

@@ -9,6 +9,7 @@ together.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from jrr._base import checks
@@ -22,7 +23,9 @@ _AGAINST = (
     "the collector (view: everything)",
     "dealer and collector together (view: dealer)",
 )
-_ROUNDING = 1 + 1e-9  # by so much sums may differ that were made of the same losses
+# Promises are rounded up to so many digits: waves that are planned alike for other numbers of
+# people differ in the last digits of what they lose.
+_DIGITS = Context(prec=9, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,12 @@ class WaveLoss:
         return {name: loss_to_json(getattr(self, name)) for name in _LOSSES}
 
     def is_within(self, promised: "WaveLoss") -> bool:
-        """Whether this is at most what was promised, but for rounding."""
-        return (
-            self.everything <= promised.everything * _ROUNDING
-            and self.delta <= promised.delta * _ROUNDING
-            and self.dealer <= promised.dealer * _ROUNDING
-        )
+        """Whether this is at most what was promised."""
+        return all(getattr(self, name) <= getattr(promised, name) for name in _LOSSES)
+
+    def rounded_up(self) -> "WaveLoss":
+        """As it is promised."""
+        return WaveLoss(*(_rounded_up(getattr(self, name)) for name in _LOSSES))
 
     def shown(self) -> tuple[str, str]:
         """Both losses, as people read them."""
@@ -83,8 +86,8 @@ class Study:
         Raises:
             ArgumentError: The message has the figures.
         """
-        before = total(one.loss for one in self.earlier)
-        in_all = total([before, this])
+        losses = [one.loss for one in self.earlier]
+        before, in_all = total(losses), total([*losses, this])
         if in_all.is_within(self.promised):
             return
         shown = zip(
@@ -122,7 +125,7 @@ class Study:
 
 def first_wave(this: WaveLoss, waves: int) -> Study:
     """What a study promises whose waves each lose what the first one does."""
-    return Study(total([this] * waves))
+    return Study(total([this] * waves).rounded_up())
 
 
 def next_wave(before: Study, last: EarlierWave, this: WaveLoss, left: int) -> Study:
@@ -141,13 +144,9 @@ def next_wave(before: Study, last: EarlierWave, this: WaveLoss, left: int) -> St
     earlier = (*before.earlier, last)
     so_far = [one.loss for one in earlier]
     Study(before.promised, earlier).check(this)
-    planned, least = total([*so_far, *[this] * left]), total([*so_far, this])
+    planned = total([*so_far, *[this] * left]).rounded_up()
     promised = WaveLoss(
-        *(
-            # What is lost may be above the promise by rounding, and is not said to be less.
-            max(min(getattr(planned, name), getattr(before.promised, name)), getattr(least, name))
-            for name in _LOSSES
-        )
+        *(min(getattr(planned, name), getattr(before.promised, name)) for name in _LOSSES)
     )
     return Study(promised, earlier)
 
@@ -156,6 +155,10 @@ def total(losses: Iterable[WaveLoss]) -> WaveLoss:
     """What several waves lose together, none of it too small."""
     waves = list(losses)
     return WaveLoss(*(added(getattr(one, name) for one in waves) for name in _LOSSES))
+
+
+def _rounded_up(loss: float) -> float:
+    return loss if math.isinf(loss) else float(_DIGITS.create_decimal_from_float(loss))
 
 
 def loss_to_json(loss: float) -> float | str:
