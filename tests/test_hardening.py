@@ -230,7 +230,7 @@ def test_without_matplotlib_the_demo_goes_on_and_pictures_fail(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.chdir(tmp_path)
     assert run(["demo", "--json", "-n", "100", "--in-process"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 97
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 99
     assert run(["plan", "--plot", "plan.png"]) == MissingExtraError.exit_code
     assert "pip install 'jrr[plots]'" in capsys.readouterr().err
     missing = run(["reproduce", "--figure", "7", "--runs", "2", "--out", "r"])

@@ -142,6 +142,7 @@ def test_plan_draws(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plan.png"]
 
 
+@pytest.mark.slow
 def test_explain_names_the_view_of_every_guarantee() -> None:
     text = jrr(
         "explain", "-e", "0.1", "--mechanism", "drr", "--question", "whether they smoke"

@@ -26,6 +26,7 @@ def test_survey_researcher(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{100 * names['share']:.1f}% said yes" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_telemetry_engineer(capsys: pytest.CaptureFixture[str]) -> None:
     names = outcome("telemetry_engineer")
     fault = names["MODES"].index("fault")

@@ -144,6 +144,7 @@ class Reader:
             return [row["program_link"] for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow_variants("docs/which-mechanism.md]", "docs/scale.md]", "docs/security.md]")
 @pytest.mark.parametrize("page", RUNNING_PAGES)
 def test_page_runs(
     page: Path,

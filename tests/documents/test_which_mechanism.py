@@ -55,6 +55,7 @@ def test_the_table_of_alternatives() -> None:
         assert cells == expected, name
 
 
+@pytest.mark.slow
 def test_the_table_of_cards_behind_a_shuffler() -> None:
     shown = table("shuffled ε")
     expected = []

@@ -321,6 +321,7 @@ def test_commands_from_the_document_to_the_audit(
     said("audit-deck", code=2)
 
 
+@pytest.mark.slow
 def test_a_database_that_goes_back_under_a_running_dealer_shows_nobodys_card(
     tmp_path: Path,
 ) -> None:

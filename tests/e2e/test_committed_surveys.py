@@ -64,7 +64,7 @@ def committed_survey(
         )
         for name, mechanism in mechanisms.items()
     }
-    return replace(planned, campaigns=campaigns, consent={"en": ""}, promised=None)
+    return replace(planned, campaigns=campaigns, consent={"en": ""}, promised=None, study=None)
 
 
 def operator_of(pair: Pair, survey: Survey) -> SurveyOperator:

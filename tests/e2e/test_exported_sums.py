@@ -38,6 +38,7 @@ def exported(operator: Operator, folder: Path, round_number: int = 0) -> list[Pa
     return paths
 
 
+@pytest.mark.slow_variants("postgresql")
 @pytest.mark.parametrize("mechanism", [ANNOUNCED, THREE], ids=["k=2", "k=3"])
 def test_the_file_says_what_the_server_says(
     pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], mechanism: MRR

@@ -109,6 +109,7 @@ def test_an_idle_dealer_has_no_key_in_memory_after_the_end(
         assert after == dict.fromkeys(needles, 0)
 
 
+@pytest.mark.slow
 def test_an_idle_dealer_has_nothing_of_a_committed_deck_in_memory_after_the_end(
     sqlite_pair: Pair, tmp_path: Path
 ) -> None:

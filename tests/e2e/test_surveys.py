@@ -128,6 +128,7 @@ def test_cards_of_a_half_used_block_are_part_of_a_deck(sqlite_pair: Pair) -> Non
     assert rest <= first
 
 
+@pytest.mark.slow_variants("sqlite-olh]")
 @pytest.mark.parametrize(
     "mechanism",
     [

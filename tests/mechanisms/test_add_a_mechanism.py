@@ -141,6 +141,7 @@ def test_simulate_and_estimate() -> None:
     accepts_only(lambda sd: spread_test(estimates, sd), spread, (1 + OFF) * spread)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_audit_finds_no_fault_and_a_planted_one() -> None:
     mechanism = Corner(8, 0.7)

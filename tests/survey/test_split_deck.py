@@ -39,6 +39,7 @@ def test_splitting_enumerated(blocks: tuple[int, int]) -> None:
             assert split / inside == Fraction(1, ways(tokens, n))
 
 
+@pytest.mark.slow_variants("4-1]")
 @pytest.mark.parametrize(("n", "block"), [(2, 1), (3, 2), (4, 1)])
 def test_decks_have_their_law(n: int, block: int) -> None:
     """All cards together, against the weights; and against decks whose blocks are not tied."""

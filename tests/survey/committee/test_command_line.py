@@ -172,6 +172,7 @@ def commands(file: Path, members: Sequence[int]) -> "list[subprocess.Popen[str]]
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_variants("7]")
 @pytest.mark.parametrize("count", [3, 7, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_group_deals_among_itself(count: int, tmp_path: Path) -> None:

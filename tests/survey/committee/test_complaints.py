@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from jrr.client.fleet import drive_all
 from jrr.errors import IntegrityError
 from jrr.mechanisms import DRR
@@ -110,6 +112,7 @@ def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage)
     assert shown(committee, campaign)[0]["burned"]
 
 
+@pytest.mark.slow
 def test_a_false_complaint_names_its_author_and_ends_nobody_else_s_card(
     committee: Committee,
 ) -> None:

@@ -58,6 +58,7 @@ def ask(**asked: Any) -> Any:
     raise AssertionError("MPyC did not finish")
 
 
+@pytest.mark.slow_variants("(1, 1, 2, 2)]")
 @pytest.mark.parametrize("deck", [(1, 1, 2, 2), (1, 2, 3, 1, 2, 3, 1)], ids=str)
 def test_what_parties_hold_opens_to_the_deck(deck: tuple[int, ...]) -> None:
     """Cards and tags, added up by MPyC, are those that we open, and tags are α times cards."""

@@ -16,6 +16,7 @@ MESSAGES = 32  # of a party in one deal; the last two say that it serves
 LAST = range(MESSAGES - 6, MESSAGES)  # from the record on
 
 
+@pytest.mark.slow
 def test_a_party_sends_as_many_messages_as_are_tried_here(stage: Stage) -> None:
     campaign, _ = stage.enrolled()
     assert stage.deal(campaign) == str(PEOPLE)
@@ -45,6 +46,7 @@ def kill_and_deal_again(stage: Stage, number: int, message: int, *, serve: bool)
         assert died == -signal.SIGKILL
 
 
+@pytest.mark.slow_variants("0]")
 @pytest.mark.parametrize("message", [0, 9, *LAST])
 def test_after_a_party_was_killed_dealing_again_recovers(stage: Stage, message: int) -> None:
     kill_and_deal_again(stage, 1, message, serve=True)

@@ -43,6 +43,7 @@ MECHANISMS: dict[str, tuple[Mechanism, dict[int, int]]] = {
 }
 
 
+@pytest.mark.slow_variants("OLH]", "DRR]")
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_a_whole_campaign_balances_exactly(committee: Committee, kind: str) -> None:
     mechanism, expected = MECHANISMS[kind]
