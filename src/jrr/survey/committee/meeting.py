@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
+from jrr.errors import ProtocolError
 from jrr.survey.committee.dealing import (
     Abort,
     Kind,
@@ -109,6 +110,9 @@ async def meet(meeting: Meeting, body: Callable[[Link], Coroutine[Any, Any, T]])
         return result
     except Abort as abort:
         reason, missing = str(abort), isinstance(abort, MissingPartyError)
+        raise
+    except ProtocolError as error:  # what the survey refuses, such as too few people
+        reason = str(error)
         raise
     finally:
         await link.close(reason, missing)
