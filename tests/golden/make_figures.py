@@ -24,6 +24,12 @@ from jrr.survey.questionnaire_plan import plan_questionnaire
 PATH = Path(__file__).with_name("figures.json")
 EXAMPLE = PATH.parents[2] / "examples" / "questionnaire.toml"
 PEOPLE = 400
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"mechanism": "drr"},
+    {"mechanism": "jrr"},
+    {"announced": False},
+)
 Figures = Iterator[tuple[str, Any]]
 
 
@@ -50,8 +56,8 @@ def plans() -> Figures:
     """The mechanism that a plan chooses, its losses and its error."""
     for n in (20, 1_000, 10_000):
         for epsilon in (0.1, 1.0, 3.0):
-            for options in ({}, {"mechanism": "drr"}, {"mechanism": "jrr"}, {"announced": False}):
-                plan = jrr.plan(n, epsilon, **options)  # type: ignore[arg-type]
+            for options in OPTIONS:
+                plan = jrr.plan(n, epsilon, **options)
                 yield (
                     f"plan n={n} epsilon={epsilon} {options}",
                     {
@@ -72,7 +78,8 @@ def estimates() -> Figures:
         values = np.arange(PEOPLE) % 10 % mechanism.k
         reports = mechanism.respond(values, cards, rng)
         more: dict[str, Any] = {}
-        if isinstance(mechanism, jrr.MRR) and mechanism.to_dict().get("announced_rate"):
+        announces = mechanism.to_dict().get("announced_rate")
+        if isinstance(mechanism, jrr.MRR) and announces and cards is not None:
             more = {"announced": mechanism.announce(cards, rng=rng)}
         found = mechanism.estimate(reports, **more)
         views = ("report", "truths", "cards", "dealer")
@@ -96,8 +103,9 @@ def files() -> Figures:
             rows = csv.writer(file)
             rows.writerow(["answer", "region"])
             rows.writerows(["yes" if at % 5 == 0 else "no", "ns"[at % 2]] for at in range(PEOPLE))
-        for kind, options in {"rr": {"epsilon": 1.0}, "drr": {}, "mrr": {}}.items():
+        for kind in ("rr", "drr", "mrr"):
             out, cards = folder / f"{kind}.parquet", folder / f"{kind}-cards.parquet"
+            options: dict[str, Any] = {"epsilon": 1.0}
             if kind != "rr":
                 plan = jrr.plan(PEOPLE, 1.0, mechanism=kind, announced=False)
                 tables.deal(plan.mechanism, cards, rng=jrr.SeededRandom(3))
@@ -109,7 +117,7 @@ def files() -> Figures:
                 labels=["no", "yes"],
                 keep=["region"],
                 rng=jrr.SeededRandom(4),
-                **options,  # type: ignore[arg-type]
+                **options,
             )
             found = tables.estimate(out, by="region")
             yield (
