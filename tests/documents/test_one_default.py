@@ -102,7 +102,7 @@ def test_what_a_closed_deck_costs() -> None:
         100 * row.stderr["MRR, closed deck"] for row in lost_cards(jrr.plan(N, 1.0), [0.01, 0.03])
     )
     assert expected == 100 * jrr.plan(N, 1.0, announced=False).stderr()
-    assert f"{expected:.2f} points with 1% lost, {more:.2f} with 3%" in README
+    assert f"{expected:.2f} points with 1% lost, {more:.2f} with an unplanned 3%" in README
 
 
 def test_the_catch() -> None:

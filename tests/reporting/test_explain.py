@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import jrr
 from jrr._base.wording import show_at_least, show_epsilon
 from jrr.reporting.cost_table import belief
-from jrr.reporting.explain import adversaries, consent, contributor_text
+from jrr.reporting.explain import adversaries, consent, contributor_text, shown_belief
 from tests import bare_plans
 
 
@@ -68,7 +68,8 @@ def test_consent_claims_a_cap_only_where_one_was_set(mechanism: str, cap: float 
         assert "certain if they are the collector" in told
         return
     full = f"ε = {show_epsilon(plan.everything())} at δ = 1e-06"
-    assert f"likely, except with a chance of at most 1 in 1,000,000 ({full})." in text
+    ever = "" if cap is None else f", and at most {shown_belief(plan.guarantees['dealer'])} ever"
+    assert f"likely, except with a chance of at most 1 in 1,000,000{ever} ({full})." in text
     assert f"(but for a chance of at most 1 in 1,000,000): {full}." in told
     for view in ("report", "cards", "dealer"):
         known = plan.guarantees[view]
@@ -87,7 +88,7 @@ def test_every_adversary_has_its_views_epsilon() -> None:
         assert (
             f"(ε = {show_epsilon(row.epsilon)}{' at δ = 0.0001' if full else ''})." in row.sentence
         )
-        assert ("except with a chance of at most 1 in 10,000 (" in row.sentence) == full
+        assert ("except with a chance of at most 1 in 10,000, and at most" in row.sentence) == full
     assert [row.view for row in rows] == ["report", "truths", "cards", "everything", "dealer"]
     nobody = [row.view for row in adversaries(bare_plans.plan(1_000, 0.5, 0, mechanism="drr"))]
     assert nobody == ["report", "everything", "dealer"]
@@ -116,7 +117,7 @@ def test_masks_have_one_guarantee_without_a_delta() -> None:
 def test_a_chance_is_never_shown_smaller(delta: float, shown: str | None) -> None:
     row = adversaries(bare_plans.plan(60, 1.0, dealer_epsilon=2.0, mechanism="drr"), delta)[1]
     assert row.view == "everything"
-    assert (f"except with a chance of at most {shown} (" in row.sentence) == (shown is not None)
+    assert (f"except with a chance of at most {shown}, and" in row.sentence) == (shown is not None)
     assert ("except" in row.sentence) == (shown is not None)
 
 

@@ -198,3 +198,10 @@ def test_a_promise_is_never_too_small_and_holds_waves_planned_alike(
     earlier = tuple(EarlierWave(f"{number:064x}", this) for number in range(1, waves))
     with pytest.raises(ArgumentError, match="breaks what people were promised"):
         Study(promised, earlier).check(WaveLoss(loss * (1 + 1e-6), 0.0, 3 * loss))
+
+
+def test_an_earlier_wave_that_can_tell_all_had_cards() -> None:
+    """Unbounded losses are equal, and still those of cards: the table names the dealer too."""
+    assert WaveLoss(math.inf, 0.0, math.inf).has_cards
+    assert WaveLoss(1.0, 0.0, 3.0).has_cards
+    assert not WaveLoss(1.0, 0.0, 1.0).has_cards

@@ -19,7 +19,7 @@ export function belief(epsilon) {
   return 1;
 }
 
-/** Of 100 people who sent the same, how many may have what 10 of 100 have; never too few. */
+/** Of 100 people who sent the same, how many may have what 10 of 100 have; rounded up. */
 export function peopleOf100(epsilon) {
   const odds = (PRIOR / (1 - PRIOR)) * Math.exp(epsilon);
   const share = odds < Infinity ? odds / (1 + odds) : 1;
@@ -69,7 +69,7 @@ function ofSurvey(survey) {
   const view = costView(parts);
   const most = (seen) => Math.max(...items.map((own) => lossOf(own, seen)));
   const deals = dealers.length > 0;
-  const dealtBefore = study.earlier.some(({ loss }) => loss.dealer !== loss.everything);
+  const dealtBefore = study.earlier.some(({ loss }) => loss.dealer !== loss.everything || loss.dealer === Infinity);
   const studyView = view === "report" && dealtBefore ? "everything" : view;
   const delta = studyView === "everything" ? study.promised.delta : 0;
   return {

@@ -95,6 +95,9 @@ def adversaries(
         if chance:
             word = "with" if math.isinf(sure) else "except with"
             sentence += f", {word} a chance of at most {_odds(chance)}"
+            ever = plan.guarantees.get("dealer", math.inf)  # what holds with any card known
+            if not math.isinf(ever):
+                sentence += f", and at most {shown_belief(ever)} ever"
         sentence += f" ({show_guarantee(epsilon, at)})."
         rows.append(Adversary(view, text, epsilon, at, sure, chance, sentence))
     return rows

@@ -38,8 +38,8 @@ class WaveLoss:
 
     @property
     def has_cards(self) -> bool:
-        """Whether knowing cards makes a difference."""
-        return self.dealer != self.everything
+        """Whether knowing cards makes a difference; only a known card can tell all."""
+        return self.dealer != self.everything or math.isinf(self.dealer)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
