@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jrr import JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, RangeTree, SeededRandom
-from jrr.estimation.estimates import Estimate
+from jrr import JRR, MRR, OLH, OUE, RR, JrrError, Mechanism, RangeTree, SeededRandom, Tally
+from jrr.estimation.estimates import Estimate, Stratum
+from jrr.estimation.masks import Known
 from jrr.telemetry.consistency import consistent_leaves, weights_of
+from jrr.telemetry.level_noise import NOISE
 from jrr.telemetry.range_estimates import RangeEstimate
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
@@ -177,6 +179,123 @@ def test_errors_and_intervals_beside_simulation(name: str) -> None:
     off = np.abs(np.array(shares) - truth) / np.array(errors)
     assert np.mean(off < 1.96) > 0.95 - 4 * math.sqrt(0.0475 / len(off))
     assert np.mean(off < 1.96 * (1 - OFF)) < 0.95 - 4 * math.sqrt(0.0475 / len(off))
+
+
+# Several decks at a level ------------------------------------------------------------------------
+
+ANNOUNCED = [MRR(20, 3.0, 0.5, announced_rate=0.7, k=4, coin=coin) for coin in ("rr", "oue")]
+CLOSED = [MRR(20, 3.0, 0.5, total_rate=0.4, k=4, coin=coin) for coin in ("rr", "oue")]
+
+
+def masked_tally(m: MRR, **known: int) -> Tally:
+    """60 reports whose estimated counts are all between 0 and 60."""
+    people = m.moments.p * np.array([30, 15, 10, 5]) + m.moments.q * np.array([30, 45, 50, 55])
+    return Tally(
+        m.to_dict(),
+        carded=tuple(np.round(people).astype(int).tolist()),
+        cardless=(0,) * 4,
+        n_carded=60,
+        n_cardless=0,
+        masked=True,
+        known=Known(**known),
+    )
+
+
+def level_estimates() -> list[Any]:
+    """A level of 60 people by mechanism, decks, and what the dealers told."""
+    found = []
+    for m, decks in itertools.product(ANNOUNCED, (3, 6, 12)):
+        for sums in (decks, decks + 5):  # of every deck, or of groups within decks too
+            told = masked_tally(m, announcements=sums, covered=60)
+            found.append((m, m.estimate(told, decks)))
+    for m, decks, undealt in itertools.product(CLOSED, (4, 6, 12), (0, 20)):
+        found.append((m, m.estimate(masked_tally(m, undealt=undealt), decks)))
+    return found
+
+
+@pytest.mark.parametrize("at", range(len(level_estimates())))
+def test_a_levels_noise_is_that_of_its_own_estimate(at: int) -> None:
+    """Of each share, whatever the decks, announcements and cards that nobody fetched."""
+    m, level = level_estimates()[at]
+    assert (level.counts > 0).all()
+    (people,) = level.strata
+    noise = NOISE["MRR"](m, np.eye(4), people)
+    holder, other = noise.of_holders.diagonal(), noise.of_holders[[1, 2, 3, 0], range(4)]
+    coins = (level.counts * holder + (60 - level.counts) * other) / 60**2
+    assert coins + noise.masks == pytest.approx(level.stderr**2)
+    if m.announced:
+        left = people.known.announcements / (2 * math.sinh(0.7 / 2) ** 2)
+        assert noise.masks == pytest.approx(np.full(4, left / (60 * m.moments.gain[0]) ** 2))
+    tree = RangeTree(0, 4, (m,))
+    found = tree.estimate([level])
+    even = people.moments.quadratic(60, people.decks).at(np.full(1, 15.0))
+    even += 60**2 * (noise.masks[0] - noise_of_masks(people) / 60**2)
+    assert found._variances == pytest.approx(even / 60**2)
+
+
+def noise_of_masks(people: Stratum) -> float:
+    """What masks add to the variance of a count, where nothing is told but the decks."""
+    assert people.moments.masks is not None
+    left = people.moments.masks.variance_of(60, people.decks)
+    return left / float(people.moments.gain[0]) ** 2
+
+
+def survey_of_decks(
+    tree: RangeTree, numbers: Any, decks: int, rng: np.random.Generator
+) -> RangeEstimate:
+    """Each level's group has cards of so many decks, some of which nobody uses."""
+    levels = []
+    groups = np.array_split(rng.permutation(numbers), len(tree.mechanisms))
+    for level, (m, group) in enumerate(zip(tree.mechanisms, groups, strict=True)):
+        assert isinstance(m, MRR)
+        mine = tree.values(group, level)
+        if m.announced:  # whatever the cards are, all that stays is the noise of the sums
+            cards = np.zeros((len(mine), m.k), np.int16)
+            sums = [m.announce(part, rng=rng) for part in np.array_split(cards, decks)]
+            told = m.respond(mine, cards, rng)
+            levels.append(m.estimate(told, decks, announced=np.array(sums)))
+        else:
+            dealt = np.concatenate([np.asarray(m.deal(rng)) for _ in range(decks)])
+            cards = rng.permutation(dealt)[: len(mine)]
+            levels.append(m.estimate(m.respond(mine, cards, rng), decks))
+    return tree.estimate(levels)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("tree", "decks"),
+    [
+        (RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40), 6),
+        (RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40), 12),
+        (RangeTree.for_epsilon(0, 64, bins=16, epsilon=0.5, cards="masked", n=40), 12),
+        pytest.param(
+            RangeTree(0, 64, tuple(MRR(20, 4.0, 0.5, total_rate=0.5, k=k) for k in (4, 16))),
+            6,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_errors_count_every_deck(tree: RangeTree, decks: int) -> None:
+    """With the noise of as few decks as possible, down to 78% of the intervals held."""
+    numbers, rng = np.array([3.0] * 60 + [20.0, 40.0, 60.0] * 20), np.random.default_rng(11)
+    shares, errors, held = [], [], []
+    for _ in range(500):
+        found = survey_of_decks(tree, numbers, decks, rng)
+        share, error = found.share(0, 16)
+        low, high = found.share_interval(0, 16)
+        shares.append(share)
+        errors.append(error)
+        held.append(low <= 0.5 <= high)
+    sd = math.sqrt(np.mean(np.square(errors)))
+    accepts_only(lambda s: spread_test(shares, s), sd, sd * (1 + OFF))
+    assert np.mean(held) >= fewest(len(held))
+
+
+def test_an_estimate_by_another_mechanism_is_no_level() -> None:
+    tree = RangeTree(0, 4, (RR(4, p=0.7),))
+    for other in (RR(4, p=0.6), RR(16, p=0.7)):
+        with pytest.raises(JrrError, match=r"levels must be an estimate by RR"):
+            tree.estimate([other.estimate([0, 1, 2, 3])])
 
 
 # How often intervals hold ------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jrr.estimation.contrasts import masked_variance
+from jrr.estimation.estimates import Stratum
 from jrr.estimation.moments import Floats
 from jrr.mechanisms.base import Mechanism
 
@@ -25,7 +27,7 @@ class LevelNoise(NamedTuple):
     masks: Floats
 
 
-def _single_values(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
+def _single_values(mechanism: Mechanism, weights: Floats, people: Stratum) -> LevelNoise:
     """Where a report supports exactly one value (RR)."""
     of = mechanism.moments
     p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
@@ -35,7 +37,7 @@ def _single_values(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
     return LevelNoise((square - mean**2) / gain**2, np.zeros(len(weights)))
 
 
-def _single_bits(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
+def _single_bits(mechanism: Mechanism, weights: Floats, people: Stratum) -> LevelNoise:
     """Where values are supported independently of each other (OUE, OLH)."""
     of = mechanism.moments
     p, q, gain = (float(part[0]) for part in (of.p, of.q, of.gain))
@@ -45,19 +47,20 @@ def _single_bits(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
     return LevelNoise(spread / gain**2, np.zeros(len(weights)))
 
 
-def _behind_masks(mechanism: Mechanism, weights: Floats, n: int) -> LevelNoise:
-    """Behind masks, which are independent for every value (MRR of more than two)."""
-    of = mechanism.moments
-    q, gain = float(of.q[0]), float(of.gain[0])
+def _behind_masks(mechanism: Mechanism, weights: Floats, people: Stratum) -> LevelNoise:
+    """Behind masks, which are independent for every value (MRR of more than two).
+
+    What they leave depends on how many decks and announcements there were; the level's own
+    estimate knows that, and its errors are made of the same number.
+    """
     coin = _single_values if getattr(mechanism, "coin", "") == "rr" else _single_bits
-    alone = n * q * (1 - q) / gain**2
-    constant = float(of.quadratic(n, mechanism.fewest_decks(n)).constant[0])
-    masks: Floats = (constant - alone) / n**2 * (weights**2).sum(axis=1)
-    return LevelNoise(coin(mechanism, weights, n).of_holders, masks)
+    of_one_share = float(masked_variance([people.part(1 / people.n)])[0])
+    masks: Floats = of_one_share * (weights**2).sum(axis=1)
+    return LevelNoise(coin(mechanism, weights, people).of_holders, masks)
 
 
-# By the mechanism's name: mechanism, weights[sum, value], people -> the noise.
-NOISE: dict[str, Callable[[Mechanism, Floats, int], LevelNoise]] = {
+# By the mechanism's name: mechanism, weights[sum, value], people who reported -> the noise.
+NOISE: dict[str, Callable[[Mechanism, Floats, Stratum], LevelNoise]] = {
     "RR": _single_values,
     "OUE": _single_bits,
     "OLH": _single_bits,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jrr._base import checks
+from jrr.estimation.contrasts import Held, cumulants
 from jrr.estimation.estimates import Estimate, quantile
 from jrr.estimation.moments import Floats
 from jrr.telemetry.consistency import consistent_leaves, weights_of
@@ -64,9 +65,10 @@ class RangeEstimate:
         """Of each level the variance of a share, where all are alike: for least squares."""
         found = []
         for mechanism, level in zip(self.tree.mechanisms, self.levels, strict=True):
+            (people,) = level.strata
             even = np.full(mechanism.k, level.n / mechanism.k)
-            of_counts = mechanism.moments.variance(even, level.n, mechanism.fewest_decks(level.n))
-            found.append(max(float(np.mean(of_counts)) / level.n**2, 1e-18))
+            law = cumulants([[people.part(1 / level.n)]], [[Held(even, even)]])
+            found.append(max(float(np.mean(law.variance)), 1e-18))
         return found
 
     @cached_property
@@ -150,7 +152,7 @@ class RangeEstimate:
         of_people: Floats = -(weights**2) / people
         for mechanism, level, own in zip(self.tree.mechanisms, self.levels, by_level, strict=True):
             held = shares.reshape(mechanism.k, -1).sum(axis=1)
-            noise = NOISE[mechanism.name](mechanism, own, level.n)
+            noise = NOISE[mechanism.name](mechanism, own, level.strata[0])
             squares = noise.of_holders + own**2  # of what a holder's report weighs, on average
             square, mean = squares @ held + level.n * noise.masks, own @ level.frequencies
             spread += (square - mean**2) / max(level.n - 1, 1)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng, checked_mechanism
@@ -222,10 +222,12 @@ class RangeTree:
         Args:
             levels: of each level the reports (an array or a list), their tally or their estimate;
                 or single reports as `respond_one` and `report_from_json` return them: pairs of a
-                level and a report, in any order.
+                level and a report, in any order. Where a level's cards came from several decks,
+                its estimate says how many (`decks`) and what was announced of them: errors
+                depend on both.
 
         Raises:
-            ArgumentError: where a level has none.
+            ArgumentError: where a level has none, or an estimate is of another mechanism.
 
         Example:
             >>> import jrr
@@ -246,6 +248,8 @@ class RangeTree:
         ]
         for mechanism, told in zip(self.mechanisms, estimates, strict=True):
             (first, *others) = told.strata
+            if len(first.counts) != mechanism.k or not _made_by(mechanism, first):
+                raise checks.refusal("levels", told, f"an estimate by {mechanism.brief()}")
             if (
                 others
                 or first.squares is not None
@@ -254,6 +258,12 @@ class RangeTree:
                 allowed = "of people without weights, all with a card where cards are dealt"
                 raise checks.refusal("levels", told, allowed)
         return RangeEstimate(self, tuple(estimates))
+
+
+def _made_by(mechanism: Mechanism, people: Stratum) -> bool:
+    """Whether these people's estimate is by the mechanism, with its cards or without."""
+    of = mechanism.moments
+    return any(people.moments.same_as(known) for known in (of, of.without_cards()))
 
 
 def _without_cards(k: int, epsilon: float) -> Mechanism:
