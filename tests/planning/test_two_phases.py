@@ -254,6 +254,53 @@ def test_pooled_errors_are_those_of_the_parts() -> None:
     assert np.array(both.interval()) == pytest.approx(np.array(together.interval()), abs=1e-3)
 
 
+def weighted(reports: list[int], weight: float) -> jrr.Estimate:
+    rr = jrr.RR(epsilon=1.0)
+    return rr.estimate(rr.tally(reports, weights=np.full(len(reports), weight)))
+
+
+def test_weights_are_not_pooled_with_people_who_count_once() -> None:
+    """1,000 people beside 1,000 with weights of 50 gave the share of the second alone, 91.6%."""
+    some, more = [0] * 700 + [1] * 300, [0] * 300 + [1] * 700
+    plain = jrr.RR(epsilon=1.0).estimate(some)
+    for given in ((plain, weighted(more, 50.0)), (weighted(more, 1.0), plain)):
+        with pytest.raises(ArgumentError, match="1,000 people with weights and 1,000 without"):
+            jrr.pooled(*given)
+    both = jrr.pooled(weighted(some, 50.0), weighted(more, 50.0))
+    assert both.frequencies == pytest.approx([0.5, 0.5])
+    unweighted = jrr.pooled(plain, jrr.RR(epsilon=1.0).estimate(more))
+    assert both.stderr == pytest.approx(unweighted.stderr)
+
+
+@pytest.mark.parametrize("size", [None, 5_000, 1_001])
+def test_samples_of_one_population_pool_to_a_larger_sample(size: float | None) -> None:
+    """With the errors of one sample of all of them, not those of respondents."""
+    rr = jrr.RR(p=0.75)
+    first, second = (
+        rr.estimate([0] * ones + [1] * ones).for_population("sample", size) for ones in (100, 400)
+    )
+    both = jrr.pooled(first, second)
+    assert (both.population, both.population_size) == ("sample", size)
+    together = rr.estimate([0] * 500 + [1] * 500).for_population("sample", size)
+    assert both.stderr == pytest.approx(together.stderr)
+    # By hand: RR's own variance at p = 3/4, and that of drawing without replacement.
+    left = 1.0 if size is None else (1 - 1_000 / size) * size / (size - 1)
+    assert both.stderr**2 == pytest.approx(np.full(2, (0.75 + 0.25 * left) / 1_000))
+    respondents = jrr.pooled(*(one.for_population("respondents") for one in (first, second)))
+    assert respondents.population == "respondents"
+    assert (respondents.stderr < both.stderr).all()
+
+
+def test_pooling_refuses_different_populations() -> None:
+    one = jrr.RR(p=0.75).estimate([0] * 60 + [1] * 40)
+    sample, small = one.for_population("sample"), one.for_population("sample", 150)
+    for given in ((one, sample), (sample, small), (small, one.for_population("sample", 151))):
+        with pytest.raises(ArgumentError, match="must all be of the same population"):
+            jrr.pooled(*given)
+    with pytest.raises(ArgumentError, match="population_size must be at least the 200"):
+        jrr.pooled(small, small)  # nobody is in two, so there are 200 people
+
+
 # From the command line to one estimate ----------------------------------------------------------
 
 

@@ -238,8 +238,6 @@ def _show_pooled(
                 f"got {list(result.header.names)}"
             )
     together = pooled(*(result.estimate for result in results))
-    whom = results[0].estimate
-    together = together.for_population(whom.population, whom.population_size)
     if as_json:
         parts = {
             name: result.to_dict(level, delta=DELTA, simultaneous=simultaneous)

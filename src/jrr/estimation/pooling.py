@@ -1,8 +1,11 @@
 """One estimate of several surveys that asked different people the same question."""
 
+import math
+from collections.abc import Sequence
+
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.estimation.estimates import Estimate
+from jrr.estimation.estimates import Estimate, Population, Stratum
 
 
 def pooled(*estimates: Estimate) -> Estimate:
@@ -12,14 +15,19 @@ def pooled(*estimates: Estimate) -> Estimate:
     each other, and also where the mechanism of a later one was chosen by what earlier ones said,
     as in two phases (docs/theory.md, Theorem 12a). Nobody may be in two of them.
 
+    Samples of one population are a larger sample of it, as nobody is in two of them.
+
     Args:
-        *estimates: at least two, with the same values in the same order.
+        *estimates: at least two, with the same values in the same order, all of the same
+            population (`Estimate.for_population`), all with weights or all without. Weights must
+            be on one scale, which nobody can check: a weight of 2 must say the same in each.
 
     Returns:
-        A new estimate, of those who answered; `for_population` makes it one of a population.
+        A new estimate of the same population.
 
     Raises:
-        ArgumentError: for fewer than two, or estimates of different numbers of values.
+        ArgumentError: for fewer than two, estimates of different numbers of values or of
+            different populations, or some with weights and some without.
 
     Example:
         >>> import jrr
@@ -37,4 +45,33 @@ def pooled(*estimates: Estimate) -> Estimate:
     sizes = sorted({len(one.counts) for one in estimates})
     if len(sizes) > 1:
         raise ArgumentError(f"estimates must be of equally many values, got {sizes}")
-    return Estimate([stratum for one in estimates for stratum in one.strata])
+    strata = [stratum for one in estimates for stratum in one.strata]
+    _check_weights(strata)
+    population, size = _one_population(estimates)
+    return Estimate(strata).for_population(population, size)
+
+
+def _check_weights(strata: Sequence[Stratum]) -> None:
+    """Refuse people who count once beside people who count by weights."""
+    weighted = sum(stratum.n for stratum in strata if stratum.squares is not None)
+    others = sum(stratum.n for stratum in strata) - weighted
+    if weighted and others:
+        raise ArgumentError(
+            "estimates must be all with weights or all without, got "
+            f"{weighted:,} people with weights and {others:,} without: nothing says how much a "
+            "person without a weight counts beside the others. Tally all with weights on one "
+            "scale, those without with weights of 1 if that is right"
+        )
+
+
+def _one_population(estimates: Sequence[Estimate]) -> tuple[Population, float | None]:
+    """Whom all estimates speak of, and how many people these are where that was told."""
+    sizes = {None if one.sampling is None else one.sampling.size for one in estimates}
+    if len(sizes) > 1:
+        named = [f"{one.population!r} of size {one.population_size}" for one in estimates]
+        raise ArgumentError(
+            "estimates must all be of the same population and population_size, got "
+            f"{', '.join(named)}: see `Estimate.for_population`"
+        )
+    (size,) = sizes
+    return estimates[0].population, None if size is None or math.isinf(size) else size
