@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from jrr import DRR, JRR, MRR, OUE, RR, JrrError, Longitudinal, Mechanism, SeededRandom
+from jrr.analysis.items import SensitiveItem
 from jrr.tables.header import Header
 from jrr.telemetry.series import Series
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, mean_test, spread_test
@@ -198,6 +199,39 @@ def test_weights_go_through() -> None:
     same = daily.estimate(daily.fresh.tally(reports, weights=np.ones(100)))
     assert same.counts == pytest.approx(daily.estimate(reports).counts)
     assert same.stderr == pytest.approx(daily.estimate(reports).stderr)
+
+
+@pytest.mark.parametrize(
+    "fresh",
+    [RR(epsilon=1.0), OUE(3, epsilon=1.0), MRR(100, 3.0, 0.5, announced_rate=0.7, k=3)],
+)
+def test_fresh_alone_does_not_estimate_what_devices_remember(fresh: Mechanism) -> None:
+    """It would give the shares of remembered responses: 19% for 10%."""
+    daily = Longitudinal(fresh, RR(fresh.k, epsilon=2.0))
+    cards = daily.deal(SeededRandom(4))
+    values, memory = [0] * 90 + [1] * 10, daily.remember(100, SeededRandom(1))
+    reports = daily.respond(values, memory, cards, SeededRandom(2))
+    announced: dict[str, Any] = {}
+    if isinstance(fresh, MRR) and cards is not None:
+        announced = {"announced": fresh.announce(cards, rng=SeededRandom(3))}
+    reason = r"mechanism must be .* what devices remember.* `Longitudinal.estimate`"
+    for told in (reports, daily.fresh.tally(reports)):
+        with pytest.raises(JrrError, match=reason):
+            daily.fresh.estimate(told)
+        with pytest.raises(JrrError, match=reason):
+            daily.fresh.estimate(told, **announced)
+        assert daily.estimate(told, **announced).n == 100
+    # The mechanism that was given is still one of answers, and so is one without a memory.
+    assert fresh.estimate(reports, **announced).n == 100
+    plain = Longitudinal(fresh)
+    assert plain.fresh.estimate(reports, **announced).n == 100
+
+
+def test_fresh_alone_is_no_item_of_a_regression() -> None:
+    daily = Longitudinal(RR(epsilon=1.0), RR(epsilon=2.0))
+    with pytest.raises(JrrError, match="what devices remember"):
+        SensitiveItem(daily.fresh, [0, 1, 1, 0])
+    assert SensitiveItem(RR(epsilon=1.0), [0, 1, 1, 0]).mechanism == daily.fresh
 
 
 def test_a_file_refuses_reports_of_what_devices_remember() -> None:

@@ -39,7 +39,7 @@ class SensitiveItem:
     decks: int | None = None
 
     def __post_init__(self) -> None:
-        checked_mechanism(self.mechanism)
+        checked_mechanism(self.mechanism).check_values_are_answers()
         if not len(self.symbols):
             raise ArgumentError("reports must hold at least one report, got none")
         fewest = self.mechanism.fewest_decks(int(self.with_card.sum()))

@@ -715,7 +715,8 @@ class Mechanism(ABC):
             The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
 
         Raises:
-            ArgumentError: for a tally of another mechanism, or more reports than cards.
+            ArgumentError: for a tally of another mechanism, or more reports than cards; for
+                `fresh` of a `jrr.Longitudinal` that remembers, whose own `estimate` is right.
 
         Example:
             >>> import jrr
@@ -768,12 +769,22 @@ class Mechanism(ABC):
         reports: ArrayLike | Tally | WeightedTally,
         carded: ArrayLike | bool | None,
     ) -> Tally | WeightedTally:
-        """What `estimate` was given, counted."""
+        """What `estimate` was given, counted; refused where its values are not the answers."""
+        self.check_values_are_answers()
         if not isinstance(reports, Tally | WeightedTally):
             return self.tally(reports, carded)
         if carded is not None:
             raise checks.refusal("carded", carded, "None where a tally is given, which knows it")
         return reports
+
+    def check_values_are_answers(self) -> None:
+        """Refuse `fresh` of a `jrr.Longitudinal` that remembers: its values are no answers."""
+        if self.behind_memory:
+            allowed = (
+                "one whose values are answers: these reports are of what devices remember, whose "
+                "shares are others; give the reports or their tally to `Longitudinal.estimate`"
+            )
+            raise checks.refusal("mechanism", self, allowed)
 
     @property
     def deals(self) -> bool:

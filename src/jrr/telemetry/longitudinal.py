@@ -45,6 +45,10 @@ class Longitudinal:
 
     Attributes:
         fresh: the mechanism of a round: coins, and cards if it deals any, are fresh every time.
+            It counts reports (`fresh.tally`), but where devices remember it refuses to estimate:
+            its shares would be those of remembered responses. What is read back from
+            `fresh.to_dict()` knows nothing of that and estimates, wrongly: keep the document of
+            the whole (`Longitudinal.to_dict`).
         permanent: randomized response over the same values, drawn once for each value and
             remembered by the device; None: nothing is remembered.
 
@@ -80,6 +84,13 @@ class Longitudinal:
         fresh = copy.copy(self.fresh)
         object.__setattr__(fresh, "behind_memory", True)
         object.__setattr__(self, "fresh", fresh)
+
+    @cached_property
+    def _of_responses(self) -> Mechanism:
+        """`fresh`, taken as a mechanism whose values are permanent responses: it estimates."""
+        plain = copy.copy(self.fresh)
+        object.__setattr__(plain, "behind_memory", False)
+        return plain
 
     @property
     def behind_memory(self) -> bool:
@@ -176,7 +187,7 @@ class Longitudinal:
         self, reports: ArrayLike | Tally | WeightedTally, decks: int | None = None, **more: Any
     ) -> Estimate:
         """The shares of one round; arguments as for `Mechanism.estimate` of `fresh`."""
-        told = self.fresh.estimate(reports, decks, **more)
+        told = self._of_responses.estimate(reports, decks, **more)
         if self.permanent is None:
             return told
         return Estimate([self._behind(stratum) for stratum in told.strata], told.sampling)
