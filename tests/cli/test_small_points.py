@@ -11,6 +11,7 @@ import pytest
 
 from jrr.cli.app import run
 from jrr.cli.asking import ask_choice
+from jrr.cli.ending import say_next
 from jrr.cli.plan import shown_frequencies
 from jrr.client.http import Http
 from jrr.client.operator import new_invitations
@@ -162,3 +163,45 @@ def test_an_invitation_is_checked_before_anything_is_asked_or_sent(
         base = ["contribute", link, "--limit", "1", "--state", str(tmp_path)]
         assert run([*base, "--invitation", wrong]) == 2
         assert "invitation must" in capsys.readouterr().err
+
+
+def test_options_of_a_single_question_are_refused_with_where_a_questionnaire_has_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    start = ["campaign", "create", "asked.toml", "--collector", "https://c.example"]
+    assert run([*start, "--by", "us", "--contact", "me"]) == 2
+    assert "they are for a single question; the questionnaire file has by and contact" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert run([*start, "--rounds", "2"]) == 2
+    assert "it is for a single question" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("alone", "settled", "dealers", "said"),
+    [
+        (
+            False,
+            False,
+            1,
+            "Written: names.json. Give it to the dealer's operator, who runs: jrr campaign close "
+            "asked.json --names names.json --sums sums.json",
+        ),
+        (False, False, 3, "Written: names.json.0 to names.json.2. Give each dealer's operator"),
+        (
+            True,
+            False,
+            1,
+            "Written: sums.json. Give it back to the collector's operator, who runs: jrr campaign "
+            "close asked.json --sums sums.json",
+        ),
+        (True, False, 2, "with --sums for the file of each of the 2 dealers"),
+        (False, True, 1, "Results are ready: jrr campaign show asked.json"),
+    ],
+)
+def test_after_closing_it_is_said_what_was_written_for_whom(
+    capsys: pytest.CaptureFixture[str], alone: bool, settled: bool, dealers: int, said: str
+) -> None:
+    names, sums = Path("names.json"), (Path("sums.json"),)
+    say_next(Path("asked.json"), alone, names, sums, settled, dealers)
+    assert said in capsys.readouterr().out

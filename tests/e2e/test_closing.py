@@ -225,6 +225,28 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
     for _ in range(2):
         hands.close(*hands.at_collector, *sums)
     assert groups_shown(hands, "sector") == dict.fromkeys(PARTS, MERGED)
+    # Other sums, of the same grouping or of another, are refused and change nothing.
+    for change in (_another, _of_everybody):
+        for number in range(count):
+            file = tmp_path / f"sums{number}"
+            told = json.loads(file.read_text())
+            file.write_text(json.dumps({part: change(one) for part, one in told.items()}))
+        refused = hands.close(*hands.at_collector, *sums, refused=True)
+        assert "other sums are here already" in refused
+    assert groups_shown(hands, "sector") == dict.fromkeys(PARTS, MERGED)
+
+
+def _another(told: dict[str, Any]) -> dict[str, Any]:
+    """Sums of the same groups, one of them another."""
+    groups = told["rounds"][0]
+    office = groups["office"] | {"sum": groups["workshop"]["sum"]}
+    return told | {"rounds": [groups | {"office": office}]}
+
+
+def _of_everybody(told: dict[str, Any]) -> dict[str, Any]:
+    """Sums of all reports together."""
+    kept = {name: value for name, value in told.items() if name != "merged"}
+    return kept | {"by": None, "rounds": [{"": told["rounds"][0]["office"]}]}
 
 
 def test_the_preview_shows_sizes_and_what_would_be_merged(
@@ -246,12 +268,22 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     again = hands.close(*hands.everywhere, "--by", "sector", "--merge-small", "--dry-run")
     assert again["refused"] is None
     assert hands.states() == {"open"}
+    folder = tmp_path / "few"
+    folder.mkdir()
+    few = begun(sqlite_pair, folder, jrr, ["ship", "farm"])
+    refused = few.close(*few.everywhere, "--by", "sector", "--merge-small", refused=True)
+    assert "choose another grouping than --by sector" in refused
+    assert "--merge-small" not in refused  # it was given, and did not help
+    deleting = (*hands.everywhere, "--by", "sector", "--discard-small", "--dry-run")
+    assert hands.close(*deleting)["would_delete"] == dict.fromkeys(PARTS, 5)
     file = str(tmp_path / "survey.json")
     assert run(["campaign", "close", file, *hands.everywhere, "--by", "sector", "--dry-run"]) == 0
     words = capsys.readouterr().out
     assert "ship: 3 answers with a card: too few for a sum, 5 are needed" in words
     assert "ship + farm: 5 answers with a card" in words
     assert "Nothing was closed." in words
+    assert run(["campaign", "close", file, *deleting]) == 0
+    assert "--discard-small would delete 5 answers of 20" in capsys.readouterr().out
     assert "--by" in hands.close(*hands.everywhere, "--merge-small", refused=True)
     # The dealer is away, or its token is another's: said before, and nothing is closed.
     wrong = ("--dealer-token", "wrong" * 8)

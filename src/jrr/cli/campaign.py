@@ -284,7 +284,7 @@ def _create_survey(
     if strange:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise ArgumentError(
-            f"{names} must be left out with a questionnaire: it is for a single question"
+            f"{names} must be left out with a questionnaire: {_single_question_words(strange)}"
         )
     if people is None:
         raise ArgumentError("--people must be given with a questionnaire, got none")
@@ -301,6 +301,13 @@ def _create_survey(
     with waiting("planning every item"):
         survey = request.survey(datetime.now(UTC))
     write_survey(survey, context.params["out"], context.params["as_json"])
+
+
+def _single_question_words(names: list[str]) -> str:
+    """Why these options do not go with a questionnaire, and where it says the same."""
+    words = "it is for a single question" if len(names) == 1 else "they are for a single question"
+    in_file = [name for name in names if name in ("by", "contact")]
+    return f"{words}; the questionnaire file has {' and '.join(in_file)}" if in_file else words
 
 
 @campaign.command("open")
@@ -405,7 +412,7 @@ def close(
 
     Asks first on a terminal, since nothing opens a campaign again.
     """
-    from jrr.cli.ending import check_files, show_preview
+    from jrr.cli.ending import check_files, say_next, show_preview
     from jrr.client.closing import Ending
     from jrr.client.operator import PASSED
 
@@ -432,7 +439,10 @@ def close(
 
         whole = survey_operator_of(**options)
         check_files(whole.collector is None, names, sums)
-        close_survey(whole, decks, names, sums, wished, as_json)
+        settled = close_survey(whole, decks, names, sums, wished, as_json)
+        if not as_json and settled is not None and not without_sum:
+            count = len(whole.survey.dealer.addresses)
+            say_next(options["file"], whole.collector is None, names, sums, settled, count)
         return
     operator = operator_of(**options)
     alone = operator.collector is None
@@ -446,6 +456,9 @@ def close(
     closed = operator.close(decks, ending)
     _write_carried(operator.campaign, closed, names, sums)
     say_servers(as_json, operator.campaign, closed)
+    if not as_json and operator.campaign.announces and not without_sum:
+        settled = closed.get("collector", {}).get("settled", False)
+        say_next(options["file"], alone, names, sums, settled, len(operator.campaign.dealers))
     found = closed.get("collector", {}).get("commitments", PASSED)
     if found != PASSED:
         raise IntegrityError(f"the campaign is closed, but its dealer cheated: {found}")

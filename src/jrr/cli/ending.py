@@ -26,6 +26,41 @@ def check_files(alone: bool, names: Path | None, sums: tuple[Path, ...]) -> None
             raise checks.refusal("file", str(file), "in a folder that exists")
 
 
+def say_next(
+    document: Path,
+    alone: bool,
+    names: Path | None,
+    sums: tuple[Path, ...],
+    settled: bool,
+    dealers: int,
+) -> None:
+    """After closing: which files were written, for whom, and what is to be run next.
+
+    alone: Whether a dealer's token was given, and the collector's was not. settled: Whether the
+    collector has the sums of the cards.
+    """
+    if settled:
+        words = f"Results are ready: jrr campaign show {document}"
+    elif alone:
+        words = (
+            f"Written: {sums[0]}. Give it back to the collector's operator, who runs: jrr campaign "
+            f"close {document} --sums {sums[0].name}"
+        )
+        if dealers > 1:
+            words += f" (with --sums for the file of each of the {dealers} dealers)"
+    else:
+        assert names is not None  # refused before anything was closed
+        file, give = str(names), "Give it to the dealer's operator"
+        if dealers > 1:
+            file = f"{names}.0 to {names}.{dealers - 1}"
+            give = "Give each dealer's operator the file with its number"
+        words = (
+            f"Written: {file}. {give}, who runs: jrr campaign close {document} --names "
+            f"{names.name if dealers == 1 else 'FILE'} --sums sums.json"
+        )
+    console().print(words, soft_wrap=True, markup=False, highlight=False)
+
+
 def show_preview(operator: Any, wished: dict[str, Any], name: str, as_json: bool) -> None:
     """The groups that closing would make, what would be merged, and why it would be refused."""
     from jrr.client.closing import Ending
@@ -46,6 +81,9 @@ def show_preview(operator: Any, wished: dict[str, Any], name: str, as_json: bool
     if as_json:
         facts = {"closing": found, "refused": refused}
         facts["if_merged"] = merged.get("", merged) or None
+        if ending.discard_small:
+            deleted = {part: _deleted(one) for part, one in parts.items()}
+            facts["would_delete"] = deleted.get("", deleted)
         print_json({name: operator_hash(operator)} | facts)
         return
     screen = console()
@@ -53,6 +91,8 @@ def show_preview(operator: Any, wished: dict[str, Any], name: str, as_json: bool
         if part:
             screen.print(f"{part}:")
         _print_groups(facts)
+        if ending.discard_small:
+            screen.print(f"  {_deleted_words(facts)}")
         if facts["too_small"] and part in merged:
             screen.print(f"With --merge-small ({MERGE_RULE}):")
             _print_groups(merged[part])
@@ -64,6 +104,27 @@ def operator_hash(operator: Any) -> str:
     """Of the campaign or survey."""
     document = getattr(operator, "survey", None) or operator.campaign
     return str(document.hash)
+
+
+def _deleted(facts: dict[str, Any]) -> int:
+    """Answers that --discard-small deletes: those in sets of cards too small for a sum.
+
+    Of several dealers everybody has a card each, so that one answer is in a set of each of them.
+    """
+    return sum(
+        max((count for count in cards if count < facts["fewest"]), default=0)
+        for group in facts["groups"]
+        for cards in group["cards"]
+    )
+
+
+def _deleted_words(facts: dict[str, Any]) -> str:
+    """How many answers --discard-small would delete; of several dealers perhaps more."""
+    deleted = _deleted(facts)
+    several = any(len(cards) > 1 for group in facts["groups"] for cards in group["cards"])
+    least = "at least " if several and deleted else ""
+    answers = counted(deleted, "answer", "answers")
+    return f"--discard-small would delete {least}{answers} of {facts['reports']:,}"
 
 
 def _print_groups(facts: dict[str, Any]) -> None:

@@ -133,8 +133,12 @@ def close_survey(
     sums: tuple[Path, ...],
     wished: dict[str, Any],
     as_json: bool,
-) -> None:
-    """Close every part; where servers are in different hands, files carry names and sums."""
+) -> bool | None:
+    """Close every part; where servers are in different hands, files carry names and sums.
+
+    Returns:
+        Whether the collector has all sums of the cards; None where none are announced.
+    """
     from jrr.client.closing import Ending
     from jrr.client.operator import PASSED
 
@@ -164,6 +168,11 @@ def close_survey(
     cheated = "; ".join(f"{part}: {words}" for part, words in found.items() if words != PASSED)
     if cheated:
         raise IntegrityError(f"the survey is closed, but its dealer cheated: {cheated}")
+    announced = [part.name for part in operator.survey.parts if part.campaign.announces]
+    if not announced:
+        return None
+    collectors = [closed[name].get("collector", {}) for name in announced]
+    return all(facts.get("settled", False) for facts in collectors)
 
 
 def show_survey(

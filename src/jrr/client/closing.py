@@ -115,6 +115,8 @@ class Closing:
                     f"by must be left out, got {ending.by!r}: the sums of the cards are here, for "
                     f"{_group_words(facts['by'])}, and are told once"
                 )
+            if ending.sums is not None:  # refused if they are others; changes nothing any more
+                self._settle(collector, ending.sums)
             return Prospect(facts=facts)
         if ending.sums is not None:
             if not is_closed:
@@ -131,7 +133,7 @@ class Closing:
                 "the dealer's token must be given (JRR_DEALER_TOKEN); nothing was closed"
             )
         if facts["too_small"] and not ending.discard_small and not is_closed:
-            raise ProtocolError(self._small_words(facts))
+            raise ProtocolError(self._small_words(facts, ending))
         announced = [number for number in dealt & set(self.dealers) if self._announced(number)]
         if announced and not is_closed:
             raise ProtocolError(
@@ -155,7 +157,7 @@ class Closing:
             if count
         }
 
-    def _small_words(self, facts: Mapping[str, Any]) -> str:
+    def _small_words(self, facts: Mapping[str, Any], ending: Ending) -> str:
         sizes = [
             {group["name"]: count}
             for group in facts["groups"]
@@ -163,11 +165,10 @@ class Closing:
             for count in cards
         ]
         words = f"{small_words(self.campaign, sizes)}; nothing was closed: wait for more, or "
-        if facts["by"] is not None and not facts.get("merged"):
-            words += (
-                f"choose another grouping than --by {facts['by']}, or --merge-small merges such "
-                "groups (--dry-run shows how), or "
-            )
+        if facts["by"] is not None:
+            words += f"choose another grouping than --by {facts['by']}, or "
+            if not ending.merge_small:
+                words += "--merge-small merges such groups (--dry-run shows how), or "
         return words + "--discard-small deletes those answers, --without-sum gives all up"
 
     def _announced(self, number: int) -> bool:
@@ -265,13 +266,16 @@ class Closing:
         told, later = ending.sums, 0
         if told is None:
             told, later = self._told_by_all(self.collector, ending, names)
-        sums = {"announced": list(told), "undealt": None}
-        self.collector.post(f"{self.path}/settle", sums)
+        self._settle(self.collector, told)
         facts["collector"]["settled"] = True
         facts["collector"]["reports"] -= later
         if discarded + later:
             facts["collector"]["discarded"] = discarded + later
         return facts | self._closed_dealers(names)
+
+    def _settle(self, collector: Admin, told: Sequence[Mapping[str, Any]]) -> None:
+        """Give the collector what dealers told; where sums are here already, only the same."""
+        collector.post(f"{self.path}/settle", {"announced": list(told), "undealt": None})
 
     def _close_collector(self, collector: Admin, wish: Mapping[str, Any]) -> dict[str, Any]:
         reply: dict[str, Any] = collector.post(f"{self.path}/close", {"decks": None, **wish})
