@@ -4,9 +4,12 @@
 import { costTable } from "../src/costs.js";
 import { element, foreign, paragraph } from "./elements.js";
 
-/** Rounded up: never less than what holds, but for what adding floats may have put on top. */
-export const rounded = (number, digits, language) =>
-  (Math.ceil(number * 10 ** digits - 1e-6) / 10 ** digits).toLocaleString(language);
+/** Four digits, rounded up as Python does, but for what adding floats may have put on top. */
+export function rounded(number, language) {
+  const scale = 10 ** (4 - (number > 0 ? Math.ceil(Math.log10(number)) : 0));
+  const up = Number.isFinite(number) ? Math.max(0, Math.ceil(number * scale - 1e-6) / scale) : number;
+  return up.toLocaleString(language, { maximumFractionDigits: 9 });
+}
 
 /** The servers of a campaign, as the texts name them. */
 export function hosts(campaign, language) {
@@ -71,27 +74,24 @@ function crowdPicture(marked) {
 
 /**
  * What can be found out about one person in the whole study, computed here, whatever a consent text
- * says: a line of words, the numbers in it, and a picture.
+ * says: a line of words, the number in it, and a picture.
  */
 export function foundOut({ study, waves }, text) {
   const { people } = study.collector;
   const often = waves > 1 ? ` ${text("consent_times")}` : "";
   const gaps = { before: "10", after: String(people), others: String(100 - people), times: often };
   const lines = [text(people < 100 ? "consent_number" : "consent_number_all", gaps)];
-  const figures = ["10", "100", gaps.after, gaps.others];
   if (study.together.people > people) {
-    const most = String(study.together.people);
-    lines.push(text("consent_together", { after: most }));
-    figures.push(most);
+    lines.push(text("consent_together", { after: String(study.together.people) }));
   }
-  return { after: gaps.after, figures, line: lines.join(" "), picture: crowdPicture(people) };
+  return { people, line: lines.join(" "), picture: crowdPicture(people) };
 }
 
-/** Whether a text says the number that was computed here, and no other. */
-export function saysTheSame(shown, { after, figures }) {
-  const blocks = shown.filter((block) => /%|\b100\b/u.test(block)); // years and the like may stand elsewhere
-  const numbers = blocks.join(" ").match(/\d+(?:[.,]\d+)*/gu) ?? [];
-  return after !== "100" && numbers.includes(after) && numbers.every((number) => figures.includes(number));
+/** Whether a text says the very line that was computed here, and no other share of people. */
+export function saysTheSame(shown, { people, line }) {
+  const said = shown.join("\n\n");
+  const others = said.replace(line, "");
+  return people < 100 && others !== said && !/%|\b100\b|percent|prozent/iu.test(others);
 }
 
 /** The words above the fold and those below it: one number, said once. */
@@ -117,7 +117,7 @@ export function fold(asked, text, language, ...lines) {
 /** The table of losses: which answers, by the collector alone, and with the dealers' help. */
 function lossTable({ rows, deals, waves }, text, language) {
   const cell = ({ epsilon, people }) =>
-    element("td", {}, text("loss", { epsilon: rounded(epsilon, 3, language), people: String(people) }));
+    element("td", {}, text("loss", { epsilon: rounded(epsilon, language), people: String(people) }));
   const body = Object.entries(rows).map(([name, { collector, together }]) =>
     element(
       "tr",
@@ -139,7 +139,7 @@ export function ownDetails(asked, table, mechanisms, text, language, spent) {
   const lines = [];
   if (!asked.invitations) lines.push(text("details_public"));
   if (spent.answers) {
-    const together = rounded(spent.epsilon, 3, language);
+    const together = rounded(spent.epsilon, language);
     lines.push(text("details_spent", { answers: String(spent.answers), epsilon: together }));
   }
   lines.push(text("details_mechanism", { mechanism: mechanisms.join(", "), hash: asked.hash }));
