@@ -104,9 +104,24 @@ def test_groups_have_the_sums_that_were_announced_for_them(
     found = operator.estimates(by="sector")
     path = exported(operator, tmp_path)
     for engine in ([], ["--engine", "duckdb"]):
-        told = estimated(capsys, str(path), "--by", "sector", "--min-cell", "5", *engine)
+        # Groups as small as the collector shows, without --min-cell: the file says how small.
+        assert survey.first.smallest_group == 5
+        told = estimated(capsys, str(path), "--by", "sector", *engine)
         for name in ("drinks", "mood", "pills.1"):
             assert told[name]["groups"] == found[name]["groups"], (engine, name)
+    few = estimated(capsys, str(path), "--by", "sector", "--min-cell", "50")
+    assert few["drinks"]["groups"] == []
+    assert run(["estimate", str(path)]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "Loss by this one answer: ε" in words
+    assert "Each contributor's loss" not in words
+    assert words.count("losses by several answers add up: over all questions") == 1
+    table = tmp_path / "answers.csv"
+    table.write_bytes(operator.export("csv"))
+    assert run(["estimate", str(table)]) == 2
+    refused = " ".join(capsys.readouterr().err.split())
+    assert "answers.csv must be a survey's answers as Parquet" in refused
+    assert "-o answers.parquet" in refused
     assert run(["estimate", str(path), "--by", "age"]) == 2
     assert run(["estimate", str(path), "--pool"]) == 2  # never questions with each other
 

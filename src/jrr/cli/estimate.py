@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from jrr.tables import Result
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+ADD_UP = (
+    "A contributor's losses by several answers add up: over all questions that were asked, and "
+    "over all waves."
+)
 PAIRS = 45  # differences shown on a screen: those of ten groups
 
 
@@ -49,7 +53,7 @@ PAIRS = 45  # differences shown on a screen: those of ten groups
     type=COUNT,
     default=MIN_CELL,
     show_default=True,
-    help="Smallest group that is shown.",
+    help="Smallest group that is shown; if left out, of a survey's answers as the survey says.",
 )
 @click.option("--decks", type=COUNT, help="Decks dealt, where whole decks dropped out.")
 @click.option("--key", type=FILE, help="The private key, for sealed reports.")
@@ -130,12 +134,12 @@ def estimate(
         options={
             "by": by,
             "weight": weight,
-            "min_cell": min_cell,
             "key": key,
             "decks": decks,
             "population": population,
             "population_size": population_size,
-        },
+        }
+        | ({"min_cell": min_cell} if _is_given("min_cell") else {}),
     )
     if pool:
         unused = {"--apart": apart, "--by": by, "--postprocess": postprocess, "--plot": plot}
@@ -154,7 +158,15 @@ def estimate(
             raise ArgumentError(f"{given} must be left out where there are several estimates")
         with bar("counting", as_json) as progress:
             found = counting.apart(progress)
-        _show_several(found, level, simultaneous=simultaneous, top=top, out=out, as_json=as_json)
+        _show_several(
+            found,
+            level,
+            simultaneous=simultaneous,
+            top=top,
+            out=out,
+            is_survey=counting.is_survey,
+            as_json=as_json,
+        )
         return
     with bar("counting", as_json) as progress:
         result = counting.together(progress)
@@ -193,6 +205,12 @@ def estimate(
         screen.print(f"Picture: {plot}")
 
 
+def _is_given(option: str) -> bool:
+    """Whether an option of the command was typed."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
 def _show_several(
     found: dict[str, "Result"],
     level: float,
@@ -200,6 +218,7 @@ def _show_several(
     simultaneous: bool,
     top: int,
     out: Path | None,
+    is_survey: bool,
     as_json: bool,
 ) -> None:
     documents = {
@@ -217,8 +236,15 @@ def _show_several(
     for name, result in found.items():
         screen.rule(name)
         _Report(
-            screen=screen, result=result, level=level, top=top, simultaneous=simultaneous
+            screen=screen,
+            result=result,
+            level=level,
+            top=top,
+            simultaneous=simultaneous,
+            is_survey=is_survey,
         ).print(documents[name])
+    if is_survey:
+        screen.print(f"\n{ADD_UP}", soft_wrap=True)
     if out is not None:
         screen.print(f"Results: {out}")
 
@@ -266,6 +292,7 @@ class _Report:
     level: float
     top: int  # answers shown
     simultaneous: bool  # whether intervals hold for all answers at once
+    is_survey: bool = False  # whether contributors answered other questions too
 
     def print(self, document: dict[str, Any]) -> None:
         """Everybody, groups, differences, and what each report loses."""
@@ -340,17 +367,17 @@ class _Report:
 
     def _print_losses(self, document: dict[str, Any]) -> None:
         epsilon = document["guarantees"]
+        whose = "Loss by this one answer" if self.is_survey else "Each contributor's loss"
         if self.result.n_carded:
             self.screen.print(
-                f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees one "
+                f"{whose}: ε {show_epsilon(epsilon['report'])} to whoever sees one "
                 f"report, {show_epsilon(epsilon['cards'])} to whoever also has the cards of "
                 f"{document['colluders']} colluders, {show_epsilon(epsilon['dealer'])} to dealer "
                 f"and collector together. {self._to_a_collector()}"
             )
         else:
             self.screen.print(
-                f"Each contributor's loss: ε {show_epsilon(epsilon['report'])} to whoever sees the "
-                "report."
+                f"{whose}: ε {show_epsilon(epsilon['report'])} to whoever sees the report."
             )
         if "behind_shuffler" in document:
             behind = document["behind_shuffler"]

@@ -27,6 +27,7 @@ from jrr.reporting.report_facts import (
 )
 from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
+from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
 from jrr.survey.states import CLOSED
@@ -331,7 +332,11 @@ class _Fetch:
         order = [*asked.campaign.covariates[by], *people]  # as they are asked, not by alphabet
         whole = max(map(len, answers.values()), default=0)
         groups = [
-            ReportedGroup(label=names.get(name, name), n=people[name], answers=tuple(answers[name]))
+            ReportedGroup(
+                label=group_words(name, asked.campaign.covariates[by], names),
+                n=people[name],
+                answers=tuple(answers[name]),
+            )
             for name in dict.fromkeys(order)
             if name in people and len(answers[name]) == whole
         ]
@@ -371,6 +376,16 @@ class _Fetch:
             deltas={view: delta if view == EVERYTHING else 0.0 for view in epsilons},
             **facts,
         )
+
+
+def group_words(name: str, values: Sequence[str], words: Mapping[str, str]) -> str:
+    """A group as people of a language read it; of one that was merged, each of its values."""
+    if name in values:
+        return words.get(name, name)
+    members = name.split(MERGED_BY)
+    if not set(members) <= set(values):  # such as values that hold the same sign themselves
+        return words.get(name, name)
+    return MERGED_BY.join(words.get(value, value) for value in members)
 
 
 def _people(item: ReportedItem) -> int:

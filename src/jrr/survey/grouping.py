@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign
 
 EVERYBODY = ""  # the only group where there is no grouping
+MERGED_BY = " + "  # between the values in the name of a merged group
 MERGE_RULE = (
     "groups that are too small become one; while that is too small, the smallest other joins it"
 )
@@ -122,7 +123,7 @@ def merge_small(campaign: "Campaign", by: str, sizes: Sequence[Sizes]) -> CardGr
     if len(together) < 2:
         return CardGrouping(by=by)
     members = tuple(value for value in values if value in together)
-    name = " + ".join(members)
+    name = MERGED_BY.join(members)
     while name in values:
         name = f"({name})"
     return CardGrouping(by=by, merged={name: members})

@@ -68,6 +68,13 @@ def open_reports(
         raise checks.refusal(
             f"{path}", "a survey's answers", "reports of one question: see tables.estimate_survey"
         )
+    if text is None and table.format == "csv" and _is_survey_export(table.columns):
+        raise checks.refusal(
+            f"{path}",
+            "a survey's answers as CSV",
+            "a survey's answers as Parquet: export them again with jrr campaign export -o "
+            f"{table.path.with_suffix('.parquet').name}",
+        )
     if text is None:
         missing = f"{sidecar(table.path)}, which is missing" if table.format == "csv" else "none"
         raise DamagedError(
@@ -80,6 +87,11 @@ def open_reports(
     if table.rows is None:
         table.rows = header.rows
     return table, header
+
+
+def _is_survey_export(columns: Sequence[str]) -> bool:
+    """Whether a table has, beside some question, whether it was answered with a card."""
+    return any(f"{name}_{CARDED}" in columns for name in columns)
 
 
 def open_together(

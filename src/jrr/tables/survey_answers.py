@@ -47,7 +47,8 @@ def estimate_survey(
     Args:
         path: the Parquet file that a collector exported.
         engine: what counts the reports: "duckdb", or None for this process.
-        options: as for `estimate`: by, min_cell, decks, population, population_size, progress.
+        options: as for `estimate`: by, min_cell, decks, population, population_size, progress;
+            without min_cell, the smallest group that the survey's collector shows.
 
     Returns:
         Name of the question (of "several", one for each of its labels) -> its result.
@@ -61,10 +62,17 @@ def estimate_survey(
     if not is_survey_answers(path):
         raise checks.refusal("path", str(path), "a survey's answers, exported as Parquet")
     ready = None if engine is None else open_engine(engine)
+    options = {"min_cell": _smallest_group(Path(path))} | options
     return {
         name: estimate_opened(files, engine=ready, **options)
         for name, files in open_survey_answers(Path(path)).items()
     }
+
+
+def _smallest_group(path: Path) -> int:
+    """Reports in the smallest group that the survey's collector shows."""
+    with readable(path), damage_of(path):
+        return Survey.from_bytes(pq.read_schema(path).metadata[SURVEY]).first.smallest_group
 
 
 def open_survey_answers(path: Path) -> dict[str, ReportFiles]:
