@@ -1,7 +1,10 @@
 """Masked randomized response against enumeration: laws, losses in every view, traps, words."""
 
+import copy
 import itertools
+import json
 import math
+import pickle
 from decimal import Decimal, getcontext
 from functools import partial
 from typing import Any
@@ -699,6 +702,91 @@ def test_tallies_that_are_settled_in_part_are_refused() -> None:
     with pytest.raises(ArgumentError, match="cards must be 20"):
         m.settle(second, announced=later, cards=10)
     assert m.estimate(settled + m.settle(second, announced=later)).n == 40
+
+
+# -- announced sums remember of how many cards they are -----------------------------------------
+
+SEVERAL_KINDS: list[Any] = [
+    jrr.MRR.for_epsilon(200, 1.0),
+    jrr.MRR.for_epsilon(200, 1.0, k=4),
+    jrr.MRR(200, own=3.0, card_rate=0.3, announced_rate=0.8, k=4, coin="oue"),
+    jrr.MaskedLaplace.for_epsilon(200, 1.0, announced=True),
+]
+every_kind = pytest.mark.parametrize("m", SEVERAL_KINDS, ids=str)
+
+
+@every_kind
+@pytest.mark.parametrize("vanished", [1, 20, 150])
+def test_a_sum_of_other_cards_than_the_reports_have_is_refused(m: Any, vanished: int) -> None:
+    deck, left = m.deal(), 200 - vanished
+    reports = m.respond(np.arange(200) % m.k, deck)
+    came, late = reports[:left], m.respond([1, 0])
+    whole = m.announce(np.asarray(deck))
+    message = f"announced must be .* {left} reports with a card, got one of 200 cards.*named="
+    for wrong in (whole, [whole], (whole,), pickle.loads(pickle.dumps(whole)), copy.copy(whole)):
+        with pytest.raises(ArgumentError, match=message):
+            m.estimate(came, announced=wrong)
+        with pytest.raises(ArgumentError, match=message):
+            m.settle(m.tally(came), announced=wrong)
+        with pytest.raises(ArgumentError, match=message):
+            m.estimate(m.tally(came) + m.tally(late), announced=wrong)
+    used = m.announce(np.asarray(deck), named=range(left))
+    assert used.cards == left
+    assert m.estimate(came, announced=used).n == left
+    assert m.estimate(m.tally(came) + m.tally(late), announced=used).n == left + 2
+    with pytest.raises(ArgumentError, match=f"these 200 reports with a card, got one of {left}"):
+        m.estimate(reports, announced=used)
+    # Plain numbers say nothing of it.
+    plain = json.loads(json.dumps(whole))
+    assert type(plain) in (int, list)
+    assert m.estimate(came, announced=plain).n == left
+    # Of several sums it is all of their cards together.
+    parts = [m.announce(np.asarray(deck), named=part) for part in (range(9), range(9, left))]
+    assert m.estimate(came, announced=parts).n == left
+    with pytest.raises(ArgumentError, match=message.replace("200 cards", f"{left + 9} cards")):
+        m.estimate(came, announced=[*parts, parts[0]])
+
+
+@every_kind
+def test_numbers_refuse_sums_of_other_cards(m: Any) -> None:
+    if m.k > 2:
+        return
+    question = jrr.Numbers(0, 10, m)
+    deck = question.deal()
+    reports = question.respond(np.linspace(0, 10, 200), deck)
+    with pytest.raises(ArgumentError, match="199 reports with a card, got one of 200 cards"):
+        question.estimate(reports[:-1], announced=m.announce(deck))
+
+
+def test_announced_sums_are_plain_numbers_in_every_other_way() -> None:
+    for m in SEVERAL_KINDS[:2]:
+        told = m.announce(m.deal(), rng=jrr.SeededRandom(3))
+        assert isinstance(told, int if m.k == 2 else list)
+        same: list[Any] = [copy.copy(told), copy.deepcopy(told), pickle.loads(pickle.dumps(told))]
+        for one in same:
+            assert (one, one.cards, type(one)) == (told, 200, type(told))
+        assert json.loads(json.dumps({"sum": told})) == {"sum": told}
+        assert json.dumps(told) == str(told)
+    assert type(SEVERAL_KINDS[0].announce(SEVERAL_KINDS[0].deal()) + 1) is int
+
+
+def test_sums_of_several_dealers_cover_the_reports() -> None:
+    """A report has a card of each of them, or of some."""
+    m = jrr.MRR(20, own=3.0, card_rate=0.5, announced_rate=0.9, dealers=2)
+    decks = [np.asarray(m.deal()) for _ in range(2)]
+    reports = m.respond([1] * 20, decks)
+    told = [m.announce(deck) for deck in decks]
+    assert m.estimate(reports, announced=told).n == 20
+    with pytest.raises(ArgumentError, match="19 reports with a card, got one of 40 cards"):
+        m.estimate(reports[:19], announced=told)
+    fewer = [told[0], m.announce(decks[1], named=range(15))]  # five had the first dealer's alone
+    assert m.estimate(reports, announced=fewer).n == 20
+    with pytest.raises(ArgumentError, match="20 reports with a card, got one of 15 cards"):
+        m.estimate(reports, announced=fewer[1:])
+    by_group = [m.announce(deck, part) for deck in decks for part in (range(9), range(9, 20))]
+    assert m.estimate(reports, announced=by_group).n == 20
+    with pytest.raises(ArgumentError, match="18 reports with a card, got one of 40 cards"):
+        m.estimate(reports[:18], announced=by_group)
 
 
 def test_a_card_far_beyond_the_clamp_is_dealt_as_it_is() -> None:

@@ -136,7 +136,7 @@ def in_a_parquet_file(array: Any) -> Any:
 
 
 def written_into(array: Any) -> Any:
-    own = array.copy()
+    own = np.array(array)
     own[:] = np.array(array)
     return own
 
@@ -152,6 +152,11 @@ OF_ANY_SHAPE: dict[str, Callable[[Any], Any]] = {
     "written into": written_into,
     "in the shape of another": lambda a: np.full_like(a, a),
     "joined to plain ones": lambda a: np.concatenate([a[:4], np.asarray(a)[4:]]),
+    "a view": lambda a: a.view(),
+    "another shape and back": lambda a: a.reshape(-1).reshape(a.shape),
+    "the same type": lambda a: a.astype(a.dtype),
+    "values in another order": lambda a: a[..., :],
+    "transposed twice": lambda a: a.T.T,
 }
 OF_ONE_COLUMN: dict[str, Callable[[Any], Any]] = {
     "pandas Series": pd.Series,
@@ -182,6 +187,115 @@ def test_what_forgets_it_is_refused(mechanism: Mechanism, carded: bool) -> None:
                 refusing()
         assert mechanism.tally(passed_on, carded=carded) == expected
         assert mechanism.tally(passed_on, carded=np.full(N, carded)) == expected
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+def by_flat(array: Any, others: Any) -> None:
+    array.flat[:] = others.reshape(-1)
+
+
+def by_index(array: Any, others: Any) -> None:
+    array[:] = others
+
+
+def by_one_index(array: Any, others: Any) -> None:
+    array[0] = others[0]
+
+
+def by_a_view(array: Any, others: Any) -> None:
+    np.asarray(array)[:] = others
+
+
+def by_its_base(array: Any, others: Any) -> None:
+    array.base[:] = others
+
+
+def by_leave(array: Any, others: Any) -> None:
+    array.flags.writeable = True
+    array[:] = others
+
+
+def by_arithmetic(array: Any, others: Any) -> None:
+    array *= 0
+    array += others
+
+
+WRITING: dict[str, Callable[[Any, Any], object]] = {
+    "[:] =": by_index,
+    "[0] =": by_one_index,
+    "flat": by_flat,
+    "a view": by_a_view,
+    "its base": by_its_base,
+    "made writeable": by_leave,
+    "arithmetic": by_arithmetic,
+    "put": lambda a, b: a.put(range(a.size), b),
+    "fill": lambda a, b: a.fill(b.reshape(-1)[0]),
+    "sort": lambda a, b: a.sort(),
+    "np.take": lambda a, b: np.take(b, range(len(b)), axis=0, out=a),
+    "take": lambda a, b: b.take(range(len(b)), axis=0, out=a),
+    "np.concatenate": lambda a, b: np.concatenate([b[:3], b[3:]], out=a),
+    "np.copyto": lambda a, b: np.copyto(a, b),
+    "np.put": lambda a, b: np.put(a, range(a.size), b),
+    "np.putmask": lambda a, b: np.putmask(a, np.ones(a.shape, np.bool_), b),
+    "np.add": lambda a, b: np.add(b, 0, out=a, casting="unsafe"),
+    "np.clip": lambda a, b: np.clip(b, 0, 1, out=a, casting="unsafe"),
+    "shuffle": lambda a, b: np.random.default_rng(1).shuffle(a),
+}
+
+
+@every_mechanism
+@either_way
+def test_nothing_can_be_written_into_marked_reports(mechanism: Mechanism, carded: bool) -> None:
+    """Neither into them nor into what came from them: else the others would be counted so too."""
+    others = np.array(reports_of(mechanism, carded=not carded))
+    for passing in ARRAYS_THAT_KEEP.values():
+        reports = passing(reports_of(mechanism, carded=carded))
+        before = np.array(reports)
+        for writing in WRITING.values():
+            with pytest.raises((ValueError, TypeError, ArgumentError)):
+                writing(reports, others)
+        assert np.array_equal(reports, before)
+        assert mechanism.tally(reports) == mechanism.tally(before, carded=carded)
+
+
+def test_writing_says_what_to_do_instead() -> None:
+    reports = reports_of(CARDED[0], carded=True)
+    with pytest.raises(ArgumentError, match=r"make a plain copy first, np.array\(reports\)"):
+        reports[0] = 1
+    with pytest.raises(ArgumentError, match=MUST_SAY):
+        CARDED[0].tally(np.array(reports))
+
+
+@pytest.mark.parametrize("carded", [False, True])
+def test_what_is_no_row_of_reports_has_no_mark(carded: bool) -> None:
+    """Of another type, another shape, or with values in another order."""
+    rows: Any = reports_of(MRR(4, own=3.0, card_rate=0.3, announced_rate=0.8, k=4), carded=False)
+    rows = np.concatenate([rows[:2], rows[2:4]])
+    assert rows.shape == (4, 4)
+    assert rows.carded is False
+    others: list[Any] = [
+        rows.view(np.uint16),
+        rows.view(np.int8),
+        rows.T,
+        rows[:, ::-1],
+        rows[:, 0],
+        rows[rows > 0],
+        rows[[[0, 1], [2, 3]]],
+        rows.ravel(),
+        rows.choose([rows, rows, rows]) if rows.max() < 3 else rows.repeat(2),
+        np.concatenate([rows, rows], axis=1),
+        np.concatenate([rows, rows], dtype=np.int32),
+        np.sort(rows),
+        np.flip(rows),
+    ]
+    for other in others:
+        assert getattr(other, "carded", None) is None
+    numbers: Any = reports_of(MRR(N, own=2.0, card_rate=0.5, announced_rate=0.4), carded=carded)
+    assert numbers.carded is carded
+    numbers.dtype = np.uint16
+    assert numbers.carded is None
 
 
 @every_mechanism

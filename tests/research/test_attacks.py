@@ -232,7 +232,7 @@ def test_liars_as_surveys_show_them(mechanism: Mechanism) -> None:
     truths = (np.arange(n) < F * n).astype(np.uint8)
     estimates = []
     for _ in range(100):
-        reports = mechanism.respond(truths, None, rng).copy()
+        reports = np.array(mechanism.respond(truths, None, rng))  # to be written into
         chosen = rng_choice(np.arange(n), liars, rng)
         reports[chosen] = supporting(mechanism, rng)
         estimates.append(float(mechanism.estimate(reports).counts[1]))

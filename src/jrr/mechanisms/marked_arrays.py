@@ -1,14 +1,14 @@
 """Arrays that remember where they came from: reports made with or without cards, dealt cards.
 
-They are numpy arrays in every other way. What is computed from them is a plain array; slices,
-selections, copies, pickles and concatenations keep what is known of their rows. Of an array that
-was written into, and of one that was only made in the shape of another, nothing is known. It costs
-a few microseconds for an array, whatever its length, except that selections keep the places of
-cards.
+Reports that remember it cannot be written into. Selected rows, copies, pickles, parts and
+concatenations remember it too; everything else that is made or computed of them is plain, and of
+plain arrays nothing is known. `np.array(reports)` makes a plain copy, which can be written into.
+It costs a few microseconds for an array, whatever its length, except that selections keep the
+places of cards.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +18,43 @@ from jrr.errors import ArgumentError
 MIXED = "mixed"  # some rows were made with a card, and some without
 
 
+class _Mark(NamedTuple):
+    """What is known of reports, as long as they are of this shape and type."""
+
+    carded: bool | str
+    shape: tuple[int, ...]
+    dtype: Any
+
+
 class MarkedReports(np.ndarray[Any, Any]):
     """Reports that know whether they were made with cards: True, False or "mixed".
 
     Example:
         >>> reports = MarkedReports.of(np.array([1, 0, 1]), carded=False)
-        >>> reports[1:].carded, type(reports + 1).__name__
-        (False, 'ndarray')
+        >>> reports[1:].carded, type(reports + 1).__name__, reports.flags.writeable
+        (False, 'ndarray', False)
     """
 
-    carded: bool | str | None = None  # None: nothing is known
+    _mark: _Mark | None = None
 
     @classmethod
-    def of(cls, reports: NDArray[Any], carded: bool) -> "MarkedReports":
-        """The same numbers, marked."""
+    def of(cls, reports: NDArray[Any], carded: bool | str) -> "MarkedReports":
+        """The same numbers, marked; from now on neither array can be written into."""
+        reports.flags.writeable = False
         marked = reports.view(cls)
-        marked.carded = carded
+        marked._mark = _Mark(carded, marked.shape, marked.dtype)
         return marked
 
+    @property
+    def carded(self) -> bool | str | None:
+        """Whether these reports were made with cards; None: nothing is known."""
+        mark = self._mark
+        if mark is None or self.flags.writeable:
+            return None
+        return mark.carded if (self.shape, self.dtype) == mark[1:] else None
+
     def __array_finalize__(self, source: Any) -> None:
-        self.carded = getattr(source, "carded", None)
+        self._mark = None  # only what is listed below keeps a mark
 
     def __array_wrap__(
         self, array: NDArray[Any], context: Any = None, return_scalar: bool = False
@@ -47,50 +64,81 @@ class MarkedReports(np.ndarray[Any, Any]):
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
     ) -> Any:
-        result = super().__array_function__(function, types, args, kwargs)
-        if function in _WRITING and isinstance(args[0], MarkedReports):
-            args[0].forget()
-        if not isinstance(result, np.ndarray):
-            return result
-        if function is np.concatenate:
+        result = function(*_plain(args), **_plain(kwargs))
+        if function is np.concatenate and len(args) == 1 and kwargs in ({}, {"axis": 0}):
             return _marked_as(result, args[0])
-        return np.asarray(result) if function in _ONLY_SHAPE else result
+        if function in _SPLITTING and not kwargs and len(args) == 2:
+            return [_marked_as(part, [args[0]]) for part in result]
+        return result
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.asarray(self)[key]
+        if isinstance(key, int | np.integer):
+            whole_rows = np.shape(found) == self.shape[1:]
+        else:
+            whole_rows = isinstance(key, slice | list | np.ndarray) and (
+                (found.ndim, found.shape[1:]) == (self.ndim, self.shape[1:])
+            )
+        return self._keep(found) if whole_rows else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable:
+            raise ArgumentError(
+                "reports that remember their cards cannot be written into: make a plain copy "
+                "first, np.array(reports), and say carded= where it is counted"
+            )
         super().__setitem__(key, value)
-        if self.carded is None or getattr(value, "carded", None) is not self.carded:
-            self.forget()
 
-    def forget(self) -> None:
-        """From now on nothing is known of these rows, nor of the arrays that this is a part of."""
-        array: Any = self
-        while isinstance(array, MarkedReports):
-            array.carded = None
-            array = array.base
+    def _keep(self, rows: Any) -> Any:
+        """Some of these rows, with what is known of them."""
+        carded = self.carded
+        if carded is None or not isinstance(rows, np.ndarray) or rows.dtype != self.dtype:
+            return rows
+        return MarkedReports.of(rows, carded)
 
-    def __deepcopy__(self, memo: Any) -> "MarkedReports":
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+        """Selected rows, as of any array; they keep their mark."""
+        found = np.asarray(self).take(indices, axis, out, mode)
+        rows = out is None and np.ndim(indices) == 1 and (axis == 0 or self.ndim == 1)
+        return self._keep(found) if rows else found
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy that keeps its mark; `np.array(reports)` makes one that can be written into."""
+        return self._keep(np.array(self, order=order))
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        rebuild, args, state = cast(tuple[Any, Any, Any], super().__reduce__())
-        return rebuild, args, (self.carded, state)
-
-    def __setstate__(self, state: Any) -> None:
-        carded, own = state
-        super().__setstate__(own)
-        self.carded = carded
+        if self.carded is None:
+            return np.asarray(self).__reduce__()
+        return MarkedReports.of, (np.array(self), self.carded)
 
 
-_WRITING = (np.copyto, np.put, np.place, np.putmask, np.put_along_axis)
-_ONLY_SHAPE = (np.empty_like, np.zeros_like, np.ones_like, np.full_like)
+_SPLITTING = (np.split, np.array_split)
+
+
+def _plain(arguments: Any) -> Any:
+    """Arguments of a function of numpy, with plain arrays in place of marked ones."""
+    if isinstance(arguments, MarkedReports):
+        return np.asarray(arguments)
+    if isinstance(arguments, Mapping):
+        return {name: _plain(one) for name, one in arguments.items()}
+    if type(arguments) in (list, tuple):
+        return type(arguments)(map(_plain, arguments))
+    return arguments
 
 
 def _marked_as(result: NDArray[Any], parts: Sequence[Any]) -> NDArray[Any]:
-    """A concatenation, marked as its parts are; nothing is known if of one nothing is."""
-    marks = {getattr(part, "carded", None) for part in parts if len(part)}
-    marked = result.view(MarkedReports)
-    marked.carded = marks.pop() if len(marks) == 1 else None if None in marks else MIXED
-    return marked
+    """What holds the rows of these parts, marked as they are; plain if of one nothing is known."""
+    filled = [part for part in parts if len(part)] or parts
+    marks: set[Any] = {getattr(part, "carded", None) for part in filled}
+    if None in marks or any(part.dtype != result.dtype for part in filled):
+        return result
+    return MarkedReports.of(result, marks.pop() if len(marks) == 1 else MIXED)
 
 
 class DealtCards(np.ndarray[Any, Any]):

@@ -18,6 +18,7 @@ from jrr.estimation.masks import Masks
 from jrr.estimation.moments import Floats
 from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
+from jrr.mechanisms.announced_sums import cards_in
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.readings import Reading
@@ -31,6 +32,7 @@ class MaskedCollecting(Mechanism):
 
     n: int
     coin: Coin
+    dealers: int = 1  # whose cards are added
 
     @property
     @abstractmethod
@@ -81,10 +83,12 @@ class MaskedCollecting(Mechanism):
 
         Args:
             tally: of all reports that were named to the dealer.
-            announced: what `announce` returned, or a list of that for several decks or groups.
+            announced: what `announce` returned, or a list of that for several decks or groups;
+                refused where it remembers that it is of other cards than these reports have.
+                Plain numbers remember nothing: then say `cards`, or be sure of it.
             undealt: for a closed deck: what `undealt_sum` returned, and of how many cards.
-            cards: of how many cards the announced sums are; refused where the reports are not as
-                many. None: of all of them.
+            cards: of how many cards the announced sums are, where they do not remember it;
+                refused where the reports are not as many.
 
         Returns:
             The tally of reports whose masks are gone but for noise; `estimate` takes it.
@@ -104,6 +108,7 @@ class MaskedCollecting(Mechanism):
             if not self.announced:
                 raise checks.refusal("announced", announced, "None for a closed deck")
             rows = self._sums("announced", announced)
+            self._check_covered(announced, uncovered)
             masks = masks + rows.sum(axis=0)
             known = known._replace(
                 announcements=known.announcements + len(rows), covered=tally.n_carded
@@ -126,6 +131,21 @@ class MaskedCollecting(Mechanism):
             masked=True,
             known=known,
         )
+
+    def _check_covered(self, announced: ArrayLike, reports: int) -> None:
+        """Refuse sums of more or fewer cards than these reports have, where they remember it."""
+        cards = cards_in(announced)
+        if cards is None:
+            return
+        # Every report has a card of one dealer at least, and one of each dealer at most.
+        most = sum(cards)
+        least = max(*cards, -(-most // self.dealers))
+        if not least <= reports <= most:
+            raise ArgumentError(
+                f"announced must be the sum of the cards of these {reports} reports with a card, "
+                f"got one of {most} cards. Who vanished is left out of it: announce(cards, "
+                "named=the places in the deck of those who reported)"
+            )
 
     def _sums(self, argument: str, sums: ArrayLike) -> Ints:
         allowed = "a whole number" if self.k == 2 else f"{self.k} whole numbers"

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
 from jrr.errors import ArgumentError
+from jrr.mechanisms.announced_sums import AnnouncedNumber, AnnouncedRow
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Rng
 from jrr.mechanisms.cards import MaskCards
 from jrr.mechanisms.marked_arrays import DealtCards, note_announced
@@ -56,7 +57,7 @@ class MaskedDealing(Mechanism):
 
     def announce(
         self, cards: ArrayLike, named: ArrayLike | None = None, rng: Rng = None
-    ) -> int | list[int]:
+    ) -> AnnouncedNumber | AnnouncedRow:
         """What the dealer announces at the end: the noisy sum of the cards that were used.
 
         Only once for every deck: two announced sums can differ by one person's card.
@@ -67,7 +68,8 @@ class MaskedDealing(Mechanism):
             rng: where randomness comes from; None: the system's cryptographic randomness.
 
         Returns:
-            A number; for more than two values one for each.
+            A number; for more than two values a list with one for each. It remembers of how many
+            cards it is (`cards`), and is refused for more or fewer reports.
 
         Raises:
             ArgumentError: for a closed deck, a deck whose sum was announced before, or places
@@ -76,15 +78,18 @@ class MaskedDealing(Mechanism):
         Example:
             >>> import jrr
             >>> m = jrr.MRR.for_epsilon(4, 1.0)
-            >>> type(m.announce(m.deal(), named=[0, 1, 3])).__name__
-            'int'
+            >>> m.announce(m.deal(), named=[0, 1, 3]).cards  # the third did not report
+            3
         """
         if not self.announced:
             raise checks.refusal("mechanism", self, "one with announced_rate above 0")
         used = self._named_cards(cards, named)
         note_announced(cards)
         noise = discrete_laplace(self.announced_rate, self._width, randomness.source(rng))
-        return self._plain_sum(used.sum(axis=0, dtype=np.int64) + noise)
+        told = self._plain_sum(used.sum(axis=0, dtype=np.int64) + noise)
+        if isinstance(told, int):
+            return AnnouncedNumber(told, len(used))
+        return AnnouncedRow(told, len(used))
 
     def undealt_sum(self, cards: ArrayLike, named: ArrayLike | None = None) -> int | list[int]:
         """The sum of a closed deck's cards that nobody fetched, which makes error bars shorter.
