@@ -296,7 +296,7 @@ def test_attacks_on_masks_as_surveys_show_them(mechanism: MRR, attack: str) -> N
     shift = 10 * n  # in all: cards at most some larger
     for _ in range(100):
         cards = np.asarray(mechanism.deal(rng))
-        announced = mechanism.announce(cards, rng=rng) if mechanism.announced else None
+        announced: Any = mechanism.announce(cards, rng=rng) if mechanism.announced else None
         reports = np.asarray(mechanism.respond(truths, cards, rng)).astype(np.int64)
         if attack == "liar":
             reports[rng.word() % n] = mechanism.most_support

@@ -109,7 +109,7 @@ class ShortTailOfTotals(MRR):
 class ShortTailOfNoise(MRR):
     """Cuts the noise of the announced sum."""
 
-    def announce(self, cards: Any, named: Any = None, rng: Rng = None) -> int:
+    def announce(self, cards: Any, named: Any = None, rng: Rng = None) -> Any:
         noise = int(discrete_laplace(self.announced_rate, 1, source(rng))[0])
         return int(np.sum(cards)) + max(-1, min(1, noise))
 
