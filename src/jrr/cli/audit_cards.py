@@ -37,7 +37,7 @@ def command(context: click.Context, campaign: Path, source: Path, as_json: bool)
     from jrr.client.card_audits import audit_dealer
     from jrr.client.invitations import read_invitations
     from jrr.survey.campaign import Campaign
-    from jrr.survey.identity import invitation_secret
+    from jrr.protocol.identity import invitation_secret
 
     asked = Campaign.from_bytes(campaign.read_bytes())
     secrets = [invitation_secret(text) for text in read_invitations(source)]

@@ -144,7 +144,7 @@ def _audited(
 
 def _is_survey(campaign: str) -> bool:
     """Whether a file or link is of a survey."""
-    from jrr.survey.addresses import survey_path
+    from jrr.protocol.addresses import survey_path
     from jrr.survey.surveys import is_survey
 
     file = Path(campaign)

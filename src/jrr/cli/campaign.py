@@ -677,7 +677,7 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
 
 
 def _parties(given: tuple[str, ...]) -> "tuple[Party, ...]":
-    from jrr.survey.addresses import without_slash
+    from jrr.protocol.addresses import without_slash
     from jrr.survey.dealer_kinds import FEWEST_PARTIES, MOST_PARTIES, Party
 
     if given and not FEWEST_PARTIES <= len(given) <= MOST_PARTIES:

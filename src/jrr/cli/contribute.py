@@ -13,7 +13,7 @@ from jrr.cli.contribute_survey import contribute_to_survey
 from jrr.cli.options import console, json_option, print_json
 from jrr.cli.progress import waiting
 from jrr.errors import ArgumentError, ProtocolError
-from jrr.survey.addresses import is_survey_link
+from jrr.protocol.addresses import is_survey_link
 from jrr.survey.promises import DELTA
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def contribute(
 
 def _ask_invitation() -> str:
     """Asked for until it has no slip of the pen: before anything else is asked."""
-    from jrr.survey.identity import invitation_secret
+    from jrr.protocol.identity import invitation_secret
 
     while True:
         text: str = click.prompt("Your invitation", hide_input=True, err=True)

@@ -73,10 +73,10 @@ def group(
     (jrr campaign create --groups): write yours by -o and give it to jrr contribute --card.
     """
     from jrr.servers.common.certificates import check_pair
-    from jrr.survey.committee.group import deal_among
-    from jrr.survey.committee.meeting import Identity
-    from jrr.survey.group_file import read_group
-    from jrr.survey.group_place import GroupPlace
+    from jrr.dealing.committee.group import deal_among
+    from jrr.dealing.committee.meeting import Identity
+    from jrr.dealing.group_file import read_group
+    from jrr.dealing.group_place import GroupPlace
 
     members = read_group(file)
     index = checks.integer("index", index, 0, len(members.peers) - 1)

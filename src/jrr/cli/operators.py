@@ -175,7 +175,7 @@ def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
 
 def _state(campaign: "Campaign", state: str) -> str:
     """A state by the clock: an open campaign takes nothing before and after its times."""
-    from jrr.survey.states import BEFORE_OR_AFTER
+    from jrr.protocol.states import BEFORE_OR_AFTER
 
     opens, closes = campaign.times
     now = datetime.now(UTC)

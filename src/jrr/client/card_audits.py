@@ -10,7 +10,7 @@ from jrr.errors import ArgumentError, ProtocolError
 from jrr.survey.campaign import Campaign
 from jrr.survey.card_audit import CardFinding, audit_cards, not_auditable
 from jrr.survey.hand import fetch_hand
-from jrr.survey.steps import Call, Steps, Wait
+from jrr.protocol.steps import Call, Steps, Wait
 
 T = TypeVar("T")
 PATIENCE = 30.0  # seconds to wait for the dealer, for each card

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, ProtocolError, UnreachableError
 from jrr.survey.grouping import small_words, too_small
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 
 if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from jrr.client.http import Admin
 from jrr.errors import IntegrityError, ProtocolError
-from jrr.survey.addresses import campaign_path
+from jrr.protocol.addresses import campaign_path
 
 if TYPE_CHECKING:
     from jrr.survey.campaign import Campaign

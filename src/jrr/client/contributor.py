@@ -15,12 +15,12 @@ from jrr.survey import contributor as protocol
 from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import Campaign
 from jrr.survey.card_checks import own_mark
-from jrr.survey.deck import card_from_json, card_to_json
-from jrr.survey.group_place import read_place
+from jrr.dealing.deck import card_from_json, card_to_json
+from jrr.dealing.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
 from jrr.survey.limits import check_limits
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
-from jrr.survey.steps import Reply, Save
+from jrr.protocol.steps import Reply, Save
 
 if TYPE_CHECKING:
     from jrr.client.deck_audits import PublishedDecks

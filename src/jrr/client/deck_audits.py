@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from jrr.client.http import Http
 from jrr.errors import ArgumentError, DamagedError, ProtocolError, UnreachableError
-from jrr.survey.addresses import campaign_path
+from jrr.protocol.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.cut_and_choose.rules import passing_chance
-from jrr.survey.problems import read_problem
+from jrr.protocol.problems import read_problem
 from jrr.survey.witnessed import Witnessed, notes_address
 from jrr.survey.witnessing import faults_of, notes_of
 

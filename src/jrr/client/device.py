@@ -15,12 +15,12 @@ from jrr.client.http import Http
 from jrr.client.ledger import NAME, Ledger
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
-from jrr.survey.addresses import split_link
-from jrr.survey.identity import invitation_secret, new_invitation, pseudonym
+from jrr.protocol.addresses import split_link
+from jrr.protocol.identity import invitation_secret, new_invitation, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.promises import DELTA
 from jrr.survey.spending import Spent, total
-from jrr.survey.steps import Call, Reply, Save, Steps, Wait
+from jrr.protocol.steps import Call, Reply, Save, Steps, Wait
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import aiohttp
 
-from jrr.survey.steps import Call, Reply, Steps, Wait, seconds_of
+from jrr.protocol.steps import Call, Reply, Steps, Wait, seconds_of
 
 T = TypeVar("T")
 CONNECTIONS = 64

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
-from jrr.survey.problems import (
+from jrr.protocol.problems import (
     ABORTED_DEAL,
     CHEATING,
     MISSING_PARTY,
     RESULTS_WAIT,
     read_problem,
 )
-from jrr.survey.steps import Call, Reply, seconds_of
+from jrr.protocol.steps import Call, Reply, seconds_of
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
 OPERATOR_TIMEOUT = 600.0  # seconds: installing many invitations, exporting many reports

@@ -10,7 +10,7 @@ from jrr._base.files import write_whole
 from jrr.client.operator import Operator, new_invitations
 from jrr.client.survey_operator import SurveyOperator
 from jrr.errors import DamagedError, JrrError
-from jrr.survey.identity import invitation_secret
+from jrr.protocol.identity import invitation_secret
 
 AnyOperator = Operator | SurveyOperator
 MOST = 10_000_000  # invitations made at once

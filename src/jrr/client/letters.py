@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from jrr.client.qr import qr_svg
 from jrr.reporting.catalogue import known_languages, text, texts
-from jrr.survey.addresses import split_link
+from jrr.protocol.addresses import split_link
 from jrr.survey.campaign import Campaign
 from jrr.survey.surveys import Survey
 

@@ -19,8 +19,8 @@ from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, U
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import DEALER, accepted, collector_role, new_invitation
-from jrr.survey.states import CLOSED, Role
+from jrr.protocol.identity import DEALER, accepted, collector_role, new_invitation
+from jrr.protocol.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request

@@ -25,12 +25,12 @@ from jrr.reporting.report_facts import (
     ReportedGroups,
     ReportedItem,
 )
-from jrr.survey.addresses import campaign_path
+from jrr.protocol.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 from jrr.survey.surveys import VIEWS, Survey, SurveyPart
 from jrr.survey.witnessed import Witnessed
 

@@ -13,7 +13,7 @@ from jrr.survey import survey_contributor as protocol
 from jrr.survey.answers import Receipt
 from jrr.survey.card_checks import own_mark
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
-from jrr.survey.steps import Reply, Save
+from jrr.protocol.steps import Reply, Save
 from jrr.survey.survey_contributor import Answers, Hands
 from jrr.survey.survey_limits import check_survey_limits
 from jrr.survey.surveys import Survey, SurveyPart

@@ -19,9 +19,9 @@ from jrr.errors import (
     ProtocolError,
     UnreachableError,
 )
-from jrr.survey.addresses import survey_path
-from jrr.survey.identity import accepted, collector_role
-from jrr.survey.states import CLOSED
+from jrr.protocol.addresses import survey_path
+from jrr.protocol.identity import accepted, collector_role
+from jrr.protocol.states import CLOSED
 from jrr.survey.surveys import Survey, SurveyPart
 
 

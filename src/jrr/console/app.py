@@ -14,7 +14,7 @@ from jrr.console.drafts import make_table
 from jrr.console.signing import signing_routes
 from jrr.console.static_files import static_routes
 from jrr.servers.common.settings import Settings
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 
 PAGES = (  # modules of this room, in the order in which their addresses are looked at
     "home",

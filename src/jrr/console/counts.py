@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from jrr.servers.collector.store import CollectorStore
 from jrr.survey.campaign import Campaign
-from jrr.survey.states import CLOSED, NEW, OPEN, State
+from jrr.protocol.states import CLOSED, NEW, OPEN, State
 from jrr.survey.surveys import Survey
 
 

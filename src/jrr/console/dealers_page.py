@@ -14,8 +14,8 @@ from jrr.client.http import Http
 from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, page
 from jrr.console.held import KIND, HeldDocument, held_of, read
-from jrr.survey.states import CLOSED, NEW
-from jrr.survey.steps import Call
+from jrr.protocol.states import CLOSED, NEW
+from jrr.protocol.steps import Call
 
 PATIENCE = 4.0  # seconds that a dealer has to say how far it is
 SILENT, ABSENT = "no answer", "not there yet"

@@ -24,7 +24,7 @@ from jrr.console.status import own_store, statuses
 from jrr.errors import ArgumentError, DamagedError
 from jrr.survey.campaign import read_campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.states import CLOSED, ENROLLING, NEW, Role
+from jrr.protocol.states import CLOSED, ENROLLING, NEW, Role
 from jrr.survey.surveys import Survey, is_survey, read_survey
 
 PATIENCE = 60.0  # seconds that parties of a committee wait for one another

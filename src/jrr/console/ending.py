@@ -24,7 +24,7 @@ from jrr.console.held import (
 from jrr.console.looking import looks_of
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.survey.grouping import MERGE_RULE
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 
 
 def routes(desk: Desk) -> list[Route]:

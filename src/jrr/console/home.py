@@ -7,7 +7,7 @@ from jrr.console.counts import counts_of
 from jrr.console.desk import Desk, Visit, page
 from jrr.console.drafts import all_drafts
 from jrr.console.held import all_held, read
-from jrr.survey.states import CLOSED, OPEN
+from jrr.protocol.states import CLOSED, OPEN
 
 _ORDER = {OPEN: 0, CLOSED: 2}
 

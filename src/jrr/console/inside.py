@@ -8,7 +8,7 @@ import contextlib
 from typing import Any
 from urllib.parse import urlsplit
 
-from jrr.survey.steps import Reply
+from jrr.protocol.steps import Reply
 
 PATIENCE = 600.0  # seconds, as for operators' programs
 

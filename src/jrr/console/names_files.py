@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jrr.console.held import HeldDocument
 from jrr.errors import DamagedError
-from jrr.survey.identity import accepted
+from jrr.protocol.identity import accepted
 
 _HEX = 64  # digits of a hash
 

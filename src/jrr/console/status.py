@@ -12,7 +12,7 @@ from starlette.routing import Route
 from jrr.console.desk import Desk, Visit, page
 from jrr.servers.common.database import READS
 from jrr.survey.campaign import read_campaign
-from jrr.survey.states import CLOSED, Role
+from jrr.protocol.states import CLOSED, Role
 from jrr.survey.surveys import read_survey
 
 

@@ -17,7 +17,7 @@ from jrr.errors import ArgumentError, JrrError
 from jrr.reporting.report_facts import CampaignReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 from jrr.survey.surveys import Survey
 
 

@@ -28,9 +28,9 @@ from jrr.survey.campaign import ARRIVAL, ENROL
 from jrr.survey.creation import campaign_from, plan_for
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers
 from jrr.survey.hand import fetch_hand
-from jrr.survey.identity import invitation_secret
+from jrr.protocol.identity import invitation_secret
 from jrr.survey.limits import Limits
-from jrr.survey.steps import Steps
+from jrr.protocol.steps import Steps
 
 PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"

@@ -16,7 +16,7 @@ from jrr.errors import ArgumentError, UnreachableError
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.tokens import new_token, token_digest
 from jrr.survey.dealer_kinds import Committee, Party
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 
 _RESERVED: list[int] = []  # open until this process ends, one for each port it was told of
 

@@ -20,7 +20,7 @@ from jrr.servers.common.logs import configure
 from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 
 APPS = {  # named, not imported: a role's application is loaded only where it runs
     Role.DEALER: ("jrr.servers.dealer.routes", "dealer_app"),

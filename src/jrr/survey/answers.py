@@ -1,56 +1,98 @@
-"""From what somebody typed to the value that is perturbed, and the receipt for it."""
+"""From what somebody answered to the values that are perturbed."""
 
-import shlex
+import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Rng
 from jrr.mechanisms.numbers import Numbers
-from jrr.survey import messages
-from jrr.survey.campaign import Campaign
+from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
+from jrr.survey.question import NO_YES
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import Survey
+
+Answers = Mapping[str, Any]  # question -> label, number, or list of labels of "several"
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """The collector has committed the report."""
+def read_answers(
+    survey: Survey, answers: Answers, rng: Rng = None
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Open answers, and for every perturbed answer that is asked for its value.
 
-    campaign: str
-    round: int
-    carded: bool
-    before: bool = field(default=False, compare=False)  # it had the report already
-    # What the parties of a committee say of why somebody who enrolled was dealt no card.
-    left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    Args:
+        survey: Which asks.
+        answers: Question -> a label in any of the survey's languages, a number, a list of labels of
+            "several"; None for "prefer not to say".
+        rng: Rounds numbers by chance; by default the system's secure one.
 
-
-def read_answer(campaign: Campaign, answer: str | float, rng: Rng = None) -> int:
-    """The value that a label, in capitals or not, or a number 0..k-1 stands for.
-
-    Where the answer is a number between two ends, it is rounded by chance to one of the steps
-    from one to the other, of which there may be only one.
+    Raises:
+        ArgumentError: A question that is asked has no answer, one that is not asked has one, or an
+            answer is none of its question's. What was answered is not repeated.
     """
-    if campaign.number is not None:
-        return _rounded(campaign, campaign.number, answer, rng)
-    if not isinstance(answer, str):
-        return checks.integer("answer", answer, 0, campaign.mechanism.k - 1)
-    found = find_label(campaign.labels, answer)
-    # Not repeated in the refusal: it may be somebody's answer with a slip of the pen.
-    if found is None:
+    first = {
+        one.name: in_first_language(one, answers[one.name])
+        for one in survey.open
+        if one.name in answers
+    }
+    given = check_open_answers(survey.open, first)
+    asked = survey.asked(given)
+    names = {one.asked.name for one in asked}
+    for name in names - set(answers):
+        raise ArgumentError(f"answers must have one to {name!r}")
+    extra = set(answers) - names - set(given)
+    if extra:
         raise ArgumentError(
-            f"answer must be one of {', '.join(map(repr, campaign.labels)):.500}, got another text"
+            "answers must be to questions that are asked of this person, got one to "
+            f"{min(extra)!r:.80}"
         )
-    return found
+    return given, {one.name: value_of(one, answers[one.asked.name], rng) for one in asked}
 
 
-def _rounded(campaign: Campaign, ends: tuple[float, float], answer: str | float, rng: Rng) -> int:
+def value_of(one: SensitiveQuestion, answer: Any, rng: Rng = None) -> int:
+    """The value that an answer stands for. A refusal does not repeat the answer."""
+    question = one.asked
+    if answer is None and question.prefer_not:
+        return len(question.answers) - 1
     try:
-        number = float(answer)
-        steps = Numbers(*ends, campaign.mechanism).steps([number], rng)
-    except (ValueError, ArgumentError):  # not repeated: it is somebody's answer
-        allowed = f"a number from {ends[0]:g} to {ends[1]:g}"
-        raise ArgumentError(f"answer must be {allowed}, got another") from None
-    return int(steps[0])
+        if question.kind == "several":
+            return int(one.label in label_places(question, answer))
+        if question.kind == "number":
+            ends = Numbers(question.low, question.high, one.mechanism)
+            return int(ends.steps([float(answer)], rng)[0])
+        if question.kind == "choice" and not isinstance(answer, str):
+            return checks.integer("answer", answer, 0, len(question.labels) - 1)
+        if question.kind == "choice":
+            return _place_of_label(one, answer)
+        if question.kind == "scale":
+            answer = str(operator.index(answer)) if not isinstance(answer, str | bool) else answer
+        elif isinstance(answer, bool):
+            answer = NO_YES[answer]
+        elif not isinstance(answer, str):
+            answer = NO_YES[checks.integer("answer", answer, 0, 1)]
+        place = find_label(question.answers, str(answer))
+        if place is None:
+            raise ArgumentError("no label")
+    except (ArgumentError, TypeError, ValueError):
+        told = ", ".join(map(repr, question.answers)) if question.kind != "number" else ""
+        allowed = {
+            "several": "a list of its labels",
+            "number": f"a number from {question.low:g} to {question.high:g}",
+        }.get(question.kind, f"one of {told:.500}")
+        raise ArgumentError(
+            f"the answer to {question.name!r} must be {allowed}, got another"
+        ) from None
+    return place
+
+
+def _place_of_label(one: SensitiveQuestion, answer: str) -> int:
+    """Of a label in any language, in capitals or not."""
+    for texts in zip(*(label.values() for label in one.asked.labels), strict=True):
+        place = find_label(texts, answer)
+        if place is not None:
+            return place
+    raise ArgumentError("no label")
 
 
 def find_label(labels: Sequence[str], text: str) -> int | None:
@@ -73,19 +115,3 @@ def find_label(labels: Sequence[str], text: str) -> int | None:
         if len(places) == 1:
             return places[0]
     return None
-
-
-def read_attributes(campaign: Campaign, attributes: Mapping[str, str]) -> dict[str, str]:
-    """The public attributes, of which none may be missing.
-
-    Raises:
-        ArgumentError: One that the campaign declares was not given; the message names it.
-    """
-    for name, values in campaign.covariates.items():
-        if name not in attributes:
-            example = f"--covariate {shlex.quote(name)}={shlex.quote(values[0])}"
-            raise ArgumentError(
-                f"covariate {name} must be given, as {example}: one of "
-                f"{messages.known_values(campaign, name)}"
-            )
-    return dict(attributes)

@@ -1,235 +1,173 @@
-"""A contributor's side of the conversation, without sockets, clock or files (jrr.survey.steps).
+"""A contributor's side of the conversation, without sockets, clock or files (jrr.protocol.steps).
 
-The true value is used once, to make the report, and is in nothing that is yielded.
+True answers are used once, to make the reports, and are in nothing that is yielded.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field
 
-from jrr._base import checks
+from jrr.dealing.interface import Hands, Person
 from jrr.errors import DamagedError, ProtocolError
-from jrr.mechanisms.base import Mechanism, Rng
-from jrr.survey import messages
-from jrr.survey.addresses import campaign_path, split_link
-from jrr.survey.answers import Receipt
-from jrr.survey.campaign import Campaign, read_campaign
-from jrr.survey.committee.cards import card_key
-from jrr.survey.fetching import fetch_document
-from jrr.survey.hand import (
-    Hand,
-    announced_mechanism,
-    collector_status,
-    dealer_names,
-    device_at,
-    fetch_hand,
-    same_at_dealer,
-)
-from jrr.survey.identity import collector_role, pseudonym
+from jrr.mechanisms.base import Rng
+from jrr.protocol.addresses import split_link, survey_path
+from jrr.protocol.fetching import fetch_document
+from jrr.protocol.identity import COLLECTOR, pseudonym
+from jrr.protocol.states import CLOSED, NO_ANSWERS, OPEN, State, read_state
+from jrr.protocol.steps import Call, Save, Steps, insist, read_reply, refused, unreachable
+from jrr.survey.answers import Answers, read_answers
 from jrr.survey.limits import Limits, check_limits
-from jrr.survey.states import CLOSED, NEW, NO_ANSWERS
-from jrr.survey.steps import Call, Save, Steps, insist, refused, unreachable
-
-Conversation = Steps[Receipt]
-NO_REPEATS = (
-    "an earlier report cannot be sent again: the card that was added to it belongs to a sum that "
-    "is over"
-)
+from jrr.survey.messages import report_message, upload
+from jrr.survey.survey import Survey, read_survey
 
 
-def fetch(link: str, limits: Limits) -> Steps[Campaign]:
-    """The campaign from the collector; whoever deals must serve the same bytes later on.
+@dataclass(frozen=True)
+class Receipt:
+    """The collector has committed the answers."""
 
-    Args:
-        link: Which names the campaign.
-        limits: What the contributor accepts, were this the first campaign.
+    survey: str  # its hash
+    carded: bool  # whether all answers that have cards were given with one
+    before: bool = field(default=False, compare=False)  # it had the answers already
+    # What the parties of a committee say of why somebody who enrolled was dealt no card.
+    left_out: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
-    Returns:
-        A campaign that promises no less than what holds and costs no more than the limits.
+
+@dataclass(frozen=True)
+class CollectorStatus:
+    """What the collector tells everybody of a survey."""
+
+    state: State
+    n: int | None  # people who were dealt cards, where enrolment fixed that
+
+
+def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
+    """The survey from the collector; whoever deals must serve the same bytes later on.
 
     Raises:
         ProtocolError: It is another one, understates its cost, or costs more than the limits.
         UnreachableError: The collector does not answer.
     """
     collector, _ = split_link(link)
-    campaign = read_campaign((yield from fetch_document(link, "campaign", limits.patience)))
-    if campaign.collector != collector:
-        raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
-    campaign.check_everything()
-    check_limits(campaign, limits, rounds=range(1) if limits.one_round else None)
-    return campaign
+    survey = read_survey((yield from fetch_document(link, limits.patience)))
+    if survey.collector != collector:
+        raise ProtocolError(f"the survey names another collector, {survey.collector}")
+    survey.check_everything()
+    check_limits(survey.sensitive, limits)
+    return survey
+
+
+def collector_status(survey: Survey, patience: float) -> Steps[CollectorStatus]:
+    """What the collector tells everybody of the survey."""
+    reply = yield from insist(Call(f"{_at_collector(survey)}/status"), patience)
+    if reply.status != 200:
+        raise refused("the collector", reply)
+    document = read_reply(reply.body, "the collector")
+    n = document.get("n")
+    return CollectorStatus(read_state(document.get("state")), n if type(n) is int else None)
+
+
+def check_open(survey: Survey, patience: float) -> Steps[CollectorStatus]:
+    """Refuse, before anybody is asked anything, where answers would not be taken."""
+    status = yield from collector_status(survey, patience)
+    if survey.dealing.enrols and status.n is None and status.state != CLOSED:
+        raise ProtocolError(
+            "the collector takes no answers yet and has not said how many people are dealt cards: "
+            "enrol first (--enrol), if you have not, and come again when the cards are dealt"
+        )
+    if status.state != OPEN:
+        raise ProtocolError(NO_ANSWERS[status.state])
+    return status
 
 
 def enrol(
-    campaign: Campaign, secret: bytes, limits: Limits, device: bytes | None = None
+    survey: Survey, secret: bytes, limits: Limits, device: bytes | None = None
 ) -> Steps[None]:
     """Take a place in the next deal."""
-    if not campaign.enrols:
-        raise ProtocolError("the campaign deals on arrival: there is nothing to enrol for")
-    key = None
-    if campaign.by_committee:
-        key = card_key(device or secret, campaign.hash).public_key().public_bytes_raw()
-        device = None  # its public key is enough
-    for dealer in campaign.dealers:
-        yield from same_at_dealer(campaign, dealer, limits.patience)
-    for number, name in enumerate(dealer_names(campaign, secret)):
-        body = messages.card_request(name, key, device_at(campaign, number, device))
-        address = f"{campaign.dealers[number]}{campaign_path(campaign.hash)}/seats"
-        reply = yield from insist(Call(address, body), limits.patience)
-        if reply.status not in (200, 201):
-            raise refused("the dealer", reply)
+    yield from survey.dealing.enrol(survey, Person(secret, device), limits.patience)
 
 
-def check_ready(
-    campaign: Campaign,
-    covariates: Mapping[str, str] | None,
-    round_number: int,
-    patience: float,
-) -> Steps[None]:
-    """Refuse, before anybody is asked for an answer, what could not be sent with it."""
-    campaign.check_round(round_number)
-    messages.check_covariates(campaign, dict(covariates or {}))
-    state = (yield from collector_status(campaign, patience)).get("state")
-    if state == CLOSED or (state == NEW and not campaign.enrols):
-        raise ProtocolError(NO_ANSWERS[state])
-    if campaign.enrols:
-        yield from announced_mechanism(campaign, patience)
+def fetch_hands(
+    survey: Survey, secret: bytes, patience: float, device: bytes | None = None
+) -> Steps[Hands]:
+    """One's cards of all questions that have some; none where they are not to be had in time."""
+    return (yield from survey.dealing.hands(survey, Person(secret, device), patience))
 
 
 def contribute(
-    campaign: Campaign,
+    survey: Survey,
     secret: bytes,
-    value: int,
+    answers: Answers,
     limits: Limits,
     *,
-    covariates: Mapping[str, str] | None = None,
-    round_number: int = 0,
     rng: Rng = None,
     device: bytes | None = None,
-    hand: Hand | None = None,
-) -> Conversation:
-    """Get a card if there is one, respond, save the report, send it until it is received.
+    hands: Hands | None = None,
+) -> Steps[Receipt]:
+    """Get cards if there are any, respond to every question, save the upload, send it.
 
     Args:
-        campaign: What is asked.
+        survey: What is asked.
         secret: Of the invitation.
-        value: The true answer, 0..k-1; of a number its steps from the lower end.
+        answers: Question -> answer, as `read_answers` takes them.
         limits: What the contributor accepts.
-        covariates: Public attributes, exactly those that the campaign declares.
-        round_number: Which round.
         rng: Where randomness comes from; by default the system's secure one.
-        device: A secret of this device, so that nobody else can fetch its cards
-            (docs/protocol.md).
-        hand: Cards that were fetched before.
+        device: A secret of this device, so that nobody else can fetch its cards.
+        hands: Cards that were fetched before, or brought along.
 
     Returns:
         The collector's receipt.
 
     Raises:
-        ArgumentError: The value, the round or a covariate is none of this campaign.
+        ArgumentError: An answer is none of this survey's.
         ProtocolError: A server refuses, or serves something else than it should.
-        UnreachableError: The collector does not answer.
         IntegrityError: The parties of a committee did not keep to the rules.
+        UnreachableError: The collector does not answer.
     """
-    checks.integer("value", value, 0, campaign.last_value)
-    campaign.check_round(round_number)
-    attributes = dict(covariates or {})
-    messages.check_covariates(campaign, attributes)
-    check_limits(campaign, limits, rounds=(round_number,) if limits.one_round else None)
-    if not campaign.deals:
-        hand = Hand(None, campaign.mechanism)
-    elif hand is None or hand.cards is None:
-        hand = yield from fetch_hand(campaign, secret, limits.patience, device)
-    mechanism, card = hand.mechanism, None if hand.cards is None else hand.cards[round_number]
-    if campaign.enrols:
-        announced = yield from announced_mechanism(campaign, limits.patience)
-        if announced != mechanism:
+    given, values = read_answers(survey, answers, rng)
+    asked = survey.asked(given)
+    check_limits(asked, limits)
+    if hands is None:
+        hands = yield from fetch_hands(survey, secret, limits.patience, device)
+    n = hands.n
+    if survey.dealing.enrols:
+        n = (yield from check_open(survey, limits.patience)).n
+        if hands.cards and hands.n != n:
             raise ProtocolError("dealer and collector name different numbers of people")
-    body = messages.report_request(
-        pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
-        round_number=round_number,
-        carded=card is not None,
-        mechanism=mechanism,
-        report=mechanism.respond_one_step(value, card, rng),
-        covariates=attributes,
-        serials=None if hand.serials is None else hand.serials[round_number],
-    )
-    kept = yield Save(body, mechanism)
-    if kept is not None:  # another run was faster: there is only one report of an answer
+    reports = {}
+    for question in asked:
+        mechanism, hand = question.for_people(n), hands.cards.get(question.name)
+        card, serials = (None, None) if hand is None else (hand.card, hand.serials)
+        report = mechanism.respond_one_step(values[question.name], card, rng)
+        reports[question.name] = report_message(mechanism, report, hand is not None, serials)
+    name = pseudonym(secret, survey.collector_salt, COLLECTOR)
+    body = upload(name, given, reports)
+    kept = yield Save(body)
+    if kept is not None:  # another run was faster: there is only one upload of a person
         body = kept.body
-    receipt = yield from send(campaign, body, limits.patience)
-    return replace(receipt, left_out=hand.left_out)
+    return (yield from send(survey, body, limits.patience, hands.left_out))
 
 
-def repeat(
-    campaign: Campaign,
-    secret: bytes,
-    report: Any,
-    limits: Limits,
-    *,
-    mechanism: Mechanism,
-    covariates: Mapping[str, str] | None = None,
-    round_number: int = 0,
-) -> Conversation:
-    """Send a report that was made before, for the same question, once more.
-
-    It tells nothing that it has not told before, however often. It counts as one without a card,
-    since the cards of this deck have no part in it.
-
-    Args:
-        campaign: Which asks again.
-        secret: Of the invitation.
-        report: In JSON, as it was sent before.
-        limits: How long to wait; it costs nothing.
-        mechanism: By which the report was made.
-        covariates: Public attributes, exactly those that the campaign declares.
-        round_number: Which round.
-
-    Returns:
-        The collector's receipt.
-
-    Raises:
-        ProtocolError: The campaign asks by other chances, so that the report would mislead it; or
-            cards were added to reports, so that they are worth nothing in another sum.
-    """
-    campaign.check_round(round_number)
-    attributes = dict(covariates or {})
-    messages.check_covariates(campaign, attributes)
-    if campaign.mechanism.masked and campaign.deals:
-        raise ProtocolError(NO_REPEATS)
-    expected = campaign.mechanism
-    if campaign.enrols:
-        expected = yield from announced_mechanism(campaign, limits.patience)
-    if expected != mechanism:
-        raise ProtocolError(
-            "the campaign asks by other chances than the earlier report was made by"
-        )
-    body = messages.report_request(
-        pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
-        round_number=round_number,
-        carded=False,
-        mechanism=mechanism,
-        report=mechanism.report_from_bytes(mechanism.report_bytes(report)),
-        covariates=attributes,
-    )
-    kept = yield Save(body, mechanism)
-    if kept is not None:
-        body = kept.body
-    return (yield from send(campaign, body, limits.patience))
-
-
-def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
-    """Send a saved report until the collector says that it has committed it."""
+def send(
+    survey: Survey, body: bytes, patience: float, left_out: tuple[str, ...] = ()
+) -> Steps[Receipt]:
+    """Send saved answers until the collector says that it has committed them."""
     try:
-        document = json.loads(body)
-        round_number, carded = int(document["round"]), bool(document["carded"])
+        reports = json.loads(body)["reports"]
+        carded = [
+            bool(reports[question.name]["carded"])
+            for question in survey.dealt
+            if question.name in reports
+        ]
     except (ValueError, KeyError, TypeError):
-        raise DamagedError("a saved report must be one that jrr wrote; it was not sent") from None
-    address = f"{campaign.collector}{campaign_path(campaign.hash)}/reports"
+        raise DamagedError("a saved upload must be one that jrr wrote; it was not sent") from None
+    address = f"{_at_collector(survey)}/reports"
     reply = yield from insist(Call(address, body), patience, silence_is_fine=True, also=(425,))
     if reply.gave_up:
         raise unreachable(address, reply, patience)
     if reply.status not in (200, 201):
         raise refused("the collector", reply)
-    return Receipt(campaign.hash, round_number, carded, reply.status == 200)
+    all_carded = bool(carded) and all(carded)
+    return Receipt(survey.hash, all_carded, reply.status == 200, left_out)
+
+
+def _at_collector(survey: Survey) -> str:
+    return f"{survey.collector}{survey_path(survey.hash)}"

@@ -1,448 +1,233 @@
-"""From what somebody wants to ask to a campaign: a plan is made, then the document."""
+"""From a draft to a survey: every sensitive question is planned, then the document is made."""
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from jrr._base import checks
-from jrr._base.wording import show_guarantee
+from jrr.dealing.committee.schedule import default_threshold
+from jrr.dealing.interface import Dealing
+from jrr.dealing.kinds import Groups, Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.numbers import Numbers
-from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word
-from jrr.planning.defaults import COLLUDERS, LEAST_GAIN, LOST
-from jrr.planning.numbers import plan_number
-from jrr.planning.plans import DELTA, Plan, plan
-from jrr.reporting.catalogue import FALLBACK, known_languages
-from jrr.reporting.catalogue import text as sentence
-from jrr.reporting.cost_words import cost_lines
-from jrr.reporting.explain import contributor_text
-from jrr.reporting.lay import (
-    SurveyFacts,
-    asker_lines,
-    consent_text,
-    introduction,
-    proof_lines,
-    with_details,
-)
-from jrr.survey.addresses import without_slash
-from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
-from jrr.survey.committee.schedule import default_threshold
-from jrr.survey.dealer_kinds import (
-    Committee,
-    ContributorGroups,
-    DealerKind,
-    DealerServer,
-    DealerServers,
-    NoDealer,
-    Party,
-)
-from jrr.survey.promises import EVERYTHING
+from jrr.planning.defaults import COLLUDERS, LOST
+from jrr.protocol.addresses import without_slash
+from jrr.protocol.documents import MOST
+from jrr.survey.consent import consent_of
+from jrr.survey.draft import Draft
+from jrr.survey.plan import DraftPlan, PlanOptions, deck_size, expected_reports, plan_draft
+from jrr.survey.promises import DELTA
+from jrr.survey.study import next_wave
+from jrr.survey.survey import Survey
 
-_DOUBLINGS, _MOST = 10, 10**12  # how far to look for a number of people that has cards
+_DOUBLINGS, _MOST_PEOPLE = 10, 10**9  # how far to look for a number of people that has cards
+_ENROL_ROOM = 10  # capacity where people enrol, in times the fewest who must
 
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignRequest:
-    """What somebody knows who wants to ask a question; `campaign` makes the document of it.
+class SurveyRequest:
+    """What somebody knows who wants to ask; `survey` makes the document of it.
 
     Example:
-        >>> request = CampaignRequest(
-        ...     question="Have you taken bribes?",
-        ...     n=1_000,
-        ...     epsilon=1.0,
+        >>> from jrr.dealing.kinds import Dealers
+        >>> from jrr.survey.draft import one_question
+        >>> request = SurveyRequest(
+        ...     draft=one_question("Have you taken bribes?"),
+        ...     people=1_000,
         ...     collector="https://collector.example",
-        ...     dealer="https://dealer.example",
+        ...     dealing=Dealers(("https://dealer.example",)),
         ... )
-        >>> mechanism = request.campaign().mechanism
-        >>> mechanism.name, mechanism.announced
-        ('MRR', True)
-
-    Raises:
-        ArgumentError: Two fields contradict each other; what plan and document need is checked
-            where they are made.
+        >>> request.survey().mechanisms["answer"].name
+        'MRR'
     """
 
-    question: str
-    n: int  # people per deck; where people enrol first, the fewest of them
-    epsilon: float  # of one report in the view that is planned for
+    draft: Draft
+    people: int  # who are invited; where people enrol first, the fewest of them
     collector: str  # its address
-    labels: tuple[str, ...] = ("no", "yes")
+    dealing: Dealing = Nobody()  # who deals the cards
+    response: float = 1.0  # the share who answer
+    epsilon: float | None = None  # of all answers together; None: as the draft says
+    dealer_epsilon: float | None = None  # against dealers and collector together
+    mechanism: str = AUTO
     colluders: int | None = None  # 5, or everybody else, unless given
-    dealer_epsilon: float | None = None  # against dealer and collector together; None: no cap
-    mechanism: str = "auto"
-    frequency: Frequency = None  # what is known of the answer beforehand
-    view: str = "cards"
-    delta: float = DELTA  # of the view "everything", and of what contributors are told of it
+    view: str = "cards"  # in which ε must hold
+    delta: float = DELTA  # of the view "everything"
+    frequency: Frequency = None  # what is known of the answer to the only sensitive question
     lost: float = LOST  # share of cards that are dealt and never reported with
     closed_deck: bool = False  # cards that cancel, instead of sums announced at the end
-    dealer: str | None = None  # its address
-    dealers: tuple[str, ...] = ()  # addresses of several, each with a card for everybody
-    may_leave_out: bool = False  # of several dealers those that cannot be reached
-    parties: tuple[Party, ...] = ()  # of a committee, instead of a dealer
-    groups: bool = False  # contributors deal among themselves, in groups of n
-    threshold: int | None = None  # parties that may collude; None: a minority
-    dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
-    capacity: int | None = None  # None: one deck, or ten times the fewest where people enrol
-    rounds: int = 1
+    deck: int | None = None  # cards in one deck; None: as many as answers are expected
+    capacity: int | None = None  # None: the people; ten times as many where people enrol
     opens: str | None = None
     closes: str | None = None
     invitations: bool = True
-    covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     min_cell: int = MIN_CELL
-    results_every: int = 1  # new reports between two results that are shown
-    min_batch: int = 1  # reports in the smallest result, and between two; also at the end
-    number: tuple[float, float] | None = None  # ask for a number between these ends; no labels
-    consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
+    results_every: int = 1
+    min_batch: int = 1
+    consent: Mapping[str, str] | None = None  # by language; None: the catalogue's
     consent_version: str = "1"
-    language: str = "en"  # of the consent text that is made where none is given
-    by: str | None = None  # who asks: an organisation or a person
-    contact: str | None = None  # whom to ask: a mail address, a number, a postal address
-    committed_decks: int | None = None  # to which the dealer commits; None: it does not
+    after: Survey | None = None  # the wave before: the same people are asked again
 
     def __post_init__(self) -> None:
-        checks.one_of("language", self.language, known_languages())
-        if self.language != FALLBACK and self.rounds > 1:
-            raise checks.refusal("language", self.language, f"{FALLBACK!r} with several rounds")
-        named = (bool(self.parties), self.dealer is not None, bool(self.dealers), self.groups)
-        if sum(named) > 1:
-            raise ArgumentError("dealer, dealers, parties and groups must not be given together")
-        if self.may_leave_out and not self.dealers:
-            raise checks.refusal("may_leave_out", True, "given with several dealers only")
-        if self.committed_decks is not None:
-            if self.dealer is None:
-                raise ArgumentError(
-                    "committed_decks must be left out unless one dealer is named: a committee, "
-                    "groups and several dealers check otherwise"
-                )
-            object.__setattr__(self, "closed_deck", True)  # an announced sum can be any
-        if self.dealers and self.closed_deck:
-            raise checks.refusal("closed_deck", True, "left out where several dealers deal")
-        if self.dealing is not None:
-            checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
-        if self._named_dealer and self.mechanism in cardless_words():
+        deals = not isinstance(self.dealing, Nobody)
+        if self.closed_deck and len(self.dealing.addresses) > 1:
+            raise checks.refusal("closed_deck", True, "left out where several deal")
+        if deals and self.mechanism in cardless_words():
             raise checks.refusal("mechanism", self.mechanism, "one with cards for who deals them")
+        if not deals and self.mechanism not in cardless_words():
+            raise ArgumentError(
+                "dealing must name who deals, or mechanism one without cards, such as 'rr', got "
+                f"nobody and mechanism={self.mechanism!r}"
+            )
+        if self.after is not None and self.after.collector != without_slash(self.collector):
+            raise checks.refusal("collector", self.collector, "that of the wave before")
 
-    @property
-    def _named_dealer(self) -> bool:
-        return bool(self.parties or self.dealers) or self.dealer is not None or self.groups
+    def plan(self) -> DraftPlan:
+        """Every sensitive question within the total."""
+        return self._plan_for(self.people)
 
-    @property
-    def effective_dealing(self) -> str:
-        """How cards are dealt: a committee deals to those it knows, whatever was asked for."""
-        return ENROL if self.parties else self.dealing or ARRIVAL
-
-    @property
-    def _effective_colluders(self) -> int | None:
-        """More members than a group's protocol withstands would know all its cards."""
-        if self.colluders is not None or not self.groups:
-            return self.colluders
-        return min(COLLUDERS, default_threshold(checks.deck_size(self.n)))
-
-    def plan(self) -> Plan:
-        """The mechanism for these people, whose guarantee holds however many of them enrol."""
-        options = self._plan_options()
-        chosen = plan_for(self.n, self.effective_dealing, self.epsilon, **options)
-        if self._sorted_only and chosen.mechanism.masked and chosen.kind == AUTO:
-            return self._plan_of_sorted_decks(options)
-        if self.number is not None and chosen.kind == AUTO and not self._sorted_only:
-            return replace(chosen, mechanism=self._best_of_number(chosen, self.number))
-        return chosen
-
-    def _best_of_number(self, chosen: Plan, ends: tuple[float, float]) -> Mechanism:
-        """The number in steps with noise where that is more accurate than rounded to one of two."""
-        low, high = ends
-        request = chosen.request
-        mean = None
-        if isinstance(self.frequency, int | float):
-            mean = low + float(self.frequency) * (high - low)
-        planned = plan_number(
-            request.n,
-            self.epsilon,
-            low,
-            high,
-            mean=mean,
-            colluders=request.colluders,
-            dealer_epsilon=request.dealer_epsilon,
-            view="everything" if self.view == "everything" else "cards",
-            delta=self.delta if self.view == "everything" else None,
-            lost=self.lost,
-            announced=request.announced,
+    def _plan_for(self, people: int) -> DraftPlan:
+        return plan_draft(
+            self.draft,
+            people,
+            response=self.response,
+            epsilon=self.epsilon,
+            options=PlanOptions(
+                dealer_epsilon=self.dealer_epsilon,
+                lost=self.lost,
+                announced=not self.closed_deck,
+                mechanism=self.mechanism,
+                colluders=self._colluders(),
+                view=self.view,
+                delta=self.delta,
+                frequency=self.frequency,
+                # Several dealers deal for yes and no only.
+                steps=len(self.dealing.addresses) < 2 and not self.dealing.sorted_decks,
+                sorted_decks=self.dealing.sorted_decks,
+                deck=self.deck,
+                enrols=self.dealing.enrols,
+            ),
         )
-        rounded = replace(planned, question=Numbers(low, high, chosen.mechanism))
-        # A rounded number is simpler for clients and readers: steps must be worth it.
-        better = planned.stderr() ** 2 <= (1 - LEAST_GAIN) * rounded.stderr() ** 2
-        # Several dealers deal for yes and no only; who deals must have cards to deal.
-        fits = planned.mechanism.deals == chosen.mechanism.deals and not self.dealers
-        return planned.mechanism if better and fits else chosen.mechanism
 
-    @property
-    def _sorted_only(self) -> bool:
-        """Whether those who deal can only shuffle cards that everybody knows."""
-        return bool(self.parties) or self.groups
+    def _colluders(self) -> int | None:
+        """More members than a group's protocol withstands would know all its cards."""
+        if self.colluders is not None or not isinstance(self.dealing, Groups):
+            return self.colluders
+        return min(COLLUDERS, default_threshold(checks.deck_size(self.deck or self.people)))
 
-    def _plan_of_sorted_decks(self, options: dict[str, Any]) -> Plan:
-        """The best that a committee or a group can deal."""
-        words = [key for key, family in families().items() if family.chosen and not family.encodes]
-        plans = [
-            plan_for(self.n, self.effective_dealing, self.epsilon, **options | {"mechanism": word})
-            for word in words
-        ]
-        sorted_plans = [one for one in plans if not one.mechanism.masked]
-        return min(sorted_plans, key=Plan.stderr)
-
-    def campaign(self, now: datetime | None = None) -> Campaign:
-        """The campaign that asks for this.
+    def survey(self, now: datetime | None = None) -> Survey:
+        """The survey that asks for this.
 
         Args:
-            now: The time; None: the end of the campaign is not compared with it.
+            now: The time; None: the end of the survey is not compared with it.
 
         Returns:
-            A campaign with a name of its own, different at every call.
+            A survey with a name of its own, different at every call.
 
         Raises:
-            ArgumentError: A field is refused, nobody deals the cards that the mechanism needs,
-                somebody should deal cards that there are not, or the campaign is over already.
+            ArgumentError: A field is refused, nobody deals the cards that are needed, somebody
+                should deal cards that there are not, or the survey is over already.
         """
-        chosen = self.plan()
-        if self._named_dealer and not chosen.mechanism.deals:
-            raise self._no_cards(chosen)
-        campaign = campaign_from(
-            chosen,
-            question=self.question,
-            labels=self.labels if self.number is None else _ends_in_words(self.number),
-            number=self.number,
+        planned = self.plan()
+        mechanisms = {
+            one.question.name: self.dealing.fitted(one.plan.mechanism)
+            if one.plan.mechanism.deals
+            else one.plan.mechanism
+            for one in planned.questions
+        }
+        dealt = [one for one in planned.questions if one.plan.mechanism.deals]
+        if not dealt and not isinstance(self.dealing, Nobody):
+            raise self._no_cards(planned)
+        bare = Survey(
+            title=self.draft.title,
+            languages=self.draft.languages,
+            questions=tuple(question.as_asked for question in self.draft.questions),
+            by=self.draft.by,
+            contact=self.draft.contact,
+            waves=self.draft.waves,
+            mechanisms=mechanisms,
+            dealing=self.dealing,
             collector=without_slash(self.collector),
-            dealer=self._dealer_kind(),
-            dealing=self.effective_dealing,
-            capacity=self.capacity,
-            covariates=self.covariates,
-            delta=self.delta,
-            results_every=self.results_every,
-            min_batch=self.min_batch,
-            consent_version=self.consent_version,
+            capacity=self._capacity(),
+            colluders=max((one.plan.request.colluders for one in dealt), default=0),
             opens=self.opens,
             closes=self.closes,
             invitations=self.invitations,
             min_cell=self.min_cell,
-            rounds=self.rounds,
-            by=self.by,
-            contact=self.contact,
-            committed_decks=self.committed_decks or 0,
+            results_every=self.results_every,
+            min_batch=self.min_batch,
+            delta=self.delta,
+            consent=dict.fromkeys(self.draft.languages, ""),
+            consent_version=self.consent_version,
         )
-        if self.consent is None:
-            consent = self._consent(campaign, chosen)
-        else:  # who writes a text of their own cannot leave out what it costs, or understate it
-            consent = f"{self.consent.rstrip()}\n\n{cost_statement(campaign)}"
-        campaign = replace(campaign, consent=consent)
-        _, end = campaign.times
+        if self.after is not None:
+            bare = _next_wave(self.after, bare)
+        survey = replace(bare, consent=consent_of(bare, self.consent))
+        if len(survey.to_bytes()) > MOST:
+            raise ArgumentError(
+                f"the survey must be at most {MOST} bytes, got {len(survey.to_bytes())}: ask fewer "
+                "questions, or with fewer labels"
+            )
+        _, end = survey.times
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
-        return campaign
+        return survey
 
-    def _consent(self, campaign: Campaign, chosen: Plan) -> str:
-        """Three sentences, one number, and details: in English all of what jrr explain tells."""
-        facts = SurveyFacts(
-            costs=campaign.costs,
-            deals=campaign.deals,
-            items=(),
-            open_items=tuple(campaign.covariates),
-            by=self.by,
-            contact=self.contact,
-            provable=bool(campaign.committed_decks),
-        )
-        if self.language != FALLBACK:
-            return consent_text(facts, self.language)
-        details = contributor_text(
-            chosen, self.delta, committee=bool(self.parties), groups=self.groups
-        )
-        table = cost_lines(campaign.costs, self.language) if campaign.rounds > 1 else []
-        details = "\n".join(
-            [
-                details,
-                *table,
-                *proof_lines(facts, self.language),
-                *asker_lines(facts, self.language),
-            ]
-        )
-        return with_details(introduction(facts, self.language), details, self.language)
+    def _capacity(self) -> int:
+        people = checks.integer("people", self.people, 2)
+        if self.capacity is not None:
+            return self.capacity
+        return _ENROL_ROOM * people if self.dealing.enrols else people
 
-    def _plan_options(self) -> dict[str, Any]:
-        return {
-            "colluders": self._effective_colluders,
-            "k": len(self.labels),
-            "dealer_epsilon": self.dealer_epsilon,
-            "delta": self.delta if self.view == "everything" else None,
-            "view": self.view,
-            "mechanism": self.mechanism,
-            "frequency": self.frequency,
-            "lost": self.lost,
-            "announced": not (self.closed_deck or self._sorted_only),
-        }
-
-    def _dealer_kind(self) -> DealerKind:
-        if self.parties:
-            fallback = default_threshold(len(self.parties))
-            threshold = fallback if self.threshold is None else self.threshold
-            return Committee(parties=self.parties, threshold=threshold)
-        if self.dealers:
-            addresses = tuple(without_slash(address) for address in self.dealers)
-            return DealerServers(addresses, self.may_leave_out)
-        if self.groups:
-            return ContributorGroups()
-        return NoDealer() if self.dealer is None else DealerServer(without_slash(self.dealer))
-
-    def _no_cards(self, chosen: Plan) -> ArgumentError:
+    def _no_cards(self, planned: DraftPlan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""
-        n, colluders = chosen.request.n, chosen.request.colluders
-        given = "--groups" if self.groups else "--dealer and --party"
+        one = planned.questions[0].plan
+        n, colluders = one.request.n, one.request.colluders
         reason = (
-            f"{given} must be left out: nothing with cards is more accurate than "
-            f"{chosen.mechanism.brief()} for {n:,} people and {colluders:,} "
+            f"who deals must be left out: nothing with cards is more accurate than "
+            f"{one.mechanism.brief()} for {n:,} people and {colluders:,} "
             f"{'colluder' if colluders == 1 else 'colluders'}"
         )
-        if n != self.n:  # see planned_for
+        if self.dealing.enrols and n != self.people:  # see deck_size
             reason += (
-                f" (enrolment of {self.n:,} or more is planned for {n:,}, whose uneven deck hides "
-                "less than all larger ones)"
+                f" (enrolment of {self.people:,} or more is planned for {n:,}, whose uneven deck "
+                "hides less than all larger ones)"
             )
-        options = self._plan_options()
-        if self._sorted_only and self.mechanism == AUTO:
-            options["mechanism"] = "drr"
-        enough = more_people(self.n, self.effective_dealing, self.epsilon, **options)
-        if enough is not None:
-            reason += f"; with -n {enough} there would be cards"
-        return ArgumentError(reason)
-
-
-def cost_statement(campaign: Campaign) -> str:
-    """What every consent text ends with, whoever wrote it: the cost, and what adds up.
-
-    Args:
-        campaign: With its guarantees.
-
-    Returns:
-        One or two sentences.
-    """
-    each = "Each of its answers" if campaign.rounds > 1 else "Your answer"
-    text = f"{each} costs you {campaign.cost_line}."
-    if campaign.cost_view == EVERYTHING:
-        most = show_guarantee(campaign.guarantee("dealer"), 0.0)
-        text += f" Whoever deals the cards and the collector together: {most} (view: dealer)."
-    if campaign.committed_decks:
-        text += f" {sentence('en', 'consent.provable')}"
-    return f"{text} The costs of several answers add up."
-
-
-def planned_for(people: int, dealing: str, k: int = 2) -> int:
-    """The n to plan for, so that the guarantee holds for the decks that will be dealt.
-
-    Enrolment fixes n later. A deck that does not come out even (an odd number of signs, or of
-    decoys that k does not divide) hides a little less than its neighbours, and larger decks more
-    than smaller ones. Planning for the largest n at or below the fewest people that is one short
-    of even in both ways makes the promise hold for every larger n.
-    """
-    people = checks.integer("n", people, 2)
-    if dealing != ENROL:
-        return people
-    period = math.lcm(2, k)
-    least = max(period - 1, 3)
-    if people < least:
-        raise checks.refusal("n", people, f"at least {least} where enrolment fixes it")
-    return max(least, people - (people + 1) % period)
-
-
-def campaign_from(
-    chosen: Plan,
-    *,
-    question: str,
-    labels: Sequence[str],
-    collector: str,
-    dealer: DealerKind | None = None,
-    dealing: str = ARRIVAL,
-    capacity: int | None = None,
-    covariates: Mapping[str, Sequence[str]] | None = None,
-    **more: Any,
-) -> Campaign:
-    """The campaign that asks a question by a plan's mechanism.
-
-    Args:
-        chosen: What was planned.
-        question: What is asked.
-        labels: The answers, one per value.
-        collector: Its address.
-        dealer: Who deals; left out where the mechanism has no cards.
-        dealing: On arrival, or by enrolment.
-        capacity: Contributors at most; None: one deck, or ten times the fewest who enrol.
-        covariates: Public attributes and their values.
-        **more: Further fields of `Campaign`.
-
-    Returns:
-        The campaign.
-
-    Raises:
-        ArgumentError: Nobody deals the cards, the labels are not one per answer, or a field of
-            the campaign is refused.
-    """
-    deals = chosen.mechanism.deals
-    if deals and (dealer is None or isinstance(dealer, NoDealer)):
-        raise ArgumentError(
-            "dealer must be an address, a committee or groups: the mechanism deals cards"
+        enough = None if self.deck is not None else self._enough_for_cards()
+        return ArgumentError(
+            reason + (f"; with {enough:,} people there would be cards" if enough else "")
         )
-    if len(labels) != chosen.request.k:
-        raise checks.refusal("labels", list(labels), f"{chosen.request.k} labels, one per answer")
-    fewest = chosen.request.n
-    if capacity is None:
-        capacity = fewest if dealing == ARRIVAL else 10 * fewest
-    return Campaign(
-        question=question,
-        labels=tuple(labels),
-        mechanism=chosen.mechanism.for_dealers(
-            len(dealer.addresses) if isinstance(dealer, DealerServers) else 1
-        ),
-        dealer=dealer if deals and dealer is not None else NoDealer(),
-        collector=collector,
-        colluders=chosen.request.colluders if deals else 0,
-        dealing=dealing,
-        capacity=capacity,
-        covariates={name: tuple(values) for name, values in (covariates or {}).items()},
-        **more,
-    )
+
+    def _enough_for_cards(self) -> int | None:
+        """A larger number of people whose plan deals cards; None where none is found.
+
+        Between a number that has them and half of it, the search takes cards to be for all larger
+        numbers; decks that do not come out even may spoil that, but never what is returned.
+        """
+
+        def deals(people: int) -> bool:
+            plans = self._plan_for(people).questions
+            return any(one.plan.mechanism.deals for one in plans)
+
+        candidates = (self.people << times for times in range(1, _DOUBLINGS + 1))
+        enough = next((n for n in candidates if n <= _MOST_PEOPLE and deals(n)), None)
+        if enough is None:
+            return None
+        too_few = max(self.people, enough // 2)
+        while enough - too_few > 1:
+            middle = (enough + too_few) // 2
+            enough, too_few = (middle, too_few) if deals(middle) else (enough, middle)
+        return enough
 
 
-def more_people(people: int, dealing: str, epsilon: float, **options: Any) -> int | None:
-    """A number of people, larger than this one, whose plan deals cards; None where none is found.
-
-    Between a number that has them and half of it, the search takes cards to be for all larger
-    numbers; decks that do not come out even may spoil that, but never what is returned.
-    """
-
-    def deals(n: int) -> bool:
-        return plan_for(n, dealing, epsilon, **options).mechanism.deals
-
-    candidates = (people << times for times in range(1, _DOUBLINGS + 1))
-    enough = next((n for n in candidates if n <= _MOST and deals(n)), None)
-    if enough is None:
-        return None
-    too_few = max(people, enough // 2)
-    while enough - too_few > 1:
-        middle = (enough + too_few) // 2
-        enough, too_few = (middle, too_few) if deals(middle) else (enough, middle)
-    return enough
-
-
-def plan_for(people: int, dealing: str, epsilon: float, **options: Any) -> Plan:
-    """A plan for a campaign; see `planned_for`."""
-    return plan(planned_for(people, dealing, options.get("k", 2)), epsilon, **options)
-
-
-def _ends_in_words(ends: tuple[float, float]) -> tuple[str, str]:
-    """What a number is rounded to, for tables of results."""
-    low, high = ends
-    return f"{low:g}", f"{high:g}"
+def _next_wave(before: Survey, alone: Survey) -> Survey:
+    """A survey as the wave after another; refused if it breaks what people were promised."""
+    left = alone.waves - before.wave  # with this one
+    if left < 1:
+        allowed = f"at most {alone.waves}, the waves of its draft"
+        raise checks.refusal("wave", before.wave + 1, allowed)
+    study = next_wave(before.whole_study, before.as_earlier, alone.losses, left)
+    return replace(alone, panel=before.collector_salt, wave=before.wave + 1, study=study)

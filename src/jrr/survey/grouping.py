@@ -1,4 +1,4 @@
-"""In which groups the cards of a campaign are summed at its end, and which are too small for that.
+"""In which groups the cards of a survey are summed at its end, and which are too small for that.
 
 A dealer tells no sum of few cards. So a grouping is looked at before anything is closed, and groups
 that are too small can be merged by one rule: all of them become one group; while that is still too
@@ -15,7 +15,7 @@ from jrr.errors import DamagedError
 from jrr.estimation.told_sums import Merged, group_of
 
 if TYPE_CHECKING:
-    from jrr.survey.campaign import Campaign
+    from jrr.survey.survey import Survey
 
 EVERYBODY = ""  # the only group where there is no grouping
 MERGED_BY = " + "  # between the values in the name of a merged group
@@ -38,11 +38,11 @@ class CardGrouping:
     by: str | None = None
     merged: Merged = field(default_factory=dict, hash=False)
 
-    def names(self, campaign: "Campaign") -> list[str]:
+    def names(self, survey: "Survey") -> list[str]:
         """All groups, in the order of the covariate's values."""
         if self.by is None:
             return [EVERYBODY]
-        return list(dict.fromkeys(self.group_of(value) for value in campaign.covariates[self.by]))
+        return list(dict.fromkeys(self.group_of(value) for value in survey.covariates[self.by]))
 
     def group_of(self, value: str) -> str:
         """The group of somebody whose covariate has a value."""
@@ -54,17 +54,17 @@ class CardGrouping:
         return {"by": self.by} | ({"merged": more} if more else {})
 
     @classmethod
-    def from_document(cls, campaign: "Campaign", document: Mapping[str, Any]) -> "CardGrouping":
+    def from_document(cls, survey: "Survey", document: Mapping[str, Any]) -> "CardGrouping":
         """What `to_document` wrote; other fields are left alone.
 
         Raises:
-            ArgumentError: The campaign has no such covariate.
+            ArgumentError: The survey has no such covariate.
             DamagedError: Groups are merged that it does not have.
         """
         by, merged = document["by"], document.get("merged", {})
         if by is not None:
-            checks.one_of("by", by, tuple(campaign.covariates))
-        values = set() if by is None else set(campaign.covariates[by])
+            checks.one_of("by", by, tuple(survey.covariates))
+        values = set() if by is None else set(survey.covariates[by])
         if not isinstance(merged, Mapping) or not all(
             isinstance(some, list) and len(some) > 1 for some in merged.values()
         ):
@@ -81,7 +81,7 @@ def too_small(sizes: Iterable[Sizes], fewest: int) -> set[str]:
     """Groups of which some dealer could tell no sum: of a few cards, though not of none.
 
     Args:
-        sizes: In each round, for each dealer: group -> cards.
+        sizes: Of each question and each dealer: group -> cards.
         fewest: Cards in the smallest sum that is told.
     """
     return {name for one in sizes for name, size in one.items() if 0 < size < fewest}
@@ -98,18 +98,18 @@ def summed(grouping: CardGrouping, sizes: Sequence[Sizes]) -> list[Sizes]:
     return found
 
 
-def merge_small(campaign: "Campaign", by: str, sizes: Sequence[Sizes]) -> CardGrouping:
+def merge_small(survey: "Survey", by: str, sizes: Sequence[Sizes]) -> CardGrouping:
     """The values of a covariate as groups, those that are too small merged (see above).
 
     Args:
-        campaign: Whose covariate it is.
+        survey: Whose covariate it is.
         by: Its name.
-        sizes: In each round, for each dealer: value -> cards.
+        sizes: Of each question and each dealer: value -> cards.
 
     Returns:
         The grouping; where all cards together are too few, one that has a group too small.
     """
-    values, fewest = campaign.covariates[by], campaign.smallest_group
+    values, fewest = survey.covariates[by], survey.smallest_group
     together = too_small(sizes, fewest)
     total = {value: sum(one.get(value, 0) for one in sizes) for value in values}
     others = sorted((value for value in values if total[value]), key=lambda value: total[value])
@@ -129,9 +129,9 @@ def merge_small(campaign: "Campaign", by: str, sizes: Sequence[Sizes]) -> CardGr
     return CardGrouping(by=by, merged={name: members})
 
 
-def small_words(campaign: "Campaign", sizes: Sequence[Sizes]) -> str:
+def small_words(survey: "Survey", sizes: Sequence[Sizes]) -> str:
     """Why no sum is told of some groups: how many cards there must be, and how many there are."""
-    fewest = campaign.smallest_group
+    fewest = survey.smallest_group
     least: dict[str, int] = {}
     for one in sizes:
         for name in too_small([one], fewest):
@@ -141,6 +141,6 @@ def small_words(campaign: "Campaign", sizes: Sequence[Sizes]) -> str:
         for name, count in sorted(least.items())
     )
     return (
-        f"answers made with a card must be at least {fewest} (the campaign's min_cell and "
-        f"min_batch) in each round and group for a result, or none, got {got}"
+        f"answers made with a card must be at least {fewest} (the survey's min_cell and "
+        f"min_batch) in each group for a result, or none, got {got}"
     )

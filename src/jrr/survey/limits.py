@@ -1,77 +1,61 @@
 """What a contributor accepts, for all answers together, and what has been spent of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
-from jrr.survey.campaign import Campaign
 from jrr.survey.promises import DELTA
+from jrr.survey.sensitive import SensitiveQuestion
 from jrr.survey.spending import Expense, Spent, expense_of, total
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a contributor accepts, whatever a campaign says."""
+    """What a contributor accepts, whatever a survey says."""
 
     epsilon: float  # most ε at `delta` against the collector, over all answers
     dealer: float | None = None  # most ε against dealer and collector together, over all answers
     patience: float = 30.0  # seconds to wait for a card, and for the collector
     delta: float = DELTA  # of all answers together
-    one_round: bool = False  # count one round of a campaign at a time, and not all that it has
 
 
 def check_limits(
-    campaign: Campaign,
-    limits: Limits,
-    before: Iterable[Expense] = (),
-    rounds: Collection[int] | None = None,
+    answers: Iterable[SensitiveQuestion], limits: Limits, before: Iterable[Expense] = ()
 ) -> Spent:
-    """Refuse a campaign that costs more than is left of the contributor's own limits.
+    """Refuse answers that cost more than is left of the contributor's own limits.
 
     Args:
-        campaign: Which would be answered.
+        answers: Which would be given.
         limits: What is accepted.
-        before: What was spent, in this and in other campaigns.
-        rounds: Those that would be answered; None: all of the campaign.
+        before: What was spent, on this and on other surveys.
 
     Returns:
         What will have been spent afterwards.
 
     Raises:
-        ProtocolError: That is more than the limits.
+        ProtocolError: That is more than the limits; the message says what each answer costs.
     """
-    earlier = list(before)
-    rounds = range(campaign.rounds) if rounds is None else rounds
-    new = [expense_of(campaign, number) for number in rounds]
-    after = total((*earlier, *new), limits.delta)
-    if not new:  # nothing is added: a report that was made before is only sent again
+    asked, earlier = list(answers), list(before)
+    after = total((*earlier, *map(expense_of, asked)), limits.delta)
+    if not asked:  # nothing is added: what was made before is only sent again
         return after
+    costs = ", ".join(f"{one.name} {show_guarantee(one.cost, one.cost_delta)}" for one in asked)
+    already = ""
+    if earlier:
+        spent = total(earlier, limits.delta)
+        already = f", beside {show_guarantee(spent.epsilon, spent.delta)} spent before"
     if after.epsilon > limits.epsilon:
-        answers = f"{len(new)} answers cost you each" if len(new) > 1 else "an answer costs you"
         raise ProtocolError(
-            f"{answers} {campaign.cost_line}{_shown_before(earlier, limits)}: in all "
-            f"{show_guarantee(after.epsilon, after.delta)}, more than your limit "
-            f"{limits.epsilon:.6g}{_advice(campaign, limits)}"
+            f"the survey would bring you to {show_guarantee(after.epsilon, after.delta)} against "
+            f"the collector, who has all reports (view: everything), more than your limit "
+            f"{limits.epsilon:.6g}{already}; its answers cost: {costs}"
         )
     most = after.pure["dealer"]
     if limits.dealer is not None and most > limits.dealer:
         raise ProtocolError(
-            f"the campaign would bring you to {show_guarantee(most, 0.0)} against dealer and "
-            f"collector together (view: dealer), over {after.answers} answers: more than your "
-            f"limit {limits.dealer:.6g}"
+            f"the survey would bring you to {show_guarantee(most, 0.0)} against dealer and "
+            f"collector together (view: dealer), more than your limit {limits.dealer:.6g}{already}; "
+            f"against the collector alone its answers cost: {costs}"
         )
     return after
-
-
-def _shown_before(earlier: list[Expense], limits: Limits) -> str:
-    if not earlier:
-        return ""
-    spent = total(earlier, limits.delta)
-    return f", beside {show_guarantee(spent.epsilon, spent.delta)} that you have spent before"
-
-
-def _advice(campaign: Campaign, limits: Limits) -> str:
-    if campaign.rounds == 1 or limits.one_round:
-        return ""
-    return f" (all {campaign.rounds} rounds are counted; --one-round counts one at a time)"

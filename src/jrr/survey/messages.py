@@ -1,219 +1,176 @@
-"""What travels: requests and replies in JSON, each checked when it is read."""
+"""What travels to the collector: everybody's answers to all questions in one upload, invitations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jrr._base import checks
-from jrr.errors import ArgumentError, DamagedError, JrrError
+from jrr.dealing.serials import serial_from_hex
+from jrr.errors import DamagedError, JrrError
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.campaign import Campaign
-from jrr.survey.committed_rules import MOST_PARTS
-from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
-from jrr.survey.identity import hashed
-from jrr.survey.serials import serial_from_hex
+from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, read_body
+from jrr.protocol.identity import hashed
+from jrr.survey.open_answers import OpenAnswers, as_covariates, check_open_answers
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import Survey
 
 MOST_NAMES = 100_000  # hashes in one request
 
 
+class _Report(Message):
+    carded: bool
+    report: Any
+    serials: list[str | None] | None = None
+
+
+class _Upload(Message):
+    pseudonym: str
+    open: dict[str, Any]
+    reports: dict[str, _Report]
+
+
+class _Invitations(Message):
+    names: list[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StoredReport:
-    """A report as the collector keeps it: no time, no address, no order."""
+    """One perturbed answer as the collector keeps it: no time, no address, no order."""
 
-    name: bytes  # hash of the pseudonym
-    round: int
     carded: bool
     report: bytes
-    covariates: str  # canonical JSON
     serials: tuple[bytes | None, ...] = ()  # of its cards, one from each dealer; () where none
 
 
-def name_hash(document: Mapping[str, Any]) -> bytes:
-    """The hash of the pseudonym in a request."""
-    return hashed(_bytes(document, "pseudonym"))
+@dataclass(frozen=True, kw_only=True)
+class StoredAnswers:
+    """The answers of one person as the collector keeps them."""
+
+    name: bytes  # hash of the pseudonym
+    open: str  # canonical JSON: open answers, as they are
+    covariates: str  # canonical JSON: those of them by which results are grouped, all of them
+    reports: Mapping[str, StoredReport]  # by the names of the questions that were asked
 
 
-def _bytes(document: Mapping[str, Any], name: str) -> bytes:
-    decoded = bytes_from_hex(document[name])
-    if decoded is None:
-        raise DamagedError(f"{name} must be 64 hexadecimal digits")
-    return decoded
-
-
-def card_request(
-    pseudonym: bytes,
-    key: bytes | None = None,
-    device: bytes | None = None,
-    mark: bytes | None = None,
-    marks: Mapping[str, bytes] | None = None,
-) -> bytes:
-    """Ask for one's cards, or for a place in the next deal.
-
-    key: what a committee seals to. device: a secret of the device that asks; the dealer then
-    gives the cards to nobody else. mark: what the dealer publishes of one's place in the end,
-    where it has committed to its deck. marks: the same of a survey, one for each part.
-    """
-    given = {"pseudonym": pseudonym, "key": key, "device": device, "mark": mark}
-    document: dict[str, Any] = {
-        name: value.hex() for name, value in given.items() if value is not None
-    }
-    if marks:
-        document["marks"] = {part: value.hex() for part, value in marks.items()}
-    return canonical_json(document)
-
-
-def key_of(document: Mapping[str, Any]) -> bytes:
-    """The public key in a request to a committee."""
-    return _bytes(document, "key")
-
-
-def device_of(document: Mapping[str, Any]) -> bytes | None:
-    """The hash of the device's secret in a request to a dealer, if there is one."""
-    return hashed(_bytes(document, "device")) if "device" in document else None
-
-
-def mark_of(document: Mapping[str, Any]) -> bytes | None:
-    """The mark in a request to a dealer, if there is one."""
-    return _bytes(document, "mark") if "mark" in document else None
-
-
-def marks_of(document: Mapping[str, Any]) -> dict[str, bytes]:
-    """The marks in a request for the cards of a survey, by part; none where there are none."""
-    marks = document.get("marks", {})
-    if not isinstance(marks, Mapping) or len(marks) > MOST_PARTS:
-        raise DamagedError(f"marks must be an object of at most {MOST_PARTS} parts")
-    return {str(part): _bytes(marks, part) for part in marks}
-
-
-def report_request(
-    *,
-    pseudonym: bytes,
-    round_number: int,
-    carded: bool,
-    mechanism: Mechanism,
-    report: Any,
-    covariates: Mapping[str, str],
-    serials: Sequence[str | None] | None = None,
-) -> bytes:
-    """One perturbed answer, exactly as it is stored and sent, again and again until received.
+def report_message(
+    mechanism: Mechanism, report: Any, carded: bool, serials: Sequence[str | None] | None
+) -> dict[str, Any]:
+    """One perturbed answer in an upload.
 
     serials: of the cards, where their sum is announced: one from each dealer, None from one that
     was left out.
     """
-    document: dict[str, Any] = {
-        "pseudonym": pseudonym.hex(),
-        "round": round_number,
-        "carded": carded,
-        "report": mechanism.report_format.to_json(report),
-        "covariates": dict(covariates),
-    }
+    told = mechanism.report_format.to_json(report)
+    document: dict[str, Any] = {"carded": carded, "report": told}
     if serials is not None:
         document["serials"] = list(serials)
-    return canonical_json(document)
+    return document
 
 
-def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
-    """A report that fits the campaign, or a refusal."""
-    document = read_body(
-        body, "pseudonym", "round", "carded", "report", "covariates", optional=("serials",)
-    )
-    return stored_report(campaign, mechanism, document, name_hash(document))
-
-
-def stored_report(
-    campaign: Campaign, mechanism: Mechanism, document: Mapping[str, Any], name: bytes
-) -> StoredReport:
-    """What is kept of a report, or a refusal.
+def upload(pseudonym: bytes, answers: OpenAnswers, reports: Mapping[str, Any]) -> bytes:
+    """All answers, exactly as they are stored and sent, again and again until received.
 
     Args:
-        campaign: Whose question it answers.
-        mechanism: By which it was made.
-        document: With round, carded, report, covariates, and serials where there are some.
-        name: Hash of the pseudonym.
+        pseudonym: At the collector.
+        answers: Open ones.
+        reports: Name of a question -> as `report_message` makes it.
     """
-    carded = document["carded"]
-    if not isinstance(carded, bool) or (carded and not campaign.deals):
-        raise DamagedError("carded must be true or false, and false where no cards are dealt")
-    try:
-        report = mechanism.report_bytes(document["report"])
-        report = report if carded else mechanism.check_cardless(report)
-        number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
-    except JrrError:  # not repeated: it is somebody's report
-        raise DamagedError(
-            "report and round must be of this campaign's mechanism and rounds"
-        ) from None
-    return StoredReport(
-        name=name,
-        round=number,
-        carded=carded,
-        report=report,
-        covariates=check_covariates(campaign, document["covariates"]),
-        serials=_read_serials(campaign, carded, document),
+    return canonical_json(
+        {"pseudonym": pseudonym.hex(), "open": dict(answers), "reports": dict(reports)}
     )
 
 
-def report_limit(campaign: Campaign) -> int:
-    """Bytes that no report of the campaign exceeds, however it is spelled in JSON."""
-    names = [*campaign.covariates, *(max(v, key=len) for v in campaign.covariates.values())]
-    covariates = sum(12 * len(text) + 8 for text in names)  # \uXXXX, twice beyond 16 bits
-    serials = 64 * len(campaign.dealers)
-    return 4096 + 16 * campaign.mechanism.report_format.width + covariates + serials
-
-
-def _read_serials(
-    campaign: Campaign, carded: bool, document: Mapping[str, Any]
-) -> tuple[bytes | None, ...]:
-    """The serial numbers in a report: there where there are cards whose sum is announced."""
-    if ("serials" in document) != (carded and campaign.announces):
-        raise DamagedError(
-            "serials must be given exactly with a card of a campaign whose card sums are announced"
+def upload_limit(survey: Survey) -> int:
+    """Bytes that no upload to the survey exceeds, however it is spelled in JSON."""
+    texts = [
+        text
+        for question in survey.open
+        for text in (
+            question.name,
+            *(text for label in question.labels for text in label.values()),
         )
-    if "serials" not in document:
+    ]
+    texts += [one.name for one in survey.sensitive]
+    dealers = len(survey.dealing.addresses)
+    reports = sum(
+        128 + 16 * one.mechanism.report_format.width + 64 * dealers for one in survey.sensitive
+    )
+    spelled = sum(12 * len(text) + 8 for text in texts)  # \uXXXX, twice beyond 16 bits
+    return 4096 + reports + spelled + 64 * len(survey.open)
+
+
+def read_upload(survey: Survey, body: bytes, n: int | None = None) -> StoredAnswers:
+    """Answers that fit the survey: a report of exactly the questions that were asked.
+
+    Args:
+        survey: Which asks.
+        body: As it came.
+        n: People who were dealt cards, where enrolment fixed that.
+
+    Raises:
+        DamagedError: They do not fit. What was answered is not repeated.
+    """
+    document = read_body(body, _Upload)
+    pseudonym = bytes_from_hex(document.pseudonym)
+    if pseudonym is None:
+        raise DamagedError("pseudonym must be 64 hexadecimal digits")
+    answers = check_open_answers(survey.open, document.open)
+    asked = survey.asked(answers)
+    if set(document.reports) != {question.name for question in asked}:
+        raise DamagedError(
+            "reports must be of exactly the questions that these open answers lead to"
+        )
+    return StoredAnswers(
+        name=hashed(pseudonym),
+        open=canonical_json(answers).decode(),
+        covariates=canonical_json(as_covariates(survey.open, answers)).decode(),
+        reports={
+            question.name: _stored(question, document.reports[question.name], n)
+            for question in asked
+        },
+    )
+
+
+def _stored(question: SensitiveQuestion, document: _Report, n: int | None) -> StoredReport:
+    carded = document.carded
+    if carded and not question.deals:
+        raise DamagedError("carded must be false where no cards are dealt")
+    try:
+        mechanism = question.for_people(n)
+        report = mechanism.report_bytes(document.report)
+        report = report if carded else mechanism.check_cardless(report)
+    except JrrError:  # not repeated: it is somebody's report
+        raise DamagedError(f"report of {question.name} must be of its mechanism") from None
+    if (document.serials is not None) != (carded and mechanism.announced):
+        raise DamagedError(
+            "serials must be given exactly with a card of a question whose card sums are announced"
+        )
+    return StoredReport(
+        carded=carded, report=report, serials=_serials(question.survey, document.serials)
+    )
+
+
+def _serials(survey: Survey, serials: list[str | None] | None) -> tuple[bytes | None, ...]:
+    """One serial number from each dealer; None from one that the survey lets be left out."""
+    if serials is None:
         return ()
-    return check_serials(campaign, document["serials"])
-
-
-def check_serials(campaign: Campaign, serials: object) -> tuple[bytes | None, ...]:
-    """One serial number from each dealer; None from one that the campaign lets be left out."""
-    dealers = len(campaign.dealers)
-    if not isinstance(serials, list) or len(serials) != dealers:
+    dealers = len(survey.dealing.addresses)
+    if len(serials) != dealers:
         raise DamagedError(f"serials must be a list of {dealers}, one from each dealer")
     found = tuple(None if serial is None else serial_from_hex(serial) for serial in serials)
-    if None in found and not (campaign.may_leave_out and any(found)):
-        raise DamagedError("serials must not leave out a dealer that the campaign needs")
+    if None in found and not (survey.dealing.may_leave_out and any(found)):
+        raise DamagedError("serials must not leave out a dealer that the survey needs")
     return found
 
 
-def check_covariates(campaign: Campaign, covariates: object) -> str:
-    """Exactly the covariates that the campaign declares, each with a declared value."""
-    if not isinstance(covariates, Mapping) or set(covariates) != set(campaign.covariates):
-        declared = ", ".join(sorted(campaign.covariates)) or "none"
-        raise ArgumentError(f"covariates must be exactly those of the campaign: {declared:.200}")
-    for name, value in covariates.items():
-        if value not in campaign.covariates[name]:
-            raise ArgumentError(f"covariate {name} must be one of {known_values(campaign, name)}")
-    return canonical_json(dict(covariates)).decode()
+def read_invitations(body: bytes) -> tuple[bytes, ...]:
+    """Hashes of pseudonyms that a server should accept, sorted, so that their order tells nothing.
 
-
-def known_values(campaign: Campaign, name: str) -> str:
-    """The values of a covariate, in words."""
-    return f"{', '.join(map(repr, campaign.covariates[name])):.200}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvitationList:
-    """Hashes of pseudonyms that a server should accept."""
-
-    hashes: tuple[bytes, ...]  # sorted, so that their order tells nothing
-    round: int = 0  # where people have a pseudonym of their own in each round
-
-
-def read_invitation_list(body: bytes, with_round: bool) -> InvitationList:
-    """Whom a server should accept; with_round: it may say for which round."""
-    document = read_body(body, "names", optional=("round",) if with_round else ())
-    names, number = document["names"], document.get("round", 0)
-    number = checks.integer("round", number, 0, 999)
-    if not isinstance(names, list) or len(names) > MOST_NAMES:
+    Raises:
+        DamagedError: It is no such list.
+    """
+    names = read_body(body, _Invitations).names
+    if len(names) > MOST_NAMES:
         raise DamagedError(f"names must be a list of at most {MOST_NAMES} hashes")
     hashes = set()
     for entry in names:
@@ -221,4 +178,4 @@ def read_invitation_list(body: bytes, with_round: bool) -> InvitationList:
         if decoded is None:
             raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")
         hashes.add(decoded)
-    return InvitationList(hashes=tuple(sorted(hashes)), round=number)
+    return tuple(sorted(hashes))

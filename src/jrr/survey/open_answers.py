@@ -1,115 +1,115 @@
-"""Open answers: sent as they are, checked here, and what they decide about later items."""
+"""Open answers: sent as they are, checked here, and what they decide about later questions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item, Questionnaire
+from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
 
-OpenAnswers = Mapping[str, Any]  # item -> a text, a number or a list of labels; None: prefer not
+OpenAnswers = Mapping[str, Any]  # question -> a text, a number or a list of labels; None: prefer not
 
 
-def is_asked(item: Item, answers: OpenAnswers) -> bool:
-    """Whether an item is shown to somebody with these open answers.
+def is_asked(question: Question, answers: OpenAnswers) -> bool:
+    """Whether an question is shown to somebody with these open answers.
 
-    Every condition must hold. An item that was not shown itself has no answer, and so none that a
+    Every condition must hold. An question that was not shown itself has no answer, and so none that a
     condition could name.
     """
     return all(
         bool(set(_words(answers.get(name))) & set(wanted))
-        for name, wanted in (item.only_if or {}).items()
+        for name, wanted in (question.only_if or {}).items()
     )
 
 
-def check_open_answers(questionnaire: Questionnaire, given: object) -> dict[str, Any]:
-    """The open answers of one person: of exactly the open items that were shown.
+def check_open_answers(questions: Iterable[Question], given: object) -> dict[str, Any]:
+    """The open answers of one person: of exactly the open questions that were shown.
 
     Args:
-        questionnaire: which asks for them.
-        given: item -> answer: "no" or "yes", a label in the first language, a list of labels, a
+        questions: the open ones of a survey, in order.
+        given: question -> answer: "no" or "yes", a label in the first language, a list of labels, a
             whole number of a scale, a number; None for "prefer not to say".
 
     Returns:
-        The answers in the order of the items.
+        The answers in the order of the questions.
 
     Raises:
-        ArgumentError: one is missing, too many, or none of its item's answers.
+        ArgumentError: one is missing, too many, or none of its question's answers.
     """
     if not isinstance(given, Mapping):
         raise ArgumentError(f"open answers must be an object, got {type(given).__name__}")
     checked: dict[str, Any] = {}
-    for item in questionnaire.open:
-        if is_asked(item, checked):
-            if item.name not in given:
-                raise ArgumentError(f"open answers must have one to {item.name!r}")
-            checked[item.name] = _checked(item, given[item.name])
+    for question in questions:
+        if is_asked(question, checked):
+            if question.name not in given:
+                raise ArgumentError(f"open answers must have one to {question.name!r}")
+            checked[question.name] = _checked(question, given[question.name])
     for name in given:
         if name not in checked:
             raise ArgumentError(
-                f"open answers must be to items that are asked of this person, got {name!r:.80}"
+                f"open answers must be to questions that are asked of this person, got {name!r:.80}"
             )
     return checked
 
 
-def covariates_of(questionnaire: Questionnaire) -> dict[str, tuple[str, ...]]:
-    """The open items by whose answers results can be grouped, with all their values."""
+def covariates_of(questions: Iterable[Question]) -> dict[str, tuple[str, ...]]:
+    """The open questions by whose answers results can be grouped, with all their values."""
     return {
-        item.name: (*item.answers, NOT_ASKED) if item.only_if else item.answers
-        for item in questionnaire.open
-        if item.kind in ("yes-no", "choice", "scale")
+        question.name: (*question.answers, NOT_ASKED) if question.only_if else question.answers
+        for question in questions
+        if question.kind in ("yes-no", "choice", "scale")
     }
 
 
-def as_covariates(questionnaire: Questionnaire, answers: OpenAnswers) -> dict[str, str]:
+def as_covariates(questions: Iterable[Question], answers: OpenAnswers) -> dict[str, str]:
     """One person's values of the covariates above; the answers have been checked."""
     found = {}
-    for name in covariates_of(questionnaire):
+    for name in covariates_of(questions):
         answer = answers.get(name, NOT_ASKED)
         found[name] = PREFER_NOT if answer is None else str(answer)
     return found
 
 
-def label_places(item: Item, answer: Any) -> set[int]:
-    """Which labels of an item are meant by texts in any of the survey's languages.
+def label_places(question: Question, answer: Any) -> set[int]:
+    """Which labels of an question are meant by texts in any of the survey's languages.
 
     Raises:
         ArgumentError: One of them is no label; it is not repeated.
     """
-    places = {text: at for at, label in enumerate(item.labels) for text in label.values()}
+    places = {text: at for at, label in enumerate(question.labels) for text in label.values()}
     if not isinstance(answer, list | tuple) or not set(map(str, answer)) <= set(places):
-        raise ArgumentError(f"the answer to {item.name!r} must be of its labels, got another")
+        raise ArgumentError(f"the answer to {question.name!r} must be of its labels, got another")
     return {places[str(text)] for text in answer}
 
 
-def in_first_language(item: Item, answer: Any) -> Any:
+def in_first_language(question: Question, answer: Any) -> Any:
     """An open answer as it is sent: labels in the survey's first language."""
-    if answer is None or item.kind not in ("choice", "several"):
+    if answer is None or question.kind not in ("choice", "several"):
         return answer
-    words = [next(iter(label.values())) for label in item.labels]
-    if item.kind == "several":
-        return [words[at] for at in sorted(label_places(item, answer))]
-    (place,) = label_places(item, [answer])
+    words = [next(iter(label.values())) for label in question.labels]
+    if question.kind == "several":
+        return [words[at] for at in sorted(label_places(question, answer))]
+    (place,) = label_places(question, [answer])
     return words[place]
 
 
-def _checked(item: Item, answer: Any) -> Any:
-    """An answer of this item. A refusal does not repeat it: it may be meant for nobody."""
-    words = tuple(next(iter(label.values())) for label in item.labels) or NO_YES
+def _checked(question: Question, answer: Any) -> Any:
+    """An answer of this question. A refusal does not repeat it: it may be meant for nobody."""
+    words = tuple(next(iter(label.values())) for label in question.labels) or NO_YES
     allowed = {
-        "number": f"a number from {item.low:g} to {item.high:g}",
-        "scale": f"a whole number from {item.low:g} to {item.high:g}",
+        "number": f"a number from {question.low:g} to {question.high:g}",
+        "scale": f"a whole number from {question.low:g} to {question.high:g}",
         "several": f"a list of {', '.join(map(repr, words)):.300}, each once",
-    }.get(item.kind, f"one of {', '.join(map(repr, words)):.300}")
-    if answer is None and item.prefer_not:
+    }.get(question.kind, f"one of {', '.join(map(repr, words)):.300}")
+    if answer is None and question.prefer_not:
         return None
     try:
-        if item.kind == "number":
-            return checks.real("answer", answer, allowed, item.low, item.high)
-        if item.kind == "scale":
-            return checks.integer("answer", answer, math.ceil(item.low), math.floor(item.high))
-        if item.kind == "several":
+        if question.kind == "number":
+            return checks.real("answer", answer, allowed, question.low, question.high)
+        if question.kind == "scale":
+            return checks.integer("answer", answer, math.ceil(question.low), math.floor(question.high))
+        if question.kind == "several":
             if isinstance(answer, list) and len(set(map(str, answer))) == len(answer):
                 for one in answer:
                     checks.one_of("answer", one, words)
@@ -118,7 +118,7 @@ def _checked(item: Item, answer: Any) -> Any:
             return answer
     except (ArgumentError, TypeError):
         pass
-    raise ArgumentError(f"the answer to {item.name!r} must be {allowed}, got another")
+    raise ArgumentError(f"the answer to {question.name!r} must be {allowed}, got another")
 
 
 def _words(answer: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What one answer costs its contributor, view by view, as a campaign promises it.
+"""What one answer costs its contributor, view by view, as a survey promises it.
 
 The collector of a real survey has all reports. Whatever is called "against the collector" is
 therefore the view "everything", with its δ; the view "cards" is of somebody who has one report.
@@ -11,7 +11,7 @@ from functools import lru_cache
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.informed_law import losses_of_everything
 
-DELTA = 1e-6  # of the view "everything", unless a campaign or a contributor says otherwise
+DELTA = 1e-6  # of the view "everything", unless a survey or a contributor says otherwise
 EVERYTHING = "everything"
 # As `show_guarantee` writes it, and the catalogue of texts in other languages.
 _FIGURE = re.compile(

@@ -1,16 +1,15 @@
-"""What a contributor's answers have cost together: over rounds and over campaigns, view by view.
+"""What a contributor's answers have cost together: over surveys, view by view.
 
 Answers are made with cards and random words of their own, so that losses add up:
 
     report, cards, dealer   ε holds outright, and the ε of all answers add
-    everything              rounds of one mechanism: by the law of their sum (jrr.privacy.informed
+    everything              answers by one mechanism: by the law of their sum (jrr.privacy.informed
                             .composed) where the law of one is known; different mechanisms: each at
                             its share of δ, and these ε add
 
 A figure is never too small. A report that is sent again costs nothing: whoever has it has it.
 """
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,22 +22,21 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
-from jrr.survey.campaign import Campaign
-from jrr.survey.documents import canonical_json
 from jrr.survey.promises import EVERYTHING
+from jrr.survey.sensitive import SensitiveQuestion
 
 PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
-MOST_ROUNDS = 32  # that are composed by their law; of more the ε are added
+MOST_REPEATS = 32  # that are composed by their law; of more the ε are added
 _STEPS = range(10, 41)  # δ = 2^-step at which ε is kept, so that no law must be computed again
-_FIELDS = {"campaign", "round", "mechanism", "colluders", "pure", "steps"}
+_FIELDS = {"survey", "question", "mechanism", "colluders", "pure", "steps"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expense:
     """One answer, as a ledger keeps it: what was promised for it, and nothing of the answer."""
 
-    campaign: str  # its hash
-    round: int
+    survey: str  # its hash
+    question: str  # its name
     mechanism: Mechanism
     colluders: int
     pure: Mapping[str, float]  # view -> ε
@@ -51,8 +49,8 @@ class Expense:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            "campaign": self.campaign,
-            "round": self.round,
+            "survey": self.survey,
+            "question": self.question,
             "mechanism": self.mechanism.to_dict(),
             "colluders": self.colluders,
             "pure": {view: _written(epsilon) for view, epsilon in self.pure.items()},
@@ -70,8 +68,8 @@ class Expense:
             if set(document) != _FIELDS or set(document["pure"]) != set(PURE_VIEWS):
                 raise KeyError
             return cls(
-                campaign=str(document["campaign"]),
-                round=checks.integer("round", document["round"], 0),
+                survey=str(document["survey"]),
+                question=str(document["question"]),
                 mechanism=from_dict(document["mechanism"]),
                 colluders=checks.integer("colluders", document["colluders"], 0),
                 pure={view: _read(epsilon) for view, epsilon in document["pure"].items()},
@@ -91,40 +89,22 @@ class Spent:
     pure: Mapping[str, float]  # view -> ε
 
 
-def question_hash(campaign: Campaign, mechanism: Mechanism) -> str:
-    """The name of a question: the same words, the same answers, asked by the same chances.
-
-    Args:
-        campaign: Which asks it.
-        mechanism: By which it is asked, for as many people as there are.
-
-    Returns:
-        Hexadecimal SHA-256.
-    """
-    asked = {
-        "question": campaign.question,
-        "labels": list(campaign.labels),
-        "mechanism": mechanism.to_dict(),
-    }
-    return hashlib.sha256(canonical_json(asked)).hexdigest()
-
-
-def expense_of(campaign: Campaign, round_number: int) -> Expense:
-    """What the answer to one round costs, by what the campaign promises."""
-    pure = {view: campaign.guarantee(view) for view in PURE_VIEWS}
-    if not campaign.deals:
+def expense_of(question: SensitiveQuestion) -> Expense:
+    """What one answer costs, by what the survey promises."""
+    pure = {view: question.guarantee(view) for view in PURE_VIEWS}
+    if not question.deals:
         steps: tuple[tuple[float, float], ...] = ((0.0, pure["report"]),)
-    elif campaign.cost_view != EVERYTHING:  # strangers may have all other cards
+    elif question.cost_view != EVERYTHING:  # strangers may have all other cards
         steps = ((0.0, pure["dealer"]),)
     else:
-        promised = (campaign.cost_delta, campaign.guarantee(EVERYTHING))
-        kept = (*_steps(campaign.mechanism, campaign.colluders), promised)
+        promised = (question.cost_delta, question.guarantee(EVERYTHING))
+        kept = (*_steps(question.mechanism, question.colluders), promised)
         steps = tuple(sorted(kept, key=lambda step: -step[0]))
     return Expense(
-        campaign=campaign.hash,
-        round=round_number,
-        mechanism=campaign.mechanism,
-        colluders=campaign.colluders,
+        survey=question.survey.hash,
+        question=question.name,
+        mechanism=question.mechanism,
+        colluders=question.colluders,
         pure=pure,
         steps=steps,
     )
@@ -150,7 +130,7 @@ def total(expenses: Iterable[Expense], delta: float) -> Spent:
     is_random = [group[0].informed(0.0) > group[0].informed(delta) for group in groups]
     share = delta / max(1, sum(is_random))  # of δ: only those whose loss is random need some
     each = [
-        _of_rounds(group, share) if random else len(group) * group[0].informed(0.0)
+        _of_repeats(group, share) if random else len(group) * group[0].informed(0.0)
         for group, random in zip(groups, is_random, strict=True)
     ]
     return Spent(
@@ -164,15 +144,15 @@ def total(expenses: Iterable[Expense], delta: float) -> Spent:
     )
 
 
-def _of_rounds(group: list[Expense], delta: float) -> float:
-    """ε at δ of rounds of one mechanism."""
+def _of_repeats(group: list[Expense], delta: float) -> float:
+    """ε at δ of answers by one mechanism."""
     rounds, one = len(group), group[0]
     if rounds == 1:
         return one.informed(delta)
     added = rounds * one.informed(delta / rounds)
-    if rounds > MOST_ROUNDS:
+    if rounds > MOST_REPEATS:
         return added
-    # A campaign may promise more than what holds: then its promise is what counts.
+    # A survey may promise more than what holds: then its promise is what counts.
     slack = max(0.0, one.informed(delta) - _law_epsilon(one.mechanism, one.colluders, 1, delta))
     together = _law_epsilon(one.mechanism, one.colluders, rounds, delta)
     return min(added, together + rounds * slack)

@@ -16,7 +16,7 @@ from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
 from jrr.reporting.cost_table import added
-from jrr.survey.documents import bytes_from_hex
+from jrr.protocol.documents import bytes_from_hex
 
 _LOSSES = ("everything", "delta", "dealer")
 _AGAINST = (

@@ -21,7 +21,7 @@ from jrr.research.load.sender import Job, Sent, send_all
 from jrr.research.processes import Running
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import NoDealer
-from jrr.survey.identity import collector_role, invitation_secret, pseudonym
+from jrr.protocol.identity import collector_role, invitation_secret, pseudonym
 from jrr.survey.messages import report_request
 
 PERCENTILES = (50, 90, 99, 100)

@@ -22,8 +22,8 @@ from jrr.survey.grouping import (
     summed,
     too_small,
 )
-from jrr.survey.serials import serial_from_hex
-from jrr.survey.states import CLOSED
+from jrr.dealing.serials import serial_from_hex
+from jrr.protocol.states import CLOSED
 from jrr.survey.told import ToldSums
 
 FIELDS = ("by", "merge_small", "allow_small", "discard")

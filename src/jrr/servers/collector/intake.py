@@ -9,7 +9,7 @@ from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.common.jobs import check_invitation, check_state, check_times
 from jrr.servers.common.problems import Problem, busy
 from jrr.survey.messages import StoredReport
-from jrr.survey.states import Act
+from jrr.protocol.states import Act
 
 NEARLY_FULL = 8_192  # reports: with less room, processes take turns, so that none is one too many
 Serials = dict[tuple[int, bytes], bytes]  # dealer and serial number -> who came with it

@@ -26,9 +26,9 @@ from jrr.survey.card_audit import lying_dealer
 from jrr.survey.grouping import EVERYBODY, CardGrouping
 from jrr.survey.messages import read_report
 from jrr.survey.naming import Naming
-from jrr.survey.problems import CHEATING, RESULTS_WAIT
-from jrr.survey.serials import serial_from_hex
-from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
+from jrr.protocol.problems import CHEATING, RESULTS_WAIT
+from jrr.dealing.serials import serial_from_hex
+from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.told import ToldSums
 from jrr.survey.witnessed import commitment_facts
 

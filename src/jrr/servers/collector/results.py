@@ -10,8 +10,8 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
 from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.common.problems import Problem
-from jrr.survey.problems import RESULTS_WAIT
-from jrr.survey.states import CLOSED
+from jrr.protocol.problems import RESULTS_WAIT
+from jrr.protocol.states import CLOSED
 
 
 def results_of(

@@ -24,7 +24,7 @@ from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.uploads import Upload
 from jrr.servers.common.web import HEX, Name, body_schema
-from jrr.survey.documents import bytes_from_hex, read_body
+from jrr.protocol.documents import bytes_from_hex, read_body
 
 REPORT = body_schema(
     pseudonym=HEX,

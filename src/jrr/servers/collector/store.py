@@ -43,7 +43,7 @@ from jrr.servers.common.store import (
     surveys_table,
 )
 from jrr.survey.messages import StoredReport, report_limit
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 from jrr.survey.witnessed import Witnessed
 
 ROWS = 20_000  # reports read at a time

@@ -16,7 +16,7 @@ from jrr.mechanisms.report_formats import Column
 from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign, CollectorStore
 from jrr.servers.common.database import READS, connect
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 from jrr.survey.told import ToldSums
 from jrr.tables.engines.database_table import quoted
 from jrr.tables.engines.postgres import PostgreSQL

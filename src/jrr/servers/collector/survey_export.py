@@ -12,7 +12,7 @@ from jrr.estimation.told_sums import ToldOfRound
 from jrr.mechanisms.base import Mechanism
 from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign
-from jrr.survey.documents import canonical_json
+from jrr.protocol.documents import canonical_json
 from jrr.survey.surveys import Survey
 from jrr.survey.told import ToldSums
 from jrr.tables.header import Header

@@ -25,8 +25,8 @@ from jrr.servers.common.problems import Problem
 from jrr.servers.common.surveys import SurveyJobs
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import StoredReport
-from jrr.survey.problems import RESULTS_WAIT
-from jrr.survey.states import CLOSED, Act, State
+from jrr.protocol.problems import RESULTS_WAIT
+from jrr.protocol.states import CLOSED, Act, State
 from jrr.survey.survey_messages import StoredAnswers, read_upload
 from jrr.survey.surveys import Survey
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from jrr.errors import ProtocolError
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem
-from jrr.survey.states import NEW
+from jrr.protocol.states import NEW
 from jrr.survey.surveys import Survey, read_survey
 
 

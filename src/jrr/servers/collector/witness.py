@@ -11,8 +11,8 @@ from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem, no_decks, wrong_state
 from jrr.survey.campaign import Campaign
 from jrr.survey.cut_and_choose.published import Published
-from jrr.survey.problems import CHEATING
-from jrr.survey.states import CLOSED
+from jrr.protocol.problems import CHEATING
+from jrr.protocol.states import CLOSED
 from jrr.survey.told import ToldSums
 from jrr.survey.witnessed import Witnessed
 from jrr.survey.witnessing import checked, faults_of, noted

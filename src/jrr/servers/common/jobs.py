@@ -14,7 +14,7 @@ from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, 
 from jrr.servers.common.store import CampaignStore, HeldCampaign
 from jrr.survey.campaign import Campaign
 from jrr.survey.messages import InvitationList
-from jrr.survey.states import Act, State, When, refusal_of
+from jrr.protocol.states import Act, State, When, refusal_of
 
 Clock = Callable[[], datetime]
 S = TypeVar("S", bound=CampaignStore[Any])
@@ -27,7 +27,7 @@ def utc_now() -> datetime:
 
 
 def check_state(act: Act, held: HeldCampaign) -> None:
-    """Refuse what the state of a campaign does not allow (jrr.survey.states)."""
+    """Refuse what the state of a campaign does not allow (jrr.protocol.states)."""
     refusal = refusal_of(act, held.state)
     if refusal is not None:
         raise _PROBLEMS[refusal.when](refusal.reason)

@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 
 from jrr.errors import ArgumentError
 from jrr.servers.common.settings import Settings
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 
 NO_TLS = "no-tls"  # TLS ends at a proxy
 OPEN_KEYS = "open-keys"

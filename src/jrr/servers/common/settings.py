@@ -12,7 +12,7 @@ from jrr.errors import ArgumentError, DamagedError
 from jrr.servers.common.cors import read_origins
 from jrr.servers.common.logs import FORMATS as LOG_FORMATS
 from jrr.servers.common.tokens import read_tokens
-from jrr.survey.states import Role
+from jrr.protocol.states import Role
 
 ROLES = tuple(str(role) for role in Role)
 PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine

@@ -31,7 +31,7 @@ from jrr.mechanisms import Mechanism
 from jrr.servers.common.bulk import find_rows, insert_rows
 from jrr.servers.common.problems import unknown_campaign
 from jrr.survey.campaign import Campaign, read_campaign
-from jrr.survey.states import NEW, Role, State, check_move, read_state
+from jrr.protocol.states import NEW, Role, State, check_move, read_state
 
 _DRAWN = 16  # bytes: so many that two are never the same
 

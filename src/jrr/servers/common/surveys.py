@@ -14,7 +14,7 @@ from jrr.servers.common.jobs import CampaignJobs, check_state
 from jrr.servers.common.problems import Problem, unknown_name
 from jrr.servers.common.store import CampaignStore
 from jrr.survey.messages import InvitationList
-from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
+from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.surveys import Survey, SurveyPart, read_survey
 
 J = TypeVar("J", bound=CampaignJobs[Any])

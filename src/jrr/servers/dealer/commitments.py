@@ -15,7 +15,7 @@ from jrr.servers.dealer.store import DealerCampaign, DealerStore
 from jrr.survey.committed_dealer import commit_decks, open_decks, promise_decks
 from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.cut_and_choose.rules import BYTES
-from jrr.survey.states import CLOSED
+from jrr.protocol.states import CLOSED
 
 MOST_SHOWN = 4  # campaigns that are over, whose decks are kept in memory for who asks
 

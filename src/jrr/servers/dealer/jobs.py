@@ -28,10 +28,10 @@ from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_
 from jrr.survey.campaign import Campaign
 from jrr.survey.committed_deck import CommittedDeck
 from jrr.survey.cut_and_choose.published import Published
-from jrr.survey.dealer import Dealer
+from jrr.dealing.decks import Dealer
 from jrr.survey.dealer_kinds import DealerServer, DealerServers
 from jrr.survey.naming import Naming, UndealtSum
-from jrr.survey.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
+from jrr.protocol.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
 
 log = logging.getLogger("jrr.servers")
 T = TypeVar("T")

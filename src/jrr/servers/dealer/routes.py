@@ -19,7 +19,7 @@ from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
 from jrr.servers.dealer.surveys import DealerSurveyJobs
-from jrr.survey.documents import read_body
+from jrr.protocol.documents import read_body
 from jrr.survey.messages import device_of, mark_of, marks_of, name_hash
 
 PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.store import DealerCampaign, DealerStore
     from jrr.survey.committed_deck import CommittedDeck
-    from jrr.survey.dealer import Dealer
+    from jrr.dealing.decks import Dealer
 
 
 @dataclass(frozen=True, kw_only=True)

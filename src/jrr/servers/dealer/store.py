@@ -30,7 +30,7 @@ from jrr.servers.common.store import (
     surveys_table,
 )
 from jrr.servers.dealer.seating import Seat
-from jrr.survey.states import CLOSED, OPEN, Role
+from jrr.protocol.states import CLOSED, OPEN, Role
 
 
 @dataclass(frozen=True, kw_only=True)

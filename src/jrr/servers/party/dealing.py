@@ -9,10 +9,10 @@ from jrr._base import checks
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.problems import Problem
 from jrr.servers.party.jobs import PartyJobs
-from jrr.survey.committee.dealing import Abort, MissingPartyError
-from jrr.survey.committee.rounds import DealingParty, Keeper, deal_rounds
-from jrr.survey.committee_order import deal_order
-from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY
+from jrr.dealing.committee.dealing import Abort, MissingPartyError
+from jrr.dealing.committee.rounds import DealingParty, Keeper, deal_rounds
+from jrr.dealing.committee_order import deal_order
+from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY
 
 LONGEST = 3600.0  # seconds that parties may wait for each other
 

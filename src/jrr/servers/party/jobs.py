@@ -13,18 +13,18 @@ from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_time
 from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
 from jrr.servers.common.settings import Settings
 from jrr.servers.party.store import PartyStore, StoredComplaint
-from jrr.survey.addresses import check_link
+from jrr.protocol.addresses import check_link
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import Envelope, check_committee_mechanism, usable
-from jrr.survey.committee.complaints import Finding, judge
-from jrr.survey.committee.meeting import Identity
-from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import DealtRounds, KeptDeal, Member, deal_name
-from jrr.survey.committee_order import committee_of
-from jrr.survey.complaining import Complaint
+from jrr.dealing.committee.cards import Envelope, check_committee_mechanism, usable
+from jrr.dealing.committee.complaints import Finding, judge
+from jrr.dealing.committee.meeting import Identity
+from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.committee.rounds import DealtRounds, KeptDeal, Member, deal_name
+from jrr.dealing.committee_order import committee_of
+from jrr.dealing.complaining import Complaint
 from jrr.survey.dealer_kinds import Committee
-from jrr.survey.problems import LEFT_OUT, LOST_CARD
-from jrr.survey.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
+from jrr.protocol.problems import LEFT_OUT, LOST_CARD
+from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
 
 
 @dataclass(frozen=True, kw_only=True)

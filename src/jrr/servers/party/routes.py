@@ -16,8 +16,8 @@ from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
 from jrr.servers.party.dealing import DealWish, deal_together
 from jrr.servers.party.jobs import PartyJobs
-from jrr.survey.complaining import read_complaint
-from jrr.survey.documents import read_body
+from jrr.dealing.complaining import read_complaint
+from jrr.protocol.documents import read_body
 from jrr.survey.messages import key_of, name_hash
 
 

@@ -32,10 +32,10 @@ from jrr.servers.common.store import (
     campaigns_table,
     invited_table,
 )
-from jrr.survey.committee.cards import Record
-from jrr.survey.committee.complaints import Finding
-from jrr.survey.committee.rounds import DealtRounds, Member
-from jrr.survey.states import Role
+from jrr.dealing.committee.cards import Record
+from jrr.dealing.committee.complaints import Finding
+from jrr.dealing.committee.rounds import DealtRounds, Member
+from jrr.protocol.states import Role
 
 ROWS = 10_000  # envelopes stored at a time
 

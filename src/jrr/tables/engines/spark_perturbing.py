@@ -24,8 +24,8 @@ from jrr._base.randomness import KeyedRandom
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, ToldOfRound
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.permutation import KEY_BYTES
-from jrr.survey.split_deck import RowDecks
+from jrr.dealing.permutation import KEY_BYTES
+from jrr.dealing.split_deck import RowDecks
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines.spark_session import open_session, quiet
 from jrr.tables.folders import HEADER, ParquetFolder

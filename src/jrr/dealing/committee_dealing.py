@@ -1,0 +1,209 @@
+"""Several parties deal together, so that none of them knows a card (the paper's MPC)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from jrr._base import checks
+from jrr.dealing.asking import address_at, ask_for_cards, ask_for_place, same_everywhere
+from jrr.dealing.committee import cards as committee_cards
+from jrr.dealing.committee.cards import BadShareError
+from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.dealing import Abort
+from jrr.dealing.committee.deals import DealOrder
+from jrr.dealing.committee.meeting import Peer
+from jrr.dealing.complaining import complaint_request
+from jrr.dealing.interface import Dealing, Hand, Hands, Person
+from jrr.dealing.messages import card_request
+from jrr.errors import ArgumentError, IntegrityError, ProtocolError
+from jrr.protocol.addresses import check_address, check_link
+from jrr.protocol.identity import party_role, pseudonym
+from jrr.protocol.steps import Call, Steps, insist
+from jrr.protocol.texts import check_text
+
+if TYPE_CHECKING:
+    from jrr.survey.sensitive import SensitiveQuestion
+    from jrr.survey.survey import Survey
+
+FEWEST_PARTIES, MOST_PARTIES = 3, 16
+COMPLAINING = 2.0  # seconds that a party is given to take a complaint
+
+
+class Party(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One party of a committee."""
+
+    url: str  # where contributors and its operator reach it
+    link: str  # host:port where the other parties reach it
+    certificate: str  # PEM; the other parties accept no other
+
+    def __post_init__(self) -> None:
+        check_address("party", self.url)
+        check_text("party certificate", self.certificate, 10_000)
+        check_link(self.link)
+
+
+class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
+    """Parties, of whom so many may collude and still learn no card."""
+
+    word: ClassVar[str] = "party"
+    sorted_decks: ClassVar[bool] = True
+
+    parties: tuple[Party, ...]
+    threshold: int
+
+    def __post_init__(self) -> None:
+        count = len(self.parties)
+        if not FEWEST_PARTIES <= count <= MOST_PARTIES:
+            raise ArgumentError(f"parties must be {FEWEST_PARTIES} to {MOST_PARTIES}, got {count}")
+        checks.integer("threshold", self.threshold, 1, (count - 1) // 2)
+        if len({party.certificate for party in self.parties}) != count:
+            raise ArgumentError("parties must have certificates of their own, got one twice")
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Of the parties, in order."""
+        return tuple(party.url for party in self.parties)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One for each party."""
+        return tuple(party_role(number) for number in range(len(self.parties)))
+
+    @property
+    def enrols(self) -> bool:
+        """Always: parties deal to people whom they know."""
+        return True
+
+    def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
+        """Refuse several questions, and cards of masks."""
+        question = check_one_question(dealt)
+        if question.mechanism.masked:
+            allowed = (
+                "one with sorted decks where a committee deals: its parties shuffle cards that "
+                "everybody knows, and cards of masks are drawn. Name several dealers instead"
+            )
+            raise checks.refusal("mechanism", question.mechanism, allowed)
+
+    def deal_order(self, survey: "Survey") -> DealOrder:
+        """What all parties must agree on before they deal."""
+        (question,) = survey.dealt
+        return DealOrder(
+            survey=survey.hash,
+            capacity=survey.capacity,
+            threshold=self.threshold,
+            peers=tuple(
+                Peer(*check_link(party.link), party.certificate) for party in self.parties
+            ),
+            mechanism_for=question.for_people,
+        )
+
+    def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
+        """Take a place in the next deal, with the key that shares are sealed to."""
+        key = card_key_of(survey, person).public_key().public_bytes_raw()
+        yield from same_everywhere(survey, patience)
+        for number in range(len(self.parties)):
+            body = card_request(self._name(survey, number, person), key)
+            yield from ask_for_place(survey, number, body, patience)
+
+    def hands(self, survey: "Survey", person: Person, patience: float) -> Steps[Hands]:
+        """One's card from the shares of all parties."""
+        if not all((yield from same_everywhere(survey, patience, silence_is_fine=True))):
+            return Hands()
+        replies: list[dict[str, Any]] = []
+        said: dict[int, str] = {}
+        for number in range(len(self.parties)):
+            # Shares are sealed to the device: the parties need not be shown it.
+            body = card_request(self._name(survey, number, person))
+            reply, words = yield from ask_for_cards(survey, number, body, patience)
+            if reply is not None:
+                replies.append(reply)
+            elif words is None:
+                return Hands()
+            else:  # hear what the other parties say of it
+                said[number] = words
+        if said:
+            return Hands(
+                left_out=tuple(f"party {number}: {text}" for number, text in said.items())
+            )
+        (question,) = survey.dealt
+        n = replies[0].get("n")
+        if type(n) is not int:
+            raise ProtocolError("the dealer has not said how many people are dealt cards")
+        key = card_key_of(survey, person)
+        try:
+            record, envelopes = _shares(survey, replies, n)
+            card = committee_cards.open_card(question.for_people(n), key, record, envelopes)
+        except Abort as abort:
+            accused, evidence = None, None
+            if isinstance(abort, BadShareError):
+                accused = abort.party
+                if abort.provable:
+                    evidence = ShareEvidence.against(accused, envelopes[accused], key)
+            yield from self._complain(survey, person, accused, evidence, patience)
+            raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
+        return Hands({question.name: Hand(card)}, n)
+
+    def _name(self, survey: "Survey", number: int, person: Person) -> bytes:
+        return pseudonym(person.secret, survey.hash, self.roles[number])
+
+    def _complain(
+        self,
+        survey: "Survey",
+        person: Person,
+        accused: int | None,
+        evidence: ShareEvidence | None,
+        patience: float,
+    ) -> Steps[None]:
+        """Tell every party that one's card is wrong, and what shows it; others keep their cards."""
+        for number in range(len(self.parties)):
+            name = self._name(survey, number, person)
+            address = f"{address_at(survey, number)}/complaints"
+            call = Call(address, complaint_request(name, accused, evidence))
+            yield from insist(call, min(patience, COMPLAINING), silence_is_fine=True)
+
+
+def check_one_question(dealt: Sequence["SensitiveQuestion"]) -> "SensitiveQuestion":
+    """The only question with cards, where people meet to deal one deck.
+
+    Raises:
+        ArgumentError: There are several, or none.
+    """
+    if len(dealt) != 1:
+        raise ArgumentError(
+            "dealing must be by dealers unless exactly one answer has cards: committees and groups "
+            f"deal one deck to people who meet for it, and here are {len(dealt)} answers with cards"
+        )
+    return dealt[0]
+
+
+def card_key_of(survey: "Survey", person: Person) -> Any:
+    """The key that the shares of somebody's card are sealed to."""
+    return committee_cards.card_key(person.device or person.secret, survey.hash)
+
+
+def _shares(
+    survey: "Survey", replies: Sequence[Mapping[str, Any]], n: int
+) -> tuple[committee_cards.Record, list[committee_cards.Envelope]]:
+    """What all parties gave; they must tell the same story of the deal."""
+    records, envelopes = [], []
+    for party, document in enumerate(replies):
+        try:
+            records.append(committee_cards.Record.from_document(document["record"]))
+            envelopes.append(committee_cards.Envelope.from_document(document["envelope"]))
+        except (KeyError, TypeError, Abort):
+            raise BadShareError(
+                party, f"party {party} must give one record and one envelope", provable=False
+            ) from None
+    told = Counter(records)
+    record, agree = told.most_common(1)[0]
+    if len(told) > 1:
+        if 2 * agree <= len(records):
+            raise Abort("the parties tell different stories of the deal")
+        party = next(at for at, other in enumerate(records) if other != record)
+        reason = f"party {party} tells another story of the deal than most"
+        raise BadShareError(party, reason, provable=False)
+    if (record.survey, record.n, len(record.roots)) != (survey.hash, n, len(replies)):
+        raise Abort("the record is of another deal")
+    return record, envelopes

@@ -1,0 +1,154 @@
+"""One dealer, or several that each deal a card to everybody, who adds them all.
+
+Whoever knows the cards of all but one of several dealers knows nothing of their sum.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jrr._base import checks
+from jrr.dealing.asking import ask_for_cards, ask_for_place, same_everywhere
+from jrr.dealing.deck import card_from_json
+from jrr.dealing.interface import Dealing, Hand, Hands, Person
+from jrr.dealing.messages import card_request
+from jrr.dealing.serials import serial_from_hex
+from jrr.errors import ArgumentError, ProtocolError
+from jrr.mechanisms.base import Mechanism
+from jrr.protocol.addresses import check_address
+from jrr.protocol.identity import dealer_role, device_name, pseudonym
+from jrr.protocol.steps import Steps
+
+if TYPE_CHECKING:
+    from jrr.survey.sensitive import SensitiveQuestion
+    from jrr.survey.survey import Survey
+
+MOST_DEALERS = 16
+
+
+class Dealers(Dealing, frozen=True, tag="dealers"):
+    """Servers that each know their own cards and no answer."""
+
+    urls: tuple[str, ...]
+    leave_out: bool = False  # whether to answer without those that cannot be reached
+    enrol_first: bool = False  # whether cards are dealt to exactly those who enrolled
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.urls) <= MOST_DEALERS:
+            raise ArgumentError(f"dealers must be 1 to {MOST_DEALERS}, got {len(self.urls)}")
+        for url in self.urls:
+            check_address("dealer", url)
+        if self.leave_out and len(self.urls) == 1:
+            raise checks.refusal("leave_out", True, "false with one dealer")
+        if self.enrol_first and len(self.urls) > 1:
+            raise checks.refusal("enrol_first", True, "false where several dealers deal")
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Of the dealers, in order."""
+        return self.urls
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """One for each dealer."""
+        return tuple(dealer_role(number) for number in range(len(self.urls)))
+
+    @property
+    def enrols(self) -> bool:
+        """Whether people enrol first."""
+        return self.enrol_first
+
+    @property
+    def may_leave_out(self) -> bool:
+        """Whether dealers that cannot be reached are left out."""
+        return self.leave_out
+
+    def fitted(self, mechanism: Mechanism) -> Mechanism:
+        """For as many dealers as there are."""
+        return mechanism.for_dealers(len(self.urls))
+
+    def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
+        """Refuse, of several dealers, cards that do not add up."""
+        for question in dealt:
+            if len(self.urls) > 1 and not question.mechanism.announced:
+                allowed = (
+                    "one whose card sums are announced where several dealers each deal a card: "
+                    "only whole numbers add up, and only announced sums are taken off one by one"
+                )
+                raise checks.refusal(
+                    f"mechanism of {question.name}", question.mechanism, allowed
+                )
+        if not dealt:
+            raise ArgumentError("dealing must be 'none' where no question has cards")
+
+    def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
+        """Take a place in the next deal."""
+        if not self.enrol_first:
+            yield from Dealing.enrol(self, survey, person, patience)
+        yield from same_everywhere(survey, patience)
+        yield from ask_for_place(survey, 0, self._request(survey, 0, person), patience)
+
+    def hands(self, survey: "Survey", person: Person, patience: float) -> Steps[Hands]:
+        """One's cards from every dealer."""
+        # A dealer that serves another survey ends it here; a silent one only costs the cards.
+        same = yield from same_everywhere(survey, patience, silence_is_fine=True)
+        dealt: list[_Dealt | None] = []
+        for number in range(len(self.urls)):
+            reply = None
+            if same[number]:
+                body = self._request(survey, number, person)
+                reply, _ = yield from ask_for_cards(survey, number, body, patience)
+            if reply is None and not self.leave_out:
+                return Hands()
+            dealt.append(None if reply is None else _read_dealt(survey, reply))
+        given = [one for one in dealt if one is not None]
+        if not given:
+            return Hands()
+        cards = {
+            question.name: self._added(question, dealt)
+            for question in survey.dealt
+        }
+        return Hands(cards, given[0].n)
+
+    def _request(self, survey: "Survey", number: int, person: Person) -> bytes:
+        role = self.roles[number]
+        device = person.device
+        mine = None if device is None else device_name(device, survey.hash, role)
+        return card_request(pseudonym(person.secret, survey.hash, role), device=mine)
+
+    def _added(self, question: "SensitiveQuestion", dealt: Sequence["_Dealt | None"]) -> Hand:
+        """What all dealers gave for one question; None: a dealer that was left out."""
+        given = [one.cards[question.name] for one in dealt if one is not None]
+        if not question.mechanism.announced:
+            return Hand(given[0][0])
+        serials = tuple(None if one is None else one.cards[question.name][1] for one in dealt)
+        cards = tuple(card for card, _ in given)
+        return Hand(cards if len(self.urls) > 1 else cards[0], serials)
+
+
+@dataclass(frozen=True)
+class _Dealt:
+    """What one dealer gave."""
+
+    n: int | None
+    cards: Mapping[str, tuple[Any, str | None]]  # question -> card and serial
+
+
+def _read_dealt(survey: "Survey", document: Mapping[str, Any]) -> _Dealt:
+    """A dealer's reply: a card for every question that has some."""
+    n, given = document.get("n"), document.get("cards")
+    if survey.dealing.enrols and type(n) is not int:
+        raise ProtocolError("the dealer has not said how many people are dealt cards")
+    if not isinstance(given, dict):
+        raise ProtocolError("the dealer must give cards, by the names of the questions")
+    found: dict[str, tuple[Any, str | None]] = {}
+    for question in survey.dealt:
+        entry = given.get(question.name)
+        if not isinstance(entry, dict) or "card" not in entry:
+            raise ProtocolError(f"the dealer must give a card for {question.name}")
+        mechanism = question.for_people(n)
+        serial = None
+        if mechanism.announced:
+            serial = serial_from_hex(entry.get("serial")).hex()
+        found[question.name] = card_from_json(mechanism, entry["card"]), serial
+    return _Dealt(n if isinstance(n, int) else None, found)

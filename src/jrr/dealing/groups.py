@@ -1,0 +1,33 @@
+"""The contributors themselves deal: each group of them one deck (`jrr survey deal-in-group`).
+
+No server takes part. The members of a group bring their cards along when they answer.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from jrr._base import checks
+from jrr.dealing.committee_dealing import check_one_question
+from jrr.dealing.interface import Dealing
+
+if TYPE_CHECKING:
+    from jrr.survey.sensitive import SensitiveQuestion
+
+FEWEST, MOST = 3, 16
+
+
+class Groups(Dealing, frozen=True, tag="groups"):
+    """Groups of contributors, as large as the deck."""
+
+    word: ClassVar[str] = "member"
+    sorted_decks: ClassVar[bool] = True
+
+    def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
+        """Refuse what a group cannot deal, or cannot keep secret from its colluding members."""
+        question = check_one_question(dealt)
+        deck = question.mechanism.sorted_deck
+        if deck is None or deck.bits is not None:
+            allowed = "one whose card is a single draw, such as JRR or DRR, where groups deal"
+            raise checks.refusal("mechanism", question.mechanism.to_dict(), allowed)
+        checks.integer("people in a group", deck.size, FEWEST, MOST)
+        checks.integer("colluders", question.colluders, 0, (deck.size - 1) // 2)

@@ -1,0 +1,1 @@
+"""What every conversation between servers and devices stands on; no sockets, no clock."""

@@ -1,0 +1,374 @@
+"""What a draft costs and how exact it is: one total ε, split among its sensitive questions.
+
+Items are perturbed independently, so losses add up in every view: the total is the sum of the
+questions', whatever the answers. "Several of" is one yes or no for each label.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from jrr._base import checks
+from jrr.estimation.estimates import quantile
+from jrr.planning.choice import AUTO
+from jrr.mechanisms.registry import families
+from jrr.mechanisms.request import Frequency
+from jrr.planning.defaults import DEALER_ABOVE, LEAST_GAIN, LOST
+from jrr.planning.numbers import NumberPlan, plan_number
+from jrr.planning.plans import DELTA, Plan, plan
+from jrr.reporting.cost_table import CostTable, added, cost_row, same_in_every_wave
+from jrr.survey.promises import EVERYTHING, informed_epsilon
+from jrr.survey.draft import Draft
+from jrr.survey.question import Question
+
+_GRID = 13  # budgets at which an question's margin is looked at, where margins decide the split
+_MASKED = 500  # values up to which masks are tried without looking at everything else
+_LEAST_SHARE = 0.01  # of the budget for an question
+_MOST_PEOPLE = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionPlan:
+    """How one sensitive question is asked."""
+
+    question: Question
+    epsilon: float  # of all its answers together
+    plan: Plan | NumberPlan  # of one answer: of each label, for "several"
+
+    @cached_property
+    def margin(self) -> float:
+        """Half of the expected interval of 95%: of a share, or in the unit of a number."""
+        return quantile(0.95) * self.plan.stderr()
+
+    @property
+    def bytes(self) -> int:
+        """Of a report."""
+        return self.question.perturbed * self.plan.mechanism.report_format.width
+
+    def loss(self, view: str) -> float:
+        """ε in a view, of all its answers together; in "everything" at `delta`."""
+        if view == EVERYTHING:
+            mechanism, colluders = self.plan.mechanism, self.plan.request.colluders
+            one = informed_epsilon(mechanism, colluders if mechanism.deals else 0, DELTA)
+        else:
+            one = self.plan.guarantees[view]
+        return added([one] * self.question.perturbed)
+
+    @property
+    def delta(self) -> float:
+        """The δ of all its answers together in the view "everything"; 0 where losses are pure."""
+        return 0.0 if self.plan.mechanism.pure else added([DELTA] * self.question.perturbed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftPlan:
+    """All questions, and what they cost together.
+
+    Attributes:
+        draft: what is asked.
+        people: how many are invited.
+        response: the share of them who answer.
+        epsilon: the total asked for.
+        questions: the sensitive questions.
+    """
+
+    draft: Draft
+    people: int
+    response: float
+    epsilon: float
+    questions: tuple[QuestionPlan, ...]
+
+    @cached_property
+    def guarantees(self) -> Mapping[str, float]:
+        """View -> the total ε; a sum that rounding has not made too small."""
+        return {view: self.guarantee(view) for view in ("cards", EVERYTHING, "dealer")}
+
+    def guarantee(self, view: str) -> float:
+        """The total ε in one view: "everything" of dealt cards can take seconds to compute."""
+        return added(question.loss(view) for question in self.questions)
+
+    @cached_property
+    def costs(self) -> CostTable:
+        """What one answer, one wave and all waves can tell, and whom."""
+        deals = any(one.plan.mechanism.deals for one in self.questions)
+        view = EVERYTHING if deals else "report"
+        wave = cost_row(
+            self.guarantee(view), self.delta, view, self.guarantee("dealer") if deals else None
+        )
+        answer = cost_row(
+            max(one.loss(view) for one in self.questions),
+            max(one.delta for one in self.questions),
+            view,
+            max(one.loss("dealer") for one in self.questions) if deals else None,
+        )
+        waves = self.draft.waves
+        return same_in_every_wave(answer, wave, questions=len(self.questions), waves=waves)
+
+    @property
+    def delta(self) -> float:
+        """The δ of the view "everything": every answer has its own."""
+        return added(question.delta for question in self.questions if question.delta)
+
+    @property
+    def bytes(self) -> int:
+        """Of all reports of one person."""
+        return sum(question.bytes for question in self.questions)
+
+    @property
+    def within(self) -> bool:
+        """Whether every question is as exact as its `margin` asks."""
+        return all(question.margin <= question.question.margin for question in self.questions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "title": next(iter(self.draft.title.values())),
+            "people": self.people,
+            "response": self.response,
+            "expected_reports": expected_reports(self.people, self.response),
+            "epsilon": self.epsilon,
+            "split": self.draft.split,
+            "guarantees": dict(self.guarantees),
+            "delta": self.delta,
+            "waves": self.draft.waves,
+            "learnt": self.costs.to_dict(),
+            "bytes": self.bytes,
+            "questions": [
+                {
+                    "name": one.question.name,
+                    "kind": one.question.kind,
+                    "epsilon": one.epsilon,
+                    "margin": one.margin,
+                    "margin_wanted": one.question.margin,
+                    "mechanism": one.plan.mechanism.to_dict(),
+                    "bytes": one.bytes,
+                }
+                for one in self.questions
+            ],
+            "open_questions": [one.name for one in self.draft.open],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What a plan of a draft may be told besides the people and the budget."""
+
+    dealer_epsilon: float | None = None  # the total for dealer and collector together; None: ε + 2
+    lost: float = LOST  # share of cards that are dealt and never reported with
+    announced: bool = True  # whether the dealer announces sums at the end
+    mechanism: str = AUTO  # a family for every question
+    colluders: int | None = None  # None: as `jrr.plan`
+    view: str = "cards"  # in which ε must hold
+    delta: float = DELTA  # of the view "everything"
+    frequency: Frequency = None  # what is known of the answer, where there is one question
+    steps: bool = False  # whether numbers may be asked for in steps of noise, where that is better
+    sorted_decks: bool = False  # whether who deals can only shuffle cards that everybody knows
+    deck: int | None = None  # cards in one deck; None: as many as answers are expected
+    enrols: bool = False  # whether the deck grows with those who enrol
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """What `jrr.plan` is told only where it was said here."""
+        found: dict[str, Any] = {}
+        if self.colluders is not None:
+            found["colluders"] = self.colluders
+        if self.view != "cards":
+            found |= {"view": self.view, "delta": self.delta}
+        if self.frequency is not None:
+            found["frequency"] = self.frequency
+        return found
+
+
+def plan_draft(
+    draft: Draft,
+    people: int,
+    *,
+    response: float = 1.0,
+    epsilon: float | None = None,
+    options: PlanOptions | None = None,
+) -> DraftPlan:
+    """Plan every sensitive question within one total budget.
+
+    Args:
+        draft: what is asked.
+        people: how many are invited.
+        response: the share of them who answer.
+        epsilon: the total; None: as the draft says.
+        options: how cards are dealt, and what else is known.
+
+    Returns:
+        The plan: its questions with their margins, and the total guarantees.
+
+    Raises:
+        ArgumentError: for fewer than two expected answers, or as `jrr.plan` does.
+
+    Example:
+        >>> asked = Draft.from_dict(
+        ...     {"title": "T", "questions": [{"name": "a", "kind": "yes-no", "text": "A?"}]}
+        ... )
+        >>> plan_draft(asked, 2_000, response=0.6).guarantees["everything"] <= 1.0001
+        True
+    """
+    wish = options or PlanOptions()
+    people = checks.integer("people", people, 2, _MOST_PEOPLE)
+    response = checks.real("response", response, "in (0, 1]", 0.0, 1.0, open_low=True)
+    n = expected_reports(people, response)
+    if n < 2:
+        raise checks.refusal("people", people, f"enough for 2 answers at response={response!r}")
+    if wish.deck is not None:
+        n = checks.integer("deck", wish.deck, 2, _MOST_PEOPLE)
+    if wish.frequency is not None and len(draft.sensitive) > 1:
+        raise checks.refusal("frequency", wish.frequency, "left out with several questions")
+    total = draft.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
+    cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
+    asked = _Asked(n, total, cap, wish)
+    shares = _shares(draft, asked)
+    questions = tuple(
+        QuestionPlan(
+            question=question,
+            epsilon=share * total,
+            plan=asked.plan(question, share, wish.mechanism),
+        )
+        for question, share in zip(draft.sensitive, shares, strict=True)
+    )
+    return DraftPlan(draft=draft, people=people, response=response, epsilon=total, questions=questions)
+
+
+def deck_size(people: int, k: int = 2) -> int:
+    """The n to plan for where enrolment fixes it, so that the guarantee holds for every larger one.
+
+    A deck that does not come out even (an odd number of signs, or of decoys that k does not divide)
+    hides a little less than its neighbours, and larger decks more than smaller ones. The largest n
+    at or below the fewest people that is one short of even in both ways is the worst of all larger
+    ones.
+    """
+    period = math.lcm(2, k)
+    least = max(period - 1, 3)
+    if people < least:
+        raise checks.refusal("people", people, f"at least {least} where enrolment fixes the deck")
+    return max(least, people - (people + 1) % period)
+
+
+def people_for_margins(draft: Draft, **options: Any) -> int:
+    """The fewest people to invite so that every question is as exact as its `margin` asks.
+
+    Args:
+        draft: what is asked.
+        options: as for `plan_draft`, but people.
+
+    Raises:
+        ArgumentError: if a billion people are not enough.
+    """
+    # What is nearly always chosen, and quick to plan.
+    options.setdefault("options", PlanOptions(mechanism="mrr"))
+    low, high = 1, 64
+    while not plan_draft(draft, high, **options).within:
+        low, high = high, 2 * high
+        if high > _MOST_PEOPLE:
+            raise checks.refusal(
+                "margin",
+                [question.margin for question in draft.sensitive],
+                f"reachable with at most {_MOST_PEOPLE:,} people",
+            )
+    while high - low > max(1, low // 200):  # to half a percent
+        middle = (low + high) // 2
+        enough = plan_draft(draft, middle, **options).within
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def expected_reports(people: int, response: float) -> int:
+    """How many are expected to answer."""
+    return round(people * response)
+
+
+_planned = lru_cache(maxsize=256)(plan)  # questions that are alike have the same plan
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What all questions have in common."""
+
+    n: int
+    total: float
+    cap: float
+    wish: PlanOptions
+
+    def plan(self, question: Question, share: float, mechanism: str = AUTO) -> Plan | NumberPlan:
+        """One answer of a question that has this share of the budget."""
+        part = share / question.perturbed
+        options: dict[str, Any] = {
+            "dealer_epsilon": part * self.cap,
+            "lost": self.wish.lost,
+            "announced": self.wish.announced and not self.wish.sorted_decks,
+            "mechanism": mechanism if question.values <= _MASKED else AUTO,
+        } | self.wish.more
+        if question.kind == "number":
+            return self._number(question, part, options)
+        n = deck_size(self.n, question.values) if self.wish.enrols else self.n
+        if self.wish.sorted_decks and options["mechanism"] == AUTO:
+            return _best_sorted(n, part * self.total, question.values, options)
+        # What is known of the answer may be a list, of which nothing is remembered.
+        planned = plan if "frequency" in options else _planned
+        return planned(n, part * self.total, k=question.values, **options)
+
+    def _number(self, question: Question, part: float, options: dict[str, Any]) -> NumberPlan:
+        """Rounded to one of two ends, or in steps of noise where that is enough better."""
+        n = deck_size(self.n) if self.wish.enrols else self.n
+        known = options.pop("frequency", None)
+        if isinstance(known, int | float):
+            options["mean"] = question.low + float(known) * (question.high - question.low)
+        automatic = options["mechanism"] == AUTO
+
+        def planned(mechanism: str) -> NumberPlan:
+            given = options | {"mechanism": mechanism}
+            return plan_number(n, part * self.total, question.low, question.high, **given)
+
+        rounded = planned("mrr" if automatic else options["mechanism"])
+        if not (automatic and self.wish.steps):
+            return rounded
+        steps = planned(AUTO)
+        better = steps.stderr() ** 2 <= (1 - LEAST_GAIN) * rounded.stderr() ** 2
+        return steps if better and steps.mechanism.deals == rounded.mechanism.deals else rounded
+
+
+def _best_sorted(n: int, epsilon: float, k: int, options: dict[str, Any]) -> Plan:
+    """The best of the mechanisms whose sorted deck everybody knows: a committee can deal it."""
+    words = [key for key, family in families().items() if family.chosen and not family.encodes]
+    plans = [plan(n, epsilon, k=k, **options | {"mechanism": word}) for word in words]
+    return min((one for one in plans if not one.mechanism.masked), key=Plan.stderr)
+
+
+def _shares(draft: Draft, asked: _Asked) -> list[float]:
+    """The share of the budget that each sensitive question gets."""
+    questions = draft.sensitive
+    if draft.split == "margin" and len(questions) > 1:
+        return _shares_by_margin(questions, asked)
+    weights = [question.weight if draft.split == "weight" else 1.0 for question in questions]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _shares_by_margin(questions: tuple[Question, ...], asked: _Asked) -> list[float]:
+    """Shares at which every question misses its wanted margin, or beats it, by the same factor."""
+    grid = np.geomspace(_LEAST_SHARE / len(questions), 1.0, _GRID)
+    curves = []
+    for question in questions:
+        plans = [asked.plan(question, float(share), "mrr") for share in grid]
+        margins = [quantile(0.95) * one.stderr() for one in plans]
+        curves.append(np.log(np.maximum(margins, 1e-300) / question.margin))
+
+    def shares_at(factor: float) -> list[float]:
+        # Margins fall as budgets grow: read the budget off the curve.
+        return [float(np.exp(np.interp(-factor, -curve, np.log(grid)))) for curve in curves]
+
+    low = min(float(curve.min()) for curve in curves) - 1
+    high = max(float(curve.max()) for curve in curves) + 1
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum(shares_at(middle)) > 1 else (low, middle)
+    found = shares_at(high)
+    return [share / sum(found) for share in found]

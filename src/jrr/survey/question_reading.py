@@ -1,0 +1,229 @@
+"""Reads questions as people write them in TOML, and as documents have them; refuses what is wrong."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
+from jrr.protocol.texts import check_text
+
+MOST_QUESTIONS = 200
+_MOST_LABELS = 1_000
+_FIELDS = (
+    "name",
+    "kind",
+    "text",
+    "labels",
+    "low",
+    "high",
+    "sensitive",
+    "weight",
+    "margin",
+    "prefer_not",
+    "only_if",
+)
+
+
+def read_questions(listed: object, languages: tuple[str, ...]) -> tuple[Question, ...]:
+    """The questions that a list of tables describes.
+
+    Raises:
+        ArgumentError: An unknown field (the nearest known one is named), a question or label
+            twice, a branch on a sensitive or later question, anything out of its range, or no
+            sensitive question.
+    """
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_QUESTIONS:
+        raise ArgumentError(
+            f"questions must be 1 to {MOST_QUESTIONS} tables [[questions]], got {listed!r:.80}"
+        )
+    questions: list[Question] = []
+    for entry in listed:
+        question = _question(entry, languages)
+        _check_place(question, questions)
+        questions.append(question)
+    if not any(question.sensitive for question in questions):
+        raise ArgumentError("questions must have at least one with sensitive = true, got none")
+    return tuple(questions)
+
+
+def _question(entry: object, languages: tuple[str, ...]) -> Question:
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    where = f"question {name!r}" if isinstance(name, str) else "question"
+    fields = checked_fields(where, entry, _FIELDS, needed=("name", "kind", "text"))
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > 60:
+        raise checks.refusal("name", name, "letters, digits and underscores, at most 60")
+    if name.endswith("_carded"):
+        raise checks.refusal("name", name, "without _carded at its end: exports need that")
+    kind: Any = checks.one_of("kind", fields["kind"], KINDS)
+    sensitive = _flag(where, "sensitive", fields.get("sensitive", True))
+    low, high = _range(where, kind, fields)
+    prefer_not = _flag(where, "prefer_not", fields.get("prefer_not", False))
+    if prefer_not and sensitive and kind == "number":
+        raise ArgumentError(
+            f"prefer_not of {where} must be false: a perturbed number has no answer beside it; ask "
+            "with a yes-no question before it, or with a scale"
+        )
+    return Question(
+        name=name,
+        kind=kind,
+        text=read_texts(f"text of {where}", fields["text"], languages),
+        labels=_labels(where, kind, fields.get("labels"), languages),
+        low=low,
+        high=high,
+        sensitive=sensitive,
+        weight=checks.positive("weight", fields.get("weight", 1.0)),
+        margin=checks.real("margin", fields.get("margin", MARGIN), "above 0", 0.0, open_low=True),
+        prefer_not=prefer_not,
+        only_if=_branches(where, fields.get("only_if")),
+    )
+
+
+def _check_place(question: Question, before: Sequence[Question]) -> None:
+    """Refuse an question twice, and branches that would tell a sensitive answer."""
+    known = {one.name: one for one in before}
+    if question.name in known:
+        raise ArgumentError(f"questions must have different names, got {question.name!r} twice")
+    for name, answers in (question.only_if or {}).items():
+        if name not in known:
+            raise ArgumentError(
+                f"only_if of question {question.name!r} must name an question before it, got {name!r}"
+                + _nearest(name, known)
+            )
+        other = known[name]
+        if other.sensitive:
+            raise ArgumentError(
+                f"only_if of question {question.name!r} must not depend on the sensitive question {name!r}: "
+                "whoever sees that the question was asked would know that answer"
+            )
+        possible = _open_answers(other)
+        for answer in answers:
+            if possible is not None and answer not in possible:
+                raise ArgumentError(
+                    f"only_if of question {question.name!r} must be answers of {name!r}, got {answer!r}"
+                    + _nearest(answer, possible)
+                )
+
+
+def _open_answers(question: Question) -> tuple[str, ...] | None:
+    """The answers that a branch may name; None where any text may be one."""
+    if question.kind == "yes-no":
+        return NO_YES
+    if question.kind in ("choice", "several"):
+        return tuple(next(iter(label.values())) for label in question.labels)
+    return None
+
+
+def _branches(where: str, given: object) -> Mapping[str, tuple[str, ...]] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"only_if of {where} must be a table of questions, got {given!r:.80}")
+    found = {}
+    for name, answers in given.items():
+        listed = [answers] if isinstance(answers, str) else answers
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            raise ArgumentError(f"only_if of {where} must list answers, got {answers!r:.80}")
+        found[str(name)] = tuple(listed)
+    return found
+
+
+def _labels(where: str, kind: Kind, given: object, languages: tuple[str, ...]) -> tuple[Texts, ...]:
+    if kind not in ("choice", "several"):
+        if given is not None:
+            raise ArgumentError(
+                f"labels of {where} must be left out for {kind!r}, got {given!r:.80}"
+            )
+        return ()
+    fewest = 2 if kind == "choice" else 1
+    if not isinstance(given, list) or not fewest <= len(given) <= _MOST_LABELS:
+        raise ArgumentError(
+            f"labels of {where} must be {fewest} to {_MOST_LABELS} texts, got {given!r:.80}"
+        )
+    labels = tuple(read_texts(f"labels of {where}", one, languages) for one in given)
+    meant: dict[str, int] = {}
+    for at, label in enumerate(labels):
+        for text in label.values():
+            if meant.setdefault(text, at) != at and len(set(label.values())) > 1:
+                raise ArgumentError(
+                    f"labels of {where} must mean one thing in all languages, got {text!r} for two"
+                )
+    for language in languages:
+        texts = [label[language] for label in labels]
+        twice = next((text for text in texts if texts.count(text) > 1), None)
+        if twice is not None:
+            raise ArgumentError(f"labels of {where} must be different, got {twice!r} twice")
+    return labels
+
+
+def _range(where: str, kind: Kind, fields: Mapping[str, Any]) -> tuple[float, float]:
+    if kind not in ("scale", "number"):
+        given = next((name for name in ("low", "high") if name in fields), None)
+        if given is not None:
+            raise ArgumentError(f"{given} of {where} must be left out for {kind!r}")
+        return 0.0, 1.0
+    defaults = (1.0, 5.0) if kind == "scale" else (None, None)
+    ends = [
+        checks.real(name, fields.get(name, default), "a finite number", -1e12, 1e12)
+        for name, default in zip(("low", "high"), defaults, strict=True)
+    ]
+    if not ends[0] < ends[1]:
+        raise ArgumentError(f"high of {where} must be above low={ends[0]!r}, got {ends[1]!r}")
+    if kind == "scale" and (any(end != round(end) for end in ends) or ends[1] - ends[0] > 100):
+        raise ArgumentError(f"low and high of {where} must be whole numbers at most 100 apart")
+    return ends[0], ends[1]
+
+
+def read_texts(argument: str, given: object, languages: tuple[str, ...], most: int = 2_000) -> Texts:
+    """A text by language; one text alone is the same in all of them."""
+    if isinstance(given, str):
+        given = dict.fromkeys(languages, given)
+    if not isinstance(given, Mapping) or set(given) != set(languages):
+        raise ArgumentError(
+            f"{argument} must be a text, or one for each of {', '.join(languages)}, "
+            f"got {given!r:.80}"
+        )
+    for text in given.values():
+        if not isinstance(text, str) or not text.strip() or len(text) > most:
+            raise ArgumentError(f"{argument} must be 1 to {most:,} characters, got {text!r:.80}")
+        check_text(argument, text, most)
+    return {language: given[language].strip() for language in languages}
+
+
+def read_languages(given: object) -> tuple[str, ...]:
+    allowed = "a list of language codes such as en or de, each once"
+    if not isinstance(given, list) or not given or len(set(map(str, given))) != len(given):
+        raise checks.refusal("languages", given, allowed)
+    for code in given:
+        if not isinstance(code, str) or not code.replace("-", "").isalpha() or len(code) > 20:
+            raise checks.refusal("languages", given, allowed)
+    return tuple(given)
+
+
+def _flag(where: str, name: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise ArgumentError(f"{name} of {where} must be true or false, got {given!r:.80}")
+    return given
+
+
+def checked_fields(
+    where: str, document: object, known: Sequence[str], needed: Sequence[str]
+) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise ArgumentError(f"{where} must be a table, got {document!r:.80}")
+    for name in document:
+        if name not in known:
+            raise ArgumentError(
+                f"{where} must have no field {name!r}{_nearest(str(name), known)}; "
+                f"known are {', '.join(known)}"
+            )
+    for name in needed:
+        if name not in document:
+            raise ArgumentError(f"{where} must have the field {name!r}")
+    return document
+
+
+def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,150 @@
+"""One perturbed answer of a survey: to a sensitive question, or to one label of "several".
+
+It has a mechanism, and cards, a deck and a result of its own. Decks and results know it by its
+salt, a hash of the survey and its name.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jrr._base import checks
+from jrr._base.wording import show_guarantee
+from jrr.errors import ProtocolError
+from jrr.mechanisms.base import Mechanism
+from jrr.protocol.documents import canonical_json
+from jrr.survey.promises import EVERYTHING, informed_epsilon
+from jrr.survey.question import Question
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveQuestion:
+    """What decks, cards, tallies and estimates are of."""
+
+    name: str
+    asked: Question
+    label: int | None  # of "several": which one
+    mechanism: Mechanism  # where people enrol first: for the fewest it may be dealt to
+    colluders: int  # who may show their cards; 0 where there are none
+    informed: float  # the promised ε in the view "everything"; it holds at `delta`
+    delta: float  # 0 where the ε above holds outright
+    survey: "Survey" = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """What is asked, in the first language."""
+        text = next(iter(self.asked.text.values()))
+        if self.label is None:
+            return text
+        return f"{text} {next(iter(self.asked.labels[self.label].values()))}"
+
+    @property
+    def number(self) -> tuple[float, float] | None:
+        """The ends between which the answer lies, where it is a number."""
+        return (self.asked.low, self.asked.high) if self.asked.kind == "number" else None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers in the first language, one per value; of a number its two ends."""
+        ends = self.number
+        return self.asked.answers if ends is None else tuple(f"{end:g}" for end in ends)
+
+    @property
+    def last_value(self) -> int:
+        """The largest value of an answer: of labels, or of a number in whole steps."""
+        return self.mechanism.k - 1 if self.number is None else self.mechanism.steps
+
+    @cached_property
+    def salt(self) -> str:
+        """The name of this answer among those of all surveys: 64 hexadecimal digits."""
+        named = canonical_json({"survey": self.survey.hash, "question": self.name})
+        return hashlib.sha256(named).hexdigest()
+
+    @property
+    def deals(self) -> bool:
+        """Whether contributors are dealt cards for it."""
+        return self.mechanism.deals
+
+    def guarantee(self, view: str) -> float:
+        """The ε of this answer against an adversary with a view; in "everything" at `delta`."""
+        return self.informed if view == EVERYTHING else self.mechanism.epsilon(view, self.colluders)
+
+    @property
+    def cost_view(self) -> str:
+        """The view to reckon with, as long as dealer and collector do not collude.
+
+        Where anybody can take cards, a stranger can take all but one, and so know that one; but
+        not of cards that keep their secret however many others are known.
+        """
+        if not self.deals:
+            return "report"
+        return EVERYTHING if self.survey.invitations or self.mechanism.masked else "dealer"
+
+    @property
+    def cost(self) -> float:
+        """The ε in the view to reckon with; it holds at `cost_delta`."""
+        return self.guarantee(self.cost_view)
+
+    @property
+    def cost_delta(self) -> float:
+        """The δ of the cost; 0 where it holds outright."""
+        return self.delta if self.cost_view == EVERYTHING else 0.0
+
+    @property
+    def against(self) -> str:
+        """Whom `cost` is against, in words."""
+        if not self.deals:
+            return "the collector and whoever else sees the report (view: report)"
+        if self.cost_view != EVERYTHING:
+            return "strangers, who can take cards as they like (view: dealer)"
+        cards = f" and the cards of {self.colluders} colluders" if self.colluders else ""
+        if self.mechanism.masked:  # however many there are
+            cards = " and card"
+        return (
+            "the collector, who has all reports, even if it knew everybody else's answer"
+            f"{cards} (view: everything)"
+        )
+
+    def check_everything(self) -> None:
+        """Refuse a promise in the view "everything" of less than what holds.
+
+        It takes seconds for large decks, so that contributors check it, once, and servers do not.
+
+        Raises:
+            ProtocolError: Less is promised.
+        """
+        held = informed_epsilon(self.mechanism, self.colluders, self.delta)
+        if held > self.informed:
+            raise ProtocolError(
+                f"the survey promises {show_guarantee(self.informed, self.delta)} for {self.name} "
+                f"in the view everything, less than what holds: ε = {held:.6g}"
+            )
+
+    def for_people(self, n: int | None) -> Mechanism:
+        """The mechanism dealt to n people.
+
+        Args:
+            n: How many have enrolled; without enrolment it does not matter.
+
+        Raises:
+            ProtocolError: For so few people it would not keep what the survey promises.
+        """
+        if not self.survey.dealing.enrols or not self.deals:
+            return self.mechanism
+        least = self.mechanism.moments.deck or 2
+        if checks.integer("n", n, 0, self.survey.capacity) < least:
+            raise ProtocolError(f"{n} have enrolled, at least {least} are needed for the guarantee")
+        if n == least:
+            return self.mechanism
+        assert n is not None  # checked above
+        resized = self.mechanism.resized(n)
+        held = resized.guarantees(self.colluders)
+        held[EVERYTHING] = informed_epsilon(resized, self.colluders, self.delta)
+        for view, loss in held.items():
+            if loss > self.guarantee(view):
+                raise ProtocolError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
+        return resized
