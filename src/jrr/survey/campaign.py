@@ -38,7 +38,7 @@ from jrr.survey.documents import canonical_json, read_document
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost
 from jrr.survey.texts import MOST_OF_ASKER, check_labels, check_text
 
-VERSION = 2  # 2 added the view "everything" to the guarantees, and how often results are shown
+VERSION = 1
 ENROL, ARRIVAL = "enrol", "arrival"
 MOST = 1 << 20  # bytes of a document
 _FIELDS = {
@@ -59,16 +59,11 @@ _FIELDS = {
     "nonce",
     "opens",
     "question",
+    "results_every",
     "rounds",
 }
-_NEW_FIELDS = {1: set(), 2: {"results_every"}}  # of each version that is read
-_OPTIONAL = (
-    "number",
-    "min_batch",
-    "by",
-    "contact",
-    "committed_decks",
-)  # from version 2 on, only where they say something
+# Only where they say something.
+_OPTIONAL = {"number", "min_batch", "by", "contact", "committed_decks"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +100,6 @@ class Campaign:
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
-    version: int = VERSION  # of the document; version 1 promises nothing of "everything"
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -116,10 +110,6 @@ class Campaign:
         checks.integer("results_every", self.results_every, 1, self.capacity)
         checks.integer("min_batch", self.min_batch, 1, self.capacity)
         checks.real("delta", self.delta, "in [0, 1)", 0.0, 1.0, open_high=True)
-        if checks.integer("version", self.version, 1, VERSION) == 1:
-            for name in ("results_every", "min_batch"):
-                if getattr(self, name) != 1:
-                    raise checks.refusal(name, getattr(self, name), "1 in version 1")
         if not isinstance(self.invitations, bool):
             raise checks.refusal("invitations", self.invitations, "true or false")
         check_address("collector", self.collector)
@@ -142,8 +132,8 @@ class Campaign:
     def _checked_number(self) -> tuple[float, float]:
         """The ends between which an answer lies; it is rounded by chance to a step between them."""
         ends = self.number
-        if self.version == 1 or not isinstance(ends, tuple | list) or len(ends) != 2:
-            raise checks.refusal("number", ends, "a pair (low, high), from version 2 on")
+        if not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise checks.refusal("number", ends, "a pair (low, high)")
         return Numbers(ends[0], ends[1], self.mechanism).range[:2]
 
     def _check_texts(self) -> None:
@@ -153,8 +143,6 @@ class Campaign:
         check_text("nonce", self.nonce, 100)
         for name in ("by", "contact"):
             given = getattr(self, name)
-            if given is not None and self.version == 1:
-                raise checks.refusal(name, given, "left out in version 1")
             if given is not None:
                 check_text(name, given, MOST_OF_ASKER)
         check_labels("labels", self.labels, self.mechanism.k)
@@ -205,8 +193,6 @@ class Campaign:
                 raise checks.refusal("party" if self.by_committee else "dealer", address, allowed)
             owners[origin(address)] = f"{'party' if self.by_committee else 'dealer'} {number}'s"
         if self.committed_decks != 0:
-            if self.version == 1:
-                raise checks.refusal("committed_decks", self.committed_decks, "0 in version 1")
             check_committed(
                 self.committed_decks,
                 self.mechanism,
@@ -218,10 +204,10 @@ class Campaign:
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
-        views = set(held) | ({EVERYTHING} if self.version > 1 else set())
+        views = {*held, EVERYTHING}
         if self.promised is None:
-            informed = {EVERYTHING: self._informed()} if self.version > 1 else {}
-            object.__setattr__(self, "promised", MappingProxyType(held | informed))
+            promised = held | {EVERYTHING: self._informed()}
+            object.__setattr__(self, "promised", MappingProxyType(promised))
         elif set(self.promised) != views:
             raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(views)}")
         for view, loss in held.items():
@@ -233,7 +219,7 @@ class Campaign:
 
     def _check_consent(self) -> None:
         """Refuse a text that tells the cost of another mechanism, as a copy's would."""
-        if self.version == 1 or tells_cost(self.consent, self.cost, self.cost_delta):
+        if tells_cost(self.consent, self.cost, self.cost_delta):
             return
         # Where no law of the view is known, the bound of the dealer's view holds without a δ.
         if self.cost >= self.guarantee("dealer") and tells_cost(self.consent, self.cost):
@@ -314,12 +300,9 @@ class Campaign:
     def guarantee(self, view: str) -> float:
         """The ε of one round that is promised against an adversary with this view.
 
-        In the view "everything" it holds at `delta`. A document of version 1 does not say it: then
-        it is computed here, from the mechanism.
+        In the view "everything" it holds at `delta`.
         """
         assert self.promised is not None  # set above
-        if view == EVERYTHING and view not in self.promised:
-            return self._informed()
         return self.promised[view]
 
     def _informed(self) -> float:
@@ -416,8 +399,7 @@ class Campaign:
             return self.mechanism
         resized = self.mechanism.resized(n)
         held = resized.guarantees(self.colluders)
-        if self.version > 1:
-            held[EVERYTHING] = informed_epsilon(resized, self.colluders, self.delta)
+        held[EVERYTHING] = informed_epsilon(resized, self.colluders, self.delta)
         for view, loss in held.items():
             if loss > self.guarantee(view):
                 raise ProtocolError(f"n={n} must keep the guarantee of view {view}, got ε = {loss}")
@@ -430,7 +412,7 @@ class Campaign:
     @cached_property
     def _bytes(self) -> bytes:
         document: dict[str, Any] = {
-            "jrr_campaign": self.version,
+            "jrr_campaign": VERSION,
             "question": self.question,
             "labels": list(self.labels),
             "mechanism": self.mechanism.to_dict(),
@@ -449,11 +431,10 @@ class Campaign:
             "invitations": self.invitations,
             "covariates": {name: list(values) for name, values in self.covariates.items()},
             "min_cell": self.min_cell,
+            "results_every": self.results_every,
             "rounds": self.rounds,
             "nonce": self.nonce,
         }
-        if self.version > 1:
-            document["results_every"] = self.results_every
         if self.min_batch > 1:
             document["min_batch"] = self.min_batch
         if self.committed_decks:
@@ -485,7 +466,7 @@ class Campaign:
             The campaign, checked like any other.
 
         Raises:
-            DamagedError: It is no campaign, one of a later version, or not in canonical form.
+            DamagedError: It is no campaign, one of another version, or not in canonical form.
         """
         document = read_document("campaign", data, MOST)
         try:
@@ -501,11 +482,9 @@ class Campaign:
         if not isinstance(document, dict):
             raise checks.refusal("campaign", type(document).__name__, "a JSON object")
         version = checks.integer("jrr_campaign", document.get("jrr_campaign"), 1)
-        if version > VERSION:
-            raise ArgumentError(f"campaign must be of version {VERSION} or older, got {version}")
-        names = _FIELDS | _NEW_FIELDS[version]
-        if version > 1:
-            names = names | (document.keys() & set(_OPTIONAL))
+        if version != VERSION:
+            raise ArgumentError(f"campaign must be of version {VERSION}, got {version}")
+        names = _FIELDS | (document.keys() & _OPTIONAL)
         if set(document) != names:
             raise checks.refusal("campaign", sorted(document), f"exactly of {sorted(names)}")
         for name in ("dealer", "guarantees", "consent", "covariates"):
@@ -534,7 +513,7 @@ class Campaign:
             },
             min_cell=document["min_cell"],
             rounds=document["rounds"],
-            results_every=document.get("results_every", 1),
+            results_every=document["results_every"],
             min_batch=document.get("min_batch", 1),
             number=document.get("number"),
             by=document.get("by"),
@@ -543,7 +522,6 @@ class Campaign:
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,
-            version=version,
         )
 
 
