@@ -14,8 +14,7 @@ import jrr
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(jrr.__path__, "jrr.")
-    # Database migrations are run by alembic, and __main__ would run the command line.
-    if ".migrations" not in module.name and not module.name.endswith("__main__")
+    if not module.name.endswith("__main__")  # it would run the command line
 ]
 WITH_EXAMPLES = [  # public calls that must have an example, and sections
     *("jrr.estimation.tally.Tally", "jrr.estimation.weights.WeightedTally"),

@@ -83,7 +83,7 @@ class FaultyServer:
         self.engine: Engine = connect(self._settings.database)
         event.listen(self.engine, "connect", lambda raw, _: self._raw.append(raw))
         if not self.deaths:
-            prepare(self.engine, self.role, migrate=True)
+            prepare(self.engine, self.role)
         self._break_commits()
         self._app: FastAPI = APPS[self.role](self._settings, self.engine, self._now)
         self._life = self._app.router.lifespan_context(self._app)

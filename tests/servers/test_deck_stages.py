@@ -21,7 +21,7 @@ from jrr.servers.dealer.routes import dealer_app
 from jrr.survey import messages
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from tests.servers.test_old_databases import TOKEN, ask
+from tests.servers.asking import TOKEN, ask
 
 DECKS = 4
 MASKS = MRR(6, own=3.0, card_rate=0.8, total_rate=0.3)

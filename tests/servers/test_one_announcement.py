@@ -24,7 +24,7 @@ from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.routes import dealer_app
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from tests.servers.test_old_databases import TOKEN, ask
+from tests.servers.asking import TOKEN, ask
 
 PEOPLE = 12
 

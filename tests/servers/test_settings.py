@@ -1,9 +1,7 @@
 """Settings of servers, and the databases that they accept."""
 
 import os
-import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,8 @@ from sqlalchemy import inspect
 from jrr.cli.app import run
 from jrr.errors import JrrError
 from jrr.servers.collector.store import CollectorStore
-from jrr.servers.common import database
 from jrr.servers.common.certificates import check_pair, make_certificate
-from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.database import SCHEMA, connect, prepare
 from jrr.servers.common.settings import PORTS, Settings, load
 from jrr.servers.common.store import CampaignStore
 from jrr.servers.dealer.store import DealerStore
@@ -146,10 +143,10 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
 # -- databases -----------------------------------------------------------------------------
 
 
-def opened(path: Path, role: str, migrate: bool = False) -> None:
+def opened(path: Path, role: str) -> None:
     engine = connect(f"sqlite:///{path}")
     try:
-        prepare(engine, role, migrate)
+        prepare(engine, role)
     finally:
         engine.dispose()
 
@@ -165,23 +162,20 @@ def test_an_empty_database_is_made_ready_and_stays_as_it_is(role: str, tmp_path:
     opened(path, role)
     assert path.stat().st_mode & 0o777 == 0o600
     made = tables(path)
-    assert {"campaigns", "invited", "alembic_version"} <= made
+    assert {"campaigns", "invited", "jrr_schema"} <= made
     opened(path, role)
-    opened(path, role, migrate=True)
     assert tables(path) == made
 
 
 @pytest.mark.parametrize("store", [DealerStore, CollectorStore, PartyStore])
-def test_the_tables_are_those_that_the_migrations_make(
-    store: type[CampaignStore[Any]], tmp_path: Path
-) -> None:
+def test_the_tables_are_those_of_the_store(store: type[CampaignStore[Any]], tmp_path: Path) -> None:
     role, metadata = store.role, store.metadata
     path = tmp_path / "one.db"
     opened(path, role)
     engine = connect(f"sqlite:///{path}")
     try:
         found = inspect(engine)
-        assert set(found.get_table_names()) == {*metadata.tables, "alembic_version"}
+        assert set(found.get_table_names()) == {*metadata.tables, "jrr_schema"}
         for name, table in metadata.tables.items():
             columns = {column["name"]: column["nullable"] for column in found.get_columns(name)}
             assert columns == {column.name: column.nullable for column in table.columns}
@@ -195,9 +189,8 @@ def test_the_database_of_another_role(tmp_path: Path) -> None:
     for role, other in (ROLES, ROLES[::-1]):
         path = tmp_path / f"{role}.db"
         opened(path, role)
-        for migrate in (False, True):
-            with pytest.raises(JrrError, match="another role's"):
-                opened(path, other, migrate)
+        with pytest.raises(JrrError, match=f"must be a {other}'s, got a {role}'s"):
+            opened(path, other)
 
 
 def test_a_database_that_is_somebody_elses(tmp_path: Path) -> None:
@@ -205,68 +198,24 @@ def test_a_database_that_is_somebody_elses(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("CREATE TABLE photos (id INTEGER)")
         writer.commit()
-    for migrate in (False, True):
-        with pytest.raises(JrrError, match=r"empty or a collector's, got tables .'photos'."):
-            opened(path, "collector", migrate)
+    with pytest.raises(JrrError, match=r"empty or a collector's, got tables .'photos'."):
+        opened(path, "collector")
     assert tables(path) == {"photos"}
 
 
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
-    """From now on there is one more migration of the collector."""
-
-    def change() -> None:
-        from importlib.resources import files
-
-        source = Path(str(files("jrr.servers.collector"))) / "migrations"
-        copy = tmp_path / "later" / "migrations"
-        shutil.copytree(source, copy)
-        head = max(file.name[:4] for file in (copy / "versions").glob("[0-9]*.py"))
-        (copy / "versions" / "9999_later.py").write_text(
-            '"""One more."""\n\nimport sqlalchemy as sa\nfrom alembic import op\n\n'
-            f'revision = "collector_9999"\ndown_revision = "collector_{head}"\n\n\n'
-            "def upgrade() -> None:\n"
-            '    """Add a column."""\n'
-            '    op.add_column("campaigns", sa.Column("note", sa.Text))\n'
-        )
-        monkeypatch.setattr(database, "files", lambda _: tmp_path / "later")
-
-    return change
-
-
-def test_an_older_database_waits_for_migrate(tmp_path: Path, later: Callable[[], None]) -> None:
+@pytest.mark.parametrize("number", [SCHEMA - 1, SCHEMA + 1])
+def test_a_database_of_another_schema_is_refused_and_left_alone(
+    number: int, tmp_path: Path
+) -> None:
     path = tmp_path / "one.db"
     opened(path, "collector")
     with closing(sqlite3.connect(path)) as writer:
-        # Whatever must be there has some value.
-        needed = [
-            name
-            for _, name, _, required, default, _ in writer.execute("PRAGMA table_info(campaigns)")
-            if required and default is None
-        ]
-        marks = ", ".join("?" for _ in needed)
-        line = f"INSERT INTO campaigns ({', '.join(needed)}) VALUES ({marks})"
-        writer.execute(line, ["1"] * len(needed))
+        writer.execute("UPDATE jrr_schema SET number = ?", [number])
         writer.commit()
-    later()
-    with pytest.raises(JrrError, match=r"revision collector_9999, got collector_0.*--migrate"):
+    with pytest.raises(JrrError, match=f"of schema {SCHEMA}, got {number}: another version of jrr"):
         opened(path, "collector")
-    opened(path, "collector", migrate=True)
-    opened(path, "collector")
     with closing(sqlite3.connect(path)) as reader:
-        assert reader.execute("SELECT campaign, note FROM campaigns").fetchall() == [("1", None)]
-
-
-def test_a_newer_database_is_refused(
-    tmp_path: Path, later: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "one.db"
-    later()
-    opened(path, "collector")
-    monkeypatch.undo()
-    for migrate in (False, True):
-        with pytest.raises(JrrError, match="newer than this jrr, got revision collector_9999"):
-            opened(path, "collector", migrate)
+        assert reader.execute("SELECT * FROM jrr_schema").fetchall() == [("collector", number)]
 
 
 # -- starting ------------------------------------------------------------------------------

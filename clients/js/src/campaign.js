@@ -6,12 +6,12 @@ import { ArgumentError, DamagedError, ProtocolError, UnsupportedError } from "./
 import { losses } from "./loss.js";
 import { announces, checkMechanism, deals, masked, resized, stepsOf, valuesOf } from "./mechanisms.js";
 
-const VERSION = 2;
+const VERSION = 1;
 const MOST = 1 << 20; // bytes of a document
 const FIELDS = [
   "jrr_campaign", "capacity", "closes", "collector", "colluders", "consent", "covariates",
   "dealer", "dealing", "guarantees", "invitations", "labels", "mechanism", "min_cell", "nonce",
-  "opens", "question", "rounds",
+  "opens", "question", "results_every", "rounds",
 ];
 const OPTIONAL = ["number", "min_batch", "by", "contact"]; // only where they say something
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
@@ -100,12 +100,11 @@ function readDealers(dealer, mechanism, dealing) {
 export const TOLERANCE = 1 + 1e-9; // of losses that two languages computed
 
 /** Refuse a mechanism of which a campaign promises less than what holds, as far as can be told here. */
-function checkPromises({ version, guarantees }, mechanism) {
+function checkPromises({ guarantees }, mechanism) {
   const own = losses(mechanism);
   const exact = !deals(mechanism) || masked(mechanism);
   for (const view of exact ? ["report", "dealer", "everything"] : ["dealer"]) {
     const said = view === "everything" ? guarantees[view]?.epsilon : guarantees[view];
-    if (view === "everything" && version === 1) continue;
     const promised = said === "unbounded" ? Infinity : said;
     check(typeof promised === "number", "guarantees");
     if (own[view] > promised * TOLERANCE + 1e-9) {
@@ -134,13 +133,9 @@ export async function readCampaign(bytes) {
 /** The campaign that a document describes; as `readCampaign`. A survey has one for each answer. */
 export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
-  const version = document.jrr_campaign;
-  if (version > VERSION) throw new UnsupportedError("version", "campaign of a later version");
+  if (document.jrr_campaign !== VERSION) throw new UnsupportedError("version", "campaign of another version");
   if (document.committed_decks) throw new UnsupportedError("dealer", "committed decks");
-  const names = version > 1 ? [...FIELDS, "results_every"] : [...FIELDS];
-  for (const name of version > 1 ? OPTIONAL : []) {
-    if (Object.hasOwn(document, name)) names.push(name);
-  }
+  const names = [...FIELDS, ...OPTIONAL.filter((name) => Object.hasOwn(document, name))];
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
   const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
@@ -170,7 +165,6 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(new Set(origins).size === origins.length, "dealer: one server must not be both");
   const campaign = Object.freeze({
     bytes,
-    version,
     hash,
     question,
     labels,

@@ -13,7 +13,6 @@ export type Mechanism = {
 
 export interface Campaign {
   readonly bytes: Uint8Array;
-  readonly version: number;
   readonly hash: string;
   readonly question: string;
   readonly labels: readonly string[];

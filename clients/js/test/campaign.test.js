@@ -34,12 +34,10 @@ for (const [name, { document, hash, losses, report }] of Object.entries(campaign
   });
 }
 
-test("documents of earlier versions", async () => {
-  const old = golden("campaigns");
-  const read = (name) => readCampaign(bytes(old[name].document));
-  assert.equal((await read("no_dealer")).hash, old.no_dealer.hash);
-  assert.equal((await read("committee")).byCommittee, true);
-  assert.equal((await read("dealer_server")).enrols, true);
+test("a document of another version is refused", async () => {
+  for (const version of [2, 3]) {
+    await assert.rejects(changed("rr", (d) => (d.jrr_campaign = version)), { name: "UnsupportedError", kind: "version" });
+  }
 });
 
 test("a smallest batch of reports may be promised", async () => {

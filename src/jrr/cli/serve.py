@@ -43,7 +43,6 @@ def _options(command: click.Command, port: int) -> click.Command:
         ),
         click.Option(["--log-format"], type=click.Choice(("text", "json"))),
         click.Option(["--console", "pages"], is_flag=True, help="Operator's pages, at /console."),
-        click.Option(["--migrate"], is_flag=True, help="Bring an older database up to date."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
     ):
         command.params.append(option)
@@ -60,7 +59,6 @@ def _run(
     metrics_port: int | None,
     log_format: str | None,
     pages: bool,
-    migrate: bool,
     as_json: bool,
 ) -> None:
     try:
@@ -91,7 +89,7 @@ def _run(
         sys.stdout.flush()
 
     try:
-        server.serve(loaded, migrate, ready, load)
+        server.serve(loaded, ready, load)
     except KeyboardInterrupt:
         return  # it stopped cleanly before it said so
 

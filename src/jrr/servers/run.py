@@ -37,7 +37,6 @@ SPARE_FILES = 100  # for databases, logs and keys
 
 def serve(
     settings: Settings,
-    migrate: bool = False,
     ready: Callable[[str], None] = print,
     again: Callable[[], Settings] | None = None,
 ) -> None:
@@ -48,7 +47,6 @@ def serve(
 
     Args:
         settings: Which role, where to listen, which database.
-        migrate: Bring an older database up to date.
         ready: Told the address once the server listens.
         again: Reads the settings anew.
 
@@ -58,7 +56,7 @@ def serve(
     """
     check_safety(settings)
     engine = connect(settings.database)
-    prepare(engine, settings.role, migrate)
+    prepare(engine, settings.role)
     configure(settings.log_format)
     with alone(settings, engine):
         module, attribute = APPS[Role(settings.role)]

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import alembic.command  # noqa: F401 - so that servers that are forked from here start at once
-
-import jrr.servers.party.routes  # noqa: F401
+import jrr.servers.party.routes  # noqa: F401 - so that servers forked from here start at once
 from jrr.client.http import Admin
 from jrr.research.processes import Running, free_port
 from jrr.servers.common.certificates import make_certificate

@@ -17,6 +17,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -49,6 +50,8 @@ from jrr.survey.witnessed import Witnessed
 ROWS = 20_000  # reports read at a time
 LOOKED_UP = 2_000  # serial numbers in one query
 SLOTS = 64  # counters of one campaign's reports
+
+METADATA = MetaData()  # the tables of this server
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +103,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
     """Queries of the collector within one transaction."""
 
     role = Role.COLLECTOR
-    metadata = MetaData()
+    metadata = METADATA
     campaigns = campaigns_table(
         metadata,
         Column("decks", BigInteger),
@@ -140,6 +143,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         Column("dealer", Integer, primary_key=True),  # its number in the campaign
         Column("serial", LargeBinary(16), primary_key=True),  # each once
         Column("pseudonym", LargeBinary(32), nullable=False),  # of the report
+        Index("serials_by_report", "campaign", "pseudonym"),
         sqlite_with_rowid=False,
     )
 

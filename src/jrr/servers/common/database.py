@@ -1,15 +1,23 @@
-"""Engines, and migrations with a check at start."""
+"""Engines, and the tables that a server makes or finds when it starts."""
 
 import contextlib
 import os
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 
-from alembic import command, context
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    text,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -17,6 +25,13 @@ from sqlalchemy.pool import NullPool
 from jrr.errors import ArgumentError, DamagedError, UnreachableError
 
 READS = "jrr_reads"  # an option of connections that never write
+SCHEMA = 1  # grows when tables of any server change after a release
+_SCHEMAS = Table(
+    "jrr_schema",
+    MetaData(),
+    Column("role", String(16), primary_key=True),
+    Column("number", Integer, nullable=False),
+)
 
 
 def connect(url: str, patience: float = 10.0) -> Engine:
@@ -71,10 +86,17 @@ def connect(url: str, patience: float = 10.0) -> Engine:
     return engine
 
 
-def prepare(engine: Engine, role: str, migrate: bool = False) -> None:
-    """Bring an empty database up to date; refuse an old one (unless `migrate`) or a newer one."""
+def prepare(engine: Engine, role: str) -> None:
+    """Make the tables of this role in an empty database; refuse one of another role or schema.
+
+    Raises:
+        ArgumentError: The database is of another role, of another schema or somebody else's.
+        DamagedError: It cannot be read.
+        UnreachableError: The database server does not answer.
+    """
     try:
-        _prepare_tables(engine, role, migrate)
+        with engine.begin() as connection:
+            _prepare_tables(connection, role)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         # A file is there or it is damaged; a server may only be away.
@@ -83,40 +105,29 @@ def prepare(engine: Engine, role: str, migrate: bool = False) -> None:
         raise kind(f"database must be one that can be used: {reason}") from None
 
 
-def _prepare_tables(engine: Engine, role: str, migrate: bool) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(files(f"jrr.servers.{role}") / "migrations"))
-    scripts = ScriptDirectory.from_config(config)
-    with engine.begin() as connection:
-        current = MigrationContext.configure(connection).get_current_revision()
-        tables = set(inspect(connection).get_table_names()) - {"alembic_version"}
-        head = scripts.get_current_head()
-        if current == head:
-            return
-        if current is None and tables:
+def _prepare_tables(connection: Connection, role: str) -> None:
+    tables = inspect(connection).get_table_names()
+    if _SCHEMAS.name in tables:
+        found = connection.execute(_SCHEMAS.select()).one()
+        if found.role != role:
+            raise ArgumentError(f"database must be a {role}'s, got a {found.role}'s")
+        if found.number != SCHEMA:
             raise ArgumentError(
-                f"database must be empty or a {role}'s, got tables {sorted(tables)}"
+                f"database must be of schema {SCHEMA}, got {found.number}: another version of jrr "
+                "made it. Use that version, or name an empty database"
             )
-        if current is not None:
-            if current not in {script.revision for script in scripts.walk_revisions()}:
-                raise ArgumentError(
-                    f"database must not be newer than this jrr, got revision {current}: it is "
-                    f"another role's, or jrr must be updated"
-                )
-            if not migrate:
-                raise ArgumentError(
-                    f"database must be at revision {head}, got {current}: make a backup, then "
-                    f"start once with --migrate"
-                )
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        return
+    if tables:
+        raise ArgumentError(f"database must be empty or a {role}'s, got tables {sorted(tables)}")
+    metadata: MetaData = import_module(f"jrr.servers.{role}.store").METADATA
+    metadata.create_all(connection)
+    _SCHEMAS.create(connection)
+    connection.execute(_SCHEMAS.insert().values(role=role, number=SCHEMA))
 
 
-def run_migrations() -> None:
-    """What every env.py does: run in the connection that `prepare` opened."""
-    connection: Connection = context.config.attributes["connection"]
-    context.configure(connection=connection)
-    context.run_migrations()
+def write_nothing(connection: Connection) -> None:
+    """A write that changes nothing: a full or read-only disk fails here."""
+    connection.execute(_SCHEMAS.update().values(number=_SCHEMAS.c.number))
 
 
 def scrub(engine: Engine, metadata: MetaData | None = None) -> None:

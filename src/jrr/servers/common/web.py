@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -21,6 +21,7 @@ from jrr.errors import JrrError
 from jrr.servers.common.api import PROBLEM, describe
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
+from jrr.servers.common.database import write_nothing
 from jrr.servers.common.measured import Measured
 from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_campaign
 from jrr.servers.common.settings import Settings
@@ -147,8 +148,7 @@ class Readiness:
             )
 
     def _try(self, connection: Connection) -> None:
-        # A write that changes nothing: a full or read-only disk fails here.
-        connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+        write_nothing(connection)
         self._check(connection)
 
 

@@ -32,6 +32,8 @@ from jrr.servers.common.store import (
 from jrr.servers.dealer.seating import Seat
 from jrr.protocol.states import CLOSED, OPEN, Role
 
+METADATA = MetaData()  # the tables of this server
+
 
 @dataclass(frozen=True, kw_only=True)
 class DealerCampaign(HeldCampaign):
@@ -45,7 +47,7 @@ class DealerStore(CampaignStore[DealerCampaign]):
     """Queries of the dealer within one transaction."""
 
     role = Role.DEALER
-    metadata = MetaData()
+    metadata = METADATA
     campaigns = campaigns_table(
         metadata,
         Column("wrapped_key", LargeBinary),

@@ -39,6 +39,8 @@ from jrr.protocol.states import Role
 
 ROWS = 10_000  # envelopes stored at a time
 
+METADATA = MetaData()  # the tables of this server
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredMember:
@@ -70,7 +72,7 @@ class PartyStore(CampaignStore[HeldByParty]):
     """Queries of a party within one transaction."""
 
     role = Role.PARTY
-    metadata = MetaData()
+    metadata = METADATA
     campaigns = campaigns_table(metadata, Column("settled", Boolean))
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
