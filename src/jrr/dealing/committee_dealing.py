@@ -93,9 +93,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
             survey=survey.hash,
             capacity=survey.capacity,
             threshold=self.threshold,
-            peers=tuple(
-                Peer(*check_link(party.link), party.certificate) for party in self.parties
-            ),
+            peers=tuple(Peer(*check_link(party.link), party.certificate) for party in self.parties),
             mechanism_for=question.for_people,
         )
 
@@ -124,9 +122,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
             else:  # hear what the other parties say of it
                 said[number] = words
         if said:
-            return Hands(
-                left_out=tuple(f"party {number}: {text}" for number, text in said.items())
-            )
+            return Hands(left_out=tuple(f"party {number}: {text}" for number, text in said.items()))
         (question,) = survey.dealt
         n = replies[0].get("n")
         if type(n) is not int:

@@ -75,9 +75,7 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
                     "one whose card sums are announced where several dealers each deal a card: "
                     "only whole numbers add up, and only announced sums are taken off one by one"
                 )
-                raise checks.refusal(
-                    f"mechanism of {question.name}", question.mechanism, allowed
-                )
+                raise checks.refusal(f"mechanism of {question.name}", question.mechanism, allowed)
         if not dealt:
             raise ArgumentError("dealing must be 'none' where no question has cards")
 
@@ -104,10 +102,7 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
         given = [one for one in dealt if one is not None]
         if not given:
             return Hands()
-        cards = {
-            question.name: self._added(question, dealt)
-            for question in survey.dealt
-        }
+        cards = {question.name: self._added(question, dealt) for question in survey.dealt}
         return Hands(cards, given[0].n)
 
     def _request(self, survey: "Survey", number: int, person: Person) -> bytes:

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from jrr._base import checks
 from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
+from jrr.dealing.permutation import SHUFFLED, Permutation
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
-from jrr.dealing.permutation import SHUFFLED, Permutation
 
 _DECKS = 1 << 64
 _ROWS = 1 << 14  # cards whose bits are packed at a time

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr._base.files import write_once
-from jrr.errors import DamagedError, JrrError, ProtocolError
 from jrr.dealing.committee.cards import card_of, deck_of
 from jrr.dealing.interface import Hand, Hands
+from jrr.errors import DamagedError, JrrError, ProtocolError
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
@@ -91,6 +91,8 @@ def read_place(file: Path) -> GroupPlace:
         checks.integer("jrr_group_place", version, VERSION, VERSION)
         return GroupPlace(**document)
     except (JrrError, ValueError, KeyError, TypeError) as error:
-        raise DamagedError(f"{file} must be a card that jrr survey deal-in-group wrote: {error!r}") from None
+        raise DamagedError(
+            f"{file} must be a card that jrr survey deal-in-group wrote: {error!r}"
+        ) from None
     except OSError as error:
         raise checks.refusal("card", str(file), f"readable ({error.strerror})") from None

@@ -28,9 +28,7 @@ class CardRequest(Message):
         return _bytes("key", self.key)
 
 
-def card_request(
-    pseudonym: bytes, key: bytes | None = None, device: bytes | None = None
-) -> bytes:
+def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
     """Ask for one's cards, or for a place in the next deal."""
     given = {"pseudonym": pseudonym, "key": key, "device": device}
     return canonical_json({name: value.hex() for name, value in given.items() if value is not None})

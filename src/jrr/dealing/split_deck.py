@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from jrr._base import checks
 from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
+from jrr.dealing.deck import Deck
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.masked_dealing import MaskedDealing
 from jrr.mechanisms.masked_deck import Ints, closed_totals, draw_tokens, uniform_piles
 from jrr.mechanisms.token_laws import SplitTokens
-from jrr.dealing.deck import Deck
 
 BLOCK = 1 << 16  # cards that are drawn together
 _DECKS = 1 << 64

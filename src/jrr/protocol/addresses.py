@@ -62,7 +62,7 @@ def survey_path(name: str) -> str:
 
 
 def split_link(link: object) -> tuple[str, str]:
-    """Collector and hash of a link as https://survey.example/v1/surveys/0123…"""
+    """Collector and hash of a link as https://survey.example/v1/surveys/0123…."""
     kind = survey_path("")
     allowed = f"a link as https://survey.example{kind} and 64 hexadecimal digits"
     if not isinstance(link, str) or len(link) > 2_000:

@@ -34,8 +34,6 @@ def party_role(number: int) -> str:
     return f"party:{number}"
 
 
-
-
 def new_invitation() -> str:
     """A fresh one-time invitation."""
     plain = base64.b32encode(secrets.token_bytes(SECRET)).decode().lower()
@@ -107,6 +105,5 @@ def hashed(name: bytes) -> bytes:
 def accepted(invitations: list[str], survey: str, role: str) -> list[bytes]:
     """The hashes that a role should accept, sorted, so that their order tells nothing."""
     return sorted(
-        hashed(pseudonym(invitation_secret(invitation), survey, role))
-        for invitation in invitations
+        hashed(pseudonym(invitation_secret(invitation), survey, role)) for invitation in invitations
     )

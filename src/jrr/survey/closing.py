@@ -205,9 +205,7 @@ def closed_decks(survey: Survey) -> list[Any]:
     return [one for one in survey.dealt if one.mechanism.masked and not one.mechanism.announced]
 
 
-def _read(
-    survey: Survey, document: object
-) -> tuple[CardGrouping, Mapping[str, Mapping[str, Any]]]:
+def _read(survey: Survey, document: object) -> tuple[CardGrouping, Mapping[str, Mapping[str, Any]]]:
     if not isinstance(document, Mapping) or set(document) - {"merged"} != _FIELDS:
         raise DamagedError("a closing request, or sums, must be of survey, by and questions")
     if document["survey"] != survey.hash:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from jrr._base import checks
 from jrr.dealing.committee.schedule import default_threshold
@@ -18,7 +17,7 @@ from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
 from jrr.survey.consent import consent_of
 from jrr.survey.draft import Draft
-from jrr.survey.plan import DraftPlan, PlanOptions, deck_size, expected_reports, plan_draft
+from jrr.survey.plan import DraftPlan, PlanOptions, plan_draft
 from jrr.survey.promises import DELTA
 from jrr.survey.study import next_wave
 from jrr.survey.survey import Survey

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.protocol.texts import MOST_OF_ASKER
 from jrr.survey.question import Question, Texts
 from jrr.survey.question_reading import checked_fields, read_languages, read_questions, read_texts
-from jrr.protocol.texts import MOST_OF_ASKER
 
 Split = Literal["even", "weight", "margin"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin")

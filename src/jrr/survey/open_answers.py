@@ -8,7 +8,9 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
 
-OpenAnswers = Mapping[str, Any]  # question -> a text, a number or a list of labels; None: prefer not
+OpenAnswers = Mapping[
+    str, Any
+]  # question -> a text, a number or a list of labels; None: prefer not
 
 
 def is_asked(question: Question, answers: OpenAnswers) -> bool:
@@ -108,7 +110,9 @@ def _checked(question: Question, answer: Any) -> Any:
         if question.kind == "number":
             return checks.real("answer", answer, allowed, question.low, question.high)
         if question.kind == "scale":
-            return checks.integer("answer", answer, math.ceil(question.low), math.floor(question.high))
+            return checks.integer(
+                "answer", answer, math.ceil(question.low), math.floor(question.high)
+            )
         if question.kind == "several":
             if isinstance(answer, list) and len(set(map(str, answer))) == len(answer):
                 for one in answer:

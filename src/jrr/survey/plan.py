@@ -14,15 +14,15 @@ import numpy as np
 
 from jrr._base import checks
 from jrr.estimation.estimates import quantile
-from jrr.planning.choice import AUTO
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
+from jrr.planning.choice import AUTO
 from jrr.planning.defaults import DEALER_ABOVE, LEAST_GAIN, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.cost_table import CostTable, added, cost_row, same_in_every_wave
-from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.draft import Draft
+from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
 
 _GRID = 13  # budgets at which an question's margin is looked at, where margins decide the split
@@ -235,7 +235,9 @@ def plan_draft(
         )
         for question, share in zip(draft.sensitive, shares, strict=True)
     )
-    return DraftPlan(draft=draft, people=people, response=response, epsilon=total, questions=questions)
+    return DraftPlan(
+        draft=draft, people=people, response=response, epsilon=total, questions=questions
+    )
 
 
 def deck_size(people: int, k: int = 2) -> int:

@@ -6,8 +6,8 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
 from jrr.protocol.texts import check_text
+from jrr.survey.question import KINDS, MARGIN, NO_YES, Kind, Question, Texts
 
 MOST_QUESTIONS = 200
 _MOST_LABELS = 1_000
@@ -175,7 +175,9 @@ def _range(where: str, kind: Kind, fields: Mapping[str, Any]) -> tuple[float, fl
     return ends[0], ends[1]
 
 
-def read_texts(argument: str, given: object, languages: tuple[str, ...], most: int = 2_000) -> Texts:
+def read_texts(
+    argument: str, given: object, languages: tuple[str, ...], most: int = 2_000
+) -> Texts:
     """A text by language; one text alone is the same in all of them."""
     if isinstance(given, str):
         given = dict.fromkeys(languages, given)

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any
 
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.dealing.interface import Dealing
-from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
@@ -211,12 +209,10 @@ class Survey:
         mechanism = self.mechanisms[question.name]
         colluders = self.colluders if mechanism.deals else 0
         informed = self.informed.get(question.name)
-        outright = mechanism.pure
+        delta = 0.0 if mechanism.pure else self.delta
         if informed is None:
             informed = informed_epsilon(mechanism, colluders, self.delta)
-        return SensitiveQuestion(
-            name, question, label, mechanism, colluders, informed, 0.0 if outright else self.delta, self
-        )
+        return SensitiveQuestion(name, question, label, mechanism, colluders, informed, delta, self)
 
     @cached_property
     def by_name(self) -> Mapping[str, SensitiveQuestion]:

@@ -84,7 +84,8 @@ _DEFAULTS = {
 
 def document_of(survey: "Survey") -> dict[str, Any]:
     """The document; `read_survey_document` reads it."""
-    assert survey.promised is not None and survey.informed is not None  # set when it was made
+    assert survey.promised is not None
+    assert survey.informed is not None
     questions = []
     for question in survey.questions:
         entry = question.to_document()

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr._base import checks
-from jrr.errors import JrrError
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.cards import SortedDeck
 from jrr.dealing.committee.dealing import Abort, Dealt
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree, belongs
+from jrr.errors import JrrError
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.cards import SortedDeck
 
 SEALED = 32 + 8 + 16  # encapsulated key, two elements, tag
 

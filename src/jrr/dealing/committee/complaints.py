@@ -15,7 +15,6 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from jrr._base import checks
-from jrr.errors import DamagedError, JrrError
 from jrr.dealing.committee.cards import (
     Envelope,
     Place,
@@ -25,6 +24,7 @@ from jrr.dealing.committee.cards import (
     read_excess,
 )
 from jrr.dealing.committee.merkle import belongs
+from jrr.errors import DamagedError, JrrError
 
 KEY, LONGEST_PATH, MOST_SEALED = 32, 64, 1024  # bytes, entries, bytes
 

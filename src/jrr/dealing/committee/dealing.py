@@ -18,10 +18,10 @@ from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from jrr.errors import ArgumentError, IntegrityError, UnreachableError
 from jrr.dealing.committee import field
 from jrr.dealing.committee.field import PRIME, SEED, Vector
 from jrr.dealing.committee.schedule import groups
+from jrr.errors import ArgumentError, IntegrityError, UnreachableError
 
 T = TypeVar("T")
 

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from jrr.mechanisms import Mechanism
 from jrr.dealing.committee import field
 from jrr.dealing.committee.cards import Record, deck_of, excess_leaves, seal_shares, usable
 from jrr.dealing.committee.dealing import Abort, Kind, deal, exchange
 from jrr.dealing.committee.link import Link, Traffic
 from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.dealing.committee.merkle import Tree
+from jrr.mechanisms import Mechanism
 
 ENTRY = 32  # bytes of a member in a roster: the public key
 NOTHING = bytes(32)  # instead of the name of a deal: none is kept

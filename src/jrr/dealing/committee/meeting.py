@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
-from jrr.errors import ProtocolError
 from jrr.dealing.committee.dealing import (
     Abort,
     Kind,
@@ -23,6 +22,7 @@ from jrr.dealing.committee.dealing import (
     together,
 )
 from jrr.dealing.committee.link import NOTICES, Link
+from jrr.errors import ProtocolError
 
 T = TypeVar("T")
 

@@ -77,7 +77,7 @@ class Writer:
         self._closing = False
         self._pace = LONGEST / (4 * MOST)  # seconds per job while jobs wait, as measured
         self.room = 4 * MOST  # contributors' jobs that may wait
-        self.changed: list[Callable[[set[str]], None]] = []  # told which campaigns changed
+        self.changed: list[Callable[[set[str]], None]] = []  # told which surveys changed
         self.batches: list[Callable[[int, float], None]] = []  # told size and seconds of each
         self._thread = threading.Thread(target=self._work, name="jrr-writer", daemon=True)
         self._thread.start()

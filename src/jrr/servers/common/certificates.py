@@ -1,4 +1,4 @@
-"""Self-signed certificates for parties: pinned in the campaign, so nobody need vouch for them."""
+"""Self-signed certificates for parties: pinned in the survey, so nobody need vouch for them."""
 
 import datetime
 import secrets

@@ -12,9 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from jrr.errors import ArgumentError
 
 ANY = "*"
-_CONTRIBUTORS = re.compile(
-    r"/v1/(campaigns|surveys)/[0-9a-f]{64}(/status|/cards|/seats|/reports|/complaints)?"
-)
+_CONTRIBUTORS = re.compile(r"/v1/surveys/[0-9a-f]{64}(/status|/cards|/seats|/reports|/complaints)?")
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 _A_DAY = b"86400"  # seconds that a browser may remember what is allowed
 

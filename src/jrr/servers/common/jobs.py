@@ -1,23 +1,22 @@
-"""What every server does to a campaign; each job checks first and writes last.
+"""What every server does to a survey; each job checks first and writes last.
 
 A job is done within one transaction, which other requests may share: a refusal must leave nothing.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
-from jrr.servers.common.store import CampaignStore, HeldCampaign
-from jrr.survey.campaign import Campaign
-from jrr.survey.messages import InvitationList
 from jrr.protocol.states import Act, State, When, refusal_of
+from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
+from jrr.servers.common.store import HeldSurvey, SurveyStore
+from jrr.survey.survey import Survey
 
 Clock = Callable[[], datetime]
-S = TypeVar("S", bound=CampaignStore[Any])
+S = TypeVar("S", bound=SurveyStore[Any])
 _PROBLEMS = {When.LATER: too_early, When.OVER: gone, When.WRONG_STATE: wrong_state}
 
 
@@ -26,100 +25,80 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def check_state(act: Act, held: HeldCampaign) -> None:
-    """Refuse what the state of a campaign does not allow (jrr.protocol.states)."""
+def check_state(act: Act, held: HeldSurvey) -> None:
+    """Refuse what the state of a survey does not allow (jrr.protocol.states)."""
     refusal = refusal_of(act, held.state)
     if refusal is not None:
         raise _PROBLEMS[refusal.when](refusal.reason)
 
 
-def check_times(campaign: Campaign, now: datetime) -> None:
-    """Refuse before the campaign opens and after it closes."""
-    opens, closes = campaign.times
+def check_times(survey: Survey, now: datetime) -> None:
+    """Refuse before the survey opens and after it closes."""
+    opens, closes = survey.times
     if opens is not None and now < opens:
-        raise too_early(f"the campaign opens at {campaign.opens}")
+        raise too_early(f"the survey opens at {survey.opens}")
     if closes is not None and now >= closes:
-        raise gone(f"the campaign closed at {campaign.closes}")
+        raise gone(f"the survey closed at {survey.closes}")
 
 
-def check_invitation(row: Any, round_number: int | None = None) -> None:
-    """Refuse a pseudonym that nobody was invited by (row: None), or that is for another round."""
-    if row is None or (round_number is not None and row.round != round_number):
+def check_invitation(row: Any) -> None:
+    """Refuse a pseudonym that nobody was invited by (row: None)."""
+    if row is None:
         raise unknown_name()
 
 
-def check_whole(held: HeldCampaign, survey: str | None) -> None:
-    """Refuse an answer to one part of a survey: its answers come together.
-
-    survey: Through which the answer comes; None: for a campaign alone.
-    """
-    if held.survey != survey:
-        raise Problem(409, "part-of-survey", "the question is part of a survey: answer that")
-
-
-class CampaignJobs(ABC, Generic[S]):
+class SurveyJobs(ABC, Generic[S]):
     """Jobs that all servers have; each role adds its own."""
 
     title: ClassVar[str]  # of the server, in its OpenAPI document
     store: type[S]
-    name_per_round: ClassVar[bool] = False  # people have a pseudonym of their own in each round
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self.clock = clock
 
     @abstractmethod
-    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
-        """What a new campaign's row holds besides; refuses one that this server cannot hold."""
+    def new_columns(self, survey: Survey) -> dict[str, Any]:
+        """What a new survey's row holds besides; refuses one that this server cannot hold."""
 
     def check_ready(self, connection: Connection) -> None:
         """Refuse unless the server can do its work; the database was written to just before."""
 
-    def told_state(self, held: HeldCampaign) -> State:
+    def told_state(self, held: HeldSurvey) -> State:
         """The state that everybody is told."""
         return held.state
 
-    def find(self, connection: Connection, name: str) -> HeldCampaign:
-        """The campaign as it is held now."""
-        held: HeldCampaign = self.store(connection).find(name)
+    def find(self, connection: Connection, name: str) -> HeldSurvey:
+        """The survey as it is held now."""
+        held: HeldSurvey = self.store(connection).find(name)
         return held
 
-    def install(
-        self, connection: Connection, campaign: Campaign, survey: str | None = None
-    ) -> bool:
-        """Hold a campaign; True where it is new. The same again changes nothing.
-
-        survey: The hash of the one that it is a part of.
-        """
+    def install(self, connection: Connection, survey: Survey) -> bool:
+        """Hold a survey; True where it is new. The same again changes nothing."""
         store = self.store(connection)
-        if store.holds(campaign.hash):
+        if store.holds(survey.hash):
             return False
-        part = {} if survey is None else {"survey": survey}
-        store.add_campaign(campaign, **self.new_columns(campaign), **part)
+        store.add_survey(survey, **self.new_columns(survey))
         return True
 
-    def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
+    def invite(self, connection: Connection, name: str, hashes: Sequence[bytes]) -> int:
         """Accept more pseudonyms; how many there are in all."""
         store = self.store(connection)
         held = store.find(name, lock=True)
         check_state(Act.INVITE, held)
-        if not held.campaign.invitations:
-            raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
-        each = held.campaign.rounds if self.name_per_round else 1
-        more = {"round": invitations.round} if self.name_per_round else {}
+        if not held.survey.invitations:
+            raise Problem(409, "open-survey", "anybody may answer: there are no invitations")
         with connection.begin_nested() as attempt:  # other jobs share this transaction
-            store.add_invited(name, invitations.hashes, **more)
+            store.add_invited(name, hashes)
             total = store.count(store.invited, name)
-            full = total > held.campaign.capacity * each
+            full = total > held.survey.capacity
             if full:
                 attempt.rollback()
         if full:
-            capacity = held.campaign.capacity
+            capacity = held.survey.capacity
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
 
-    def check_invited(
-        self, store: S, held: HeldCampaign, who: bytes, round_number: int | None = None
-    ) -> None:
-        """Refuse a pseudonym that nobody was invited by, or that is for another round."""
-        if held.campaign.invitations:
-            check_invitation(store.invitation(held.survey or held.name, who), round_number)
+    def check_invited(self, store: S, held: HeldSurvey, who: bytes) -> None:
+        """Refuse a pseudonym that nobody was invited by."""
+        if held.survey.invitations:
+            check_invitation(store.invitation(held.name, who))

@@ -1,39 +1,34 @@
-"""Campaigns and surveys as they were a moment ago: what is answered without the database."""
+"""Surveys as they were a moment ago: what is answered without the database."""
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.jobs import CampaignJobs
+from jrr.servers.common.jobs import SurveyJobs
 from jrr.servers.common.problems import Problem
-from jrr.servers.common.store import HeldCampaign
-from jrr.survey.survey_messages import upload_limit
-from jrr.survey.surveys import Survey
+from jrr.servers.common.store import HeldSurvey
 
-if TYPE_CHECKING:
-    from jrr.servers.common.surveys import SurveyJobs
-
-FRESH = 1.0  # seconds: another process may have opened or closed a campaign meanwhile
-MOST = 1_000  # campaigns that are remembered
+FRESH = 1.0  # seconds: another process may have opened or closed a survey meanwhile
+MOST = 1_000  # surveys that are remembered
 
 
 class _Remembered(NamedTuple):
-    held: HeldCampaign
+    held: HeldSurvey
     since: float
 
 
-class CampaignMemory:
-    """Campaigns of one server; a change by this process is known at once."""
+class SurveyMemory:
+    """Surveys of one server; a change by this process is known at once."""
 
-    def __init__(self, writer: Writer, jobs: CampaignJobs[Any]) -> None:
+    def __init__(self, writer: Writer, jobs: SurveyJobs[Any]) -> None:
         self._writer, self._jobs = writer, jobs
         self._known: dict[str, _Remembered] = {}
         self._lock = threading.Lock()
         writer.changed.append(self._forget)
 
     async def find(self, name: str) -> Any:
-        """A campaign as its store finds it, but for the number of arrivals; a Problem if unknown.
+        """A survey as its store finds it, but for the number of arrivals; a Problem if unknown.
 
         Whatever must not happen a moment too late is checked again where it is written.
         """
@@ -52,8 +47,8 @@ class CampaignMemory:
                 return known.held
             raise
 
-    def _remember(self, connection: Any, name: str) -> HeldCampaign:
-        """In the writer's thread: after it, a change is forgotten in the right order."""
+    def _remember(self, connection: Any, name: str) -> HeldSurvey:
+        """In the writer's thread: so a change that comes later makes it be forgotten, and none that came before."""
         held = self._jobs.find(connection, name)
         if len(self._known) >= MOST:
             self._known.clear()
@@ -64,48 +59,3 @@ class CampaignMemory:
         with self._lock:
             for name in names:
                 self._known.pop(name, None)
-
-
-class KnownSurvey(NamedTuple):
-    """A survey, which never changes."""
-
-    survey: Survey
-    upload_limit: int  # bytes of an upload
-
-
-class SurveyMemory:
-    """Surveys of one server, and whether they are open."""
-
-    def __init__(self, writer: Writer, jobs: "SurveyJobs[Any]") -> None:
-        self._writer, self._jobs = writer, jobs
-        self._known: dict[str, KnownSurvey] = {}
-        self._states: dict[str, tuple[dict[str, Any], float]] = {}
-        writer.changed.append(self._forget)
-
-    async def find(self, name: str) -> KnownSurvey:
-        """A survey; a Problem if unknown."""
-        if name not in self._known:
-            survey = await self._writer.run(self._jobs.find, name)
-            if len(self._known) >= MOST:
-                self._known.clear()
-            self._known[name] = KnownSurvey(survey, upload_limit(survey))
-        return self._known[name]
-
-    async def status(self, name: str) -> dict[str, Any]:
-        """The state of all parts together, as it was a moment ago."""
-        known = self._states.get(name)
-        if known is None or time.monotonic() - known[1] >= FRESH:
-            return await self._writer.run(self._remember, name)
-        return known[0]
-
-    def _remember(self, connection: Any, name: str) -> dict[str, Any]:
-        """In the writer's thread: after it, a change is forgotten in the right order."""
-        state = self._jobs.status(connection, name)
-        if len(self._states) >= MOST:
-            self._states.clear()
-        self._states[name] = state, time.monotonic()
-        return state
-
-    def _forget(self, names: set[str]) -> None:
-        if names:  # of parts: whichever survey they belong to
-            self._states.clear()

@@ -2,7 +2,7 @@
 
 Counts are told in steps of ten, and sums not at all: at night, when one person answers in an hour,
 a figure that moves by one would tell when. The port is open to this machine only unless the
-setting says otherwise; addresses, names and campaigns are in no figure.
+setting says otherwise; addresses, names and surveys are in no figure.
 """
 
 import math

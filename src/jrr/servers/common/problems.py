@@ -25,9 +25,9 @@ class Problem(Exception):  # noqa: N818 - the name of RFC 9457
         return problem_document(self.kind, self.status, self.detail)
 
 
-def unknown_campaign() -> Problem:
-    """No such campaign here."""
-    return Problem(404, "unknown-campaign", "this server holds no such campaign")
+def unknown_survey() -> Problem:
+    """No such survey here."""
+    return Problem(404, "unknown-survey", "this server holds no such survey")
 
 
 def unknown_name() -> Problem:
@@ -52,7 +52,7 @@ def wrong_state(what: str) -> Problem:
 
 def no_decks() -> Problem:
     """Nothing is committed to, or not yet."""
-    return Problem(404, "no-decks", "no decks are committed to in this campaign by now")
+    return Problem(404, "no-decks", "no decks are committed to in this survey by now")
 
 
 def too_large(limit: int) -> Problem:

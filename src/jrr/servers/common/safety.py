@@ -11,8 +11,8 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
 from jrr.errors import ArgumentError
-from jrr.servers.common.settings import Settings
 from jrr.protocol.states import Role
+from jrr.servers.common.settings import Settings
 
 NO_TLS = "no-tls"  # TLS ends at a proxy
 OPEN_KEYS = "open-keys"

@@ -9,10 +9,10 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
+from jrr.protocol.states import Role
 from jrr.servers.common.cors import read_origins
 from jrr.servers.common.logs import FORMATS as LOG_FORMATS
 from jrr.servers.common.tokens import read_tokens
-from jrr.protocol.states import Role
 
 ROLES = tuple(str(role) for role in Role)
 PORTS = dict(zip(ROLES, (8000, 8001, 8002), strict=True))  # all three fit on one machine
@@ -27,7 +27,7 @@ DANGERS = ("no-tls", "open-keys", "keys-beside-database", "open-metrics")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a server needs to know; the rest is in the campaigns it holds."""
+    """What a server needs to know; the rest is in the surveys it holds."""
 
     role: str
     database: str  # sqlite:///file.db or postgresql://...
@@ -48,7 +48,7 @@ class Settings:
     link_certificate: str = ""  # party: shown to the other parties
     link_key: str = ""
     link_host: str = "127.0.0.1"  # party: where it listens for the others
-    link_port: int = 0  # 0: as the campaign says
+    link_port: int = 0  # 0: as the survey says
 
     def __post_init__(self) -> None:
         checks.one_of("role", self.role, ROLES)

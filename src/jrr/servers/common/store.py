@@ -1,4 +1,4 @@
-"""What every server stores: campaigns, and whom to accept.
+"""What every server stores: surveys, and whom to accept.
 
 Names are hashes of pseudonyms, and nothing tells a time or an order.
 """
@@ -7,7 +7,6 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
@@ -28,20 +27,20 @@ from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from jrr.mechanisms import Mechanism
-from jrr.servers.common.bulk import find_rows, insert_rows
-from jrr.servers.common.problems import unknown_campaign
-from jrr.survey.campaign import Campaign, read_campaign
 from jrr.protocol.states import NEW, Role, State, check_move, read_state
+from jrr.servers.common.bulk import find_rows, insert_rows
+from jrr.servers.common.problems import unknown_survey
+from jrr.survey.survey import Survey, read_survey
 
 _DRAWN = 16  # bytes: so many that two are never the same
 
 
-def campaigns_table(metadata: MetaData, *more: Column[Any]) -> Table:
-    """The table of campaigns, with a role's own columns."""
+def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
+    """The table of surveys, with a role's own columns."""
     return Table(
-        "campaigns",
+        "surveys",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("document", LargeBinary, nullable=False),
         Column("state", String(16), nullable=False),
         Column("n", BigInteger),  # people who were dealt cards, once that is fixed
@@ -50,75 +49,58 @@ def campaigns_table(metadata: MetaData, *more: Column[Any]) -> Table:
 
 
 def arrivals_table(metadata: MetaData) -> Table:
-    """The table that counts seats, members or reports.
+    """The table that counts seats, members or uploads.
 
-    Apart from the campaigns, whose rows hold a document that would be written anew for each
+    Apart from the surveys, whose rows hold a document that would be written anew for each
     arrival, and in several rows for each, so that several processes do not wait for one another.
     """
     return Table(
         "arrivals",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("slot", Integer, primary_key=True),
         Column("arrivals", BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
 
 
-def survey_column() -> Column[Any]:
-    """Of the table of campaigns: the survey that a campaign is a part of, if it is."""
-    return Column("survey", String(64))
-
-
-def surveys_table(metadata: MetaData) -> Table:
-    """The table of surveys; their parts stand among the campaigns."""
-    return Table(
-        "surveys",
-        metadata,
-        Column("survey", String(64), primary_key=True),
-        Column("document", LargeBinary, nullable=False),
-    )
-
-
-def invited_table(metadata: MetaData, *more: Column[Any]) -> Table:
-    """The table of those whom to accept, with a role's own columns."""
+def invited_table(metadata: MetaData) -> Table:
+    """The table of those whom to accept."""
     # Without row numbers, which would keep the order in which rows came.
     return Table(
         "invited",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
-        *more,
         sqlite_with_rowid=False,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldCampaign:
-    """A campaign as a server holds it."""
+class HeldSurvey:
+    """A survey as a server holds it."""
 
     name: str  # its hash
-    campaign: Campaign
+    survey: Survey
     state: State
     n: int | None  # people who were dealt cards, once that is fixed
-    arrivals: int  # seats, members or reports so far
-    survey: str | None = None  # hash of the survey that it is a part of
+    arrivals: int  # seats, members or uploads so far
 
-    @cached_property
-    def mechanism(self) -> Mechanism:
-        """For as many people as were dealt cards, where that is fixed."""
-        return self.campaign.mechanism if self.n is None else self.campaign.for_people(self.n)
-
-
-H = TypeVar("H", bound=HeldCampaign)
+    def mechanism(self, question: str) -> Mechanism:
+        """Of a question, for as many people as were dealt cards, where that is fixed."""
+        one = self.survey.by_name[question]
+        return one.mechanism if self.n is None else one.for_people(self.n)
 
 
-class CampaignStore(ABC, Generic[H]):
+H = TypeVar("H", bound=HeldSurvey)
+
+
+class SurveyStore(ABC, Generic[H]):
     """Queries within one transaction; each role adds its own tables and queries."""
 
     role: ClassVar[Role]
     metadata: ClassVar[MetaData]
-    campaigns: ClassVar[Table]
+    surveys: ClassVar[Table]
     invited: ClassVar[Table]
     arrivals: ClassVar[Table]
     slot: ClassVar[int] = 0  # where this process counts arrivals
@@ -133,10 +115,10 @@ class CampaignStore(ABC, Generic[H]):
 
     @abstractmethod
     def _held(self, row: Any, facts: dict[str, Any]) -> H:
-        """A row of the table of campaigns; facts: what all roles have."""
+        """A row of the table of surveys; facts: what all roles have."""
 
     def find(self, name: str, lock: bool = False, share: bool = False) -> H:
-        """A campaign; a Problem if unknown.
+        """A survey; a Problem if unknown.
 
         lock: Until the transaction ends nobody else may lock it. share: But others who share it.
         """
@@ -145,42 +127,40 @@ class CampaignStore(ABC, Generic[H]):
     def find_all(
         self, names: Sequence[str], lock: bool = False, share: bool = False
     ) -> dict[str, H]:
-        """Campaigns in the order of their names here; a Problem if one is unknown."""
-        table = self.campaigns
-        query = select(table).where(table.c.campaign.in_(names)).order_by(table.c.campaign)
+        """Surveys in the order of their names here; a Problem if one is unknown."""
+        table = self.surveys
+        query = select(table).where(table.c.survey.in_(names)).order_by(table.c.survey)
         if lock or share:  # in one order, so that nobody waits in a circle
             query = query.with_for_update(read=share and not lock)
-        rows = {row.campaign: row for row in self.connection.execute(query)}
+        rows = {row.survey: row for row in self.connection.execute(query)}
         if any(name not in rows for name in names):
-            raise unknown_campaign()
+            raise unknown_survey()
         counts = self._counts_of_arrivals(names)  # after the lock
         return {
             name: self._held(
                 rows[name],
                 {
                     "name": name,
-                    "campaign": read_campaign(bytes(rows[name].document)),  # parsed once
+                    "survey": read_survey(bytes(rows[name].document)),  # parsed once
                     "state": read_state(rows[name].state),
                     "n": rows[name].n,
                     "arrivals": counts.get(name, 0),
-                    # a committee's parties have no surveys
-                    "survey": getattr(rows[name], "survey", None),
                 },
             )
             for name in names
         }
 
     def holds(self, name: str) -> bool:
-        """Whether the campaign is here."""
-        query = select(self.campaigns.c.campaign).where(self.campaigns.c.campaign == name)
+        """Whether the survey is here."""
+        query = select(self.surveys.c.survey).where(self.surveys.c.survey == name)
         return self.connection.execute(query).one_or_none() is not None
 
-    def add_campaign(self, campaign: Campaign, **more: Any) -> None:
-        """Hold a new campaign; more: the role's own columns."""
+    def add_survey(self, survey: Survey, **more: Any) -> None:
+        """Hold a new survey; more: the role's own columns."""
         self.connection.execute(
-            insert(self.campaigns).values(
-                campaign=campaign.hash,
-                document=campaign.to_bytes(),
+            insert(self.surveys).values(
+                survey=survey.hash,
+                document=survey.to_bytes(),
                 state=NEW.value,
                 n=None,
                 **more,
@@ -188,20 +168,20 @@ class CampaignStore(ABC, Generic[H]):
         )
 
     def move(self, held: H, state: State, **more: Any) -> None:
-        """Put a campaign into another state, and set columns besides."""
+        """Put a survey into another state, and set columns besides."""
         after = check_move(self.role, held.state, state)
         self._set(held.name, state=after.value, **more)
 
     def count_of_arrivals(self, name: str) -> int:
-        """Seats, members or reports so far."""
+        """Seats, members or uploads so far."""
         return self._counts_of_arrivals([name]).get(name, 0)
 
     def _counts_of_arrivals(self, names: Sequence[str]) -> dict[str, int]:
         table = self.arrivals
         query = (
-            select(table.c.campaign, func.sum(table.c.arrivals))
-            .where(table.c.campaign.in_(names))
-            .group_by(table.c.campaign)
+            select(table.c.survey, func.sum(table.c.arrivals))
+            .where(table.c.survey.in_(names))
+            .group_by(table.c.survey)
         )
         return {name: int(count) for name, count in self.connection.execute(query)}
 
@@ -213,11 +193,11 @@ class CampaignStore(ABC, Generic[H]):
             return self.count_of_arrivals(name)
 
     def count_arrivals(self, held: H, more: int) -> None:
-        """So many more have come; the caller has locked the campaign."""
+        """So many more have come; the caller has locked the survey."""
         self.count_all_arrivals([(held, more)])
 
     def count_all_arrivals(self, grown: Iterable[tuple[H, int]]) -> None:
-        """So many more have come to each campaign; the caller has locked them."""
+        """So many more have come to each survey; the caller has locked them."""
         new = [(held, more) for held, more in grown if more]
         if not new:
             return
@@ -227,16 +207,16 @@ class CampaignStore(ABC, Generic[H]):
         total = self.arrivals.c.arrivals + added.excluded.arrivals
         self.connection.execute(
             added.on_conflict_do_update(
-                index_elements=["campaign", "slot"], set_={"arrivals": total}
+                index_elements=["survey", "slot"], set_={"arrivals": total}
             ),
             [
-                {"campaign": held.name, "slot": self.slot, "arrivals": more}
+                {"survey": held.name, "slot": self.slot, "arrivals": more}
                 for held, more in sorted(new, key=lambda one: one[0].name)
             ],
         )
 
     def count_arrival(self, held: H) -> None:
-        """One more has come; the caller has locked the campaign."""
+        """One more has come; the caller has locked the survey."""
         self.count_arrivals(held, 1)
 
     def when_committed(self, act: Callable[[], None]) -> None:
@@ -258,12 +238,12 @@ class CampaignStore(ABC, Generic[H]):
 
     def _set(self, name: str, **values: Any) -> None:
         self.connection.info.setdefault("changed", set()).add(name)  # for what is remembered
-        change = update(self.campaigns).where(self.campaigns.c.campaign == name)
+        change = update(self.surveys).where(self.surveys.c.survey == name)
         self.connection.execute(change.values(**values))
 
-    def add_invited(self, name: str, hashes: Iterable[bytes], **more: Any) -> None:
+    def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
         """Accept these pseudonyms too; those that are accepted already stay as they are."""
-        rows = [{"campaign": name, "pseudonym": entry} | more for entry in hashes]
+        rows = [{"survey": name, "pseudonym": entry} for entry in hashes]
         if rows:
             self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
 
@@ -277,10 +257,10 @@ class CampaignStore(ABC, Generic[H]):
 
     def rows_of(self, table: Table, name: str, people: Iterable[bytes]) -> dict[bytes, Any]:
         """Rows of a table by hash of the pseudonym, for those of some people who have one."""
-        found = find_rows(self.connection, table, campaign=[name], pseudonym=set(people))
+        found = find_rows(self.connection, table, survey=[name], pseudonym=set(people))
         return {bytes(row.pseudonym): row for row in found}
 
     def count(self, table: Table, name: str) -> int:
-        """Rows of a campaign."""
-        query = select(func.count()).select_from(table).where(table.c.campaign == name)
+        """Rows of a survey."""
+        query = select(func.count()).select_from(table).where(table.c.survey == name)
         return int(self.connection.execute(query).scalar_one())

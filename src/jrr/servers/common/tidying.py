@@ -2,7 +2,7 @@
 
 Inside a page of SQLite rows lie in the order in which they came, and its write-ahead log holds
 pages as they were after each commit. So rows are deleted and written again in the order of their
-keys: small campaigns after every pause, larger ones each time they have grown by a tenth, some
+keys: small surveys after every pause, larger ones each time they have grown by a tenth, some
 thousand rows at a time, so that nobody waits for a whole table. Each part is one transaction.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table
 
 SMALL = 500  # arrivals up to which everything is rewritten in every pause
-GROWTH = 1.1  # of larger campaigns, between two times
+GROWTH = 1.1  # of larger surveys, between two times
 PART = 2_000  # rows that are rewritten at once
-TOGETHER = 16  # campaigns that are rewritten in one transaction, as parts of a survey
+TOGETHER = 16  # surveys that are rewritten in one transaction, as parts of a survey
 WORK = 4  # rows that are rewritten per arrival while others wait
 _ENDS = 1 << 16  # ranges of hashes, by their first two bytes
 _NUMBERS = ", ".join(map(str, range(16)))  # of dealers, where a key has one
@@ -21,7 +21,7 @@ _NUMBERS = ", ".join(map(str, range(16)))  # of dealers, where a key has one
 
 @dataclass
 class _Sweep:
-    """How far a campaign has been rewritten."""
+    """How far a survey has been rewritten."""
 
     arrivals: int = 0  # now
     before: int = 0  # when it was rewritten last
@@ -38,7 +38,7 @@ class _Sweep:
 
 
 class SqliteHousekeeping:
-    """Rewrites campaigns that have grown."""
+    """Rewrites surveys that have grown."""
 
     def __init__(self, tables: list[Table]) -> None:
         self._tables = tables
@@ -83,7 +83,7 @@ class SqliteHousekeeping:
         return False
 
     def _rewrite_parts(self, connection: Connection, due: list[tuple[str, _Sweep]]) -> None:
-        """Rewrite the next rows of some campaigns, in one transaction."""
+        """Rewrite the next rows of some surveys, in one transaction."""
         if not due:
             return
         ends = []
@@ -117,7 +117,7 @@ def _rewrite(connection: Connection, table: Table, name: str, low: int, high: in
     order = ", ".join(keys)
     run = connection.exec_driver_sql
     if run(f"SELECT 1 FROM {table.name} {where} LIMIT 1", values).first() is None:
-        return  # as of a survey among the tables of campaigns, and the other way round
+        return  # as of a survey among tables that are by question
     kept = f"jrr_{table.name}"
     run(f"CREATE TEMP TABLE {kept} AS SELECT * FROM {table.name} {where}", values)
     run(f"DELETE FROM {table.name} {where}", values)
@@ -146,7 +146,7 @@ def housekeeping_of(engine: Engine, metadata: MetaData) -> SqliteHousekeeping | 
             table
             for table in metadata.sorted_tables
             if table.name != "invited"  # those are written in the order of their hashes
-            and next(iter(table.primary_key)).name in ("campaign", "survey")
+            and next(iter(table.primary_key)).name == "survey"
             and isinstance(list(table.primary_key)[-1].type, LargeBinary)
         ]
     )

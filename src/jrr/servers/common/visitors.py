@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-CONTRIBUTORS = ("/v1/campaigns/", "/v1/surveys/")
+CONTRIBUTORS = "/v1/surveys/"
 IS_THERE = "jrr.is_there"  # in a scope: asks whether the connection is still open
 IsThere = Callable[[], bool]
 _visitor: ContextVar[IsThere | None] = ContextVar("visitor", default=None)

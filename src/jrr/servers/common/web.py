@@ -23,7 +23,7 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.cors import ANY, CrossOrigin, read_origins
 from jrr.servers.common.database import write_nothing
 from jrr.servers.common.measured import Measured
-from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_campaign
+from jrr.servers.common.problems import Problem, too_large, unavailable, unknown_survey
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import TokenGuard
 from jrr.servers.common.uploads import Upload, Uploads
@@ -36,7 +36,7 @@ SMALL_BODY = 4096  # bytes of a contributor's request that is no report
 LONG_PATHS = ("/announce", "/unknown", "/discard", "/decks")
 LONG_FORMS = ("/invite", "/close")  # of the console: files of a name for each person
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
-Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The campaign's hash.")]
+Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The survey's hash.")]
 
 
 def body_schema(
@@ -242,7 +242,7 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     where = sorted({str(entry["loc"][-1]) for entry in error.errors()})
     if "name" in where:
-        return _refusal(request.scope, unknown_campaign())
+        return _refusal(request.scope, unknown_survey())
     problem = Problem(422, "refused", f"not acceptable: {', '.join(where)}")
     return _refusal(request.scope, problem)
 
