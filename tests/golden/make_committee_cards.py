@@ -15,8 +15,7 @@ import numpy as np
 
 import jrr
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import (
+from jrr.dealing.committee.cards import (
     Envelope,
     Record,
     card_key,
@@ -24,11 +23,13 @@ from jrr.survey.committee.cards import (
     excess_leaves,
     seal_shares,
 )
-from jrr.survey.committee.complaints import ShareEvidence
-from jrr.survey.committee.field import PRIME
-from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import roster_hash
-from jrr.survey.dealer_kinds import Committee, Party
+from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.field import PRIME
+from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.committee.deals import roster_hash
+from jrr.dealing.kinds import Committee, Party
+from jrr.survey.draft import one_question
+from jrr.survey.survey import Survey
 
 PATH = Path(__file__).with_name("committee_cards.json")
 DEVICE = bytes(range(32))
@@ -41,8 +42,8 @@ MECHANISMS: dict[str, tuple[Mechanism, int]] = {  # and to how many it is dealt
 }
 
 
-def campaign_of(mechanism: Mechanism) -> Campaign:
-    """A campaign with three parties."""
+def survey_of(mechanism: Mechanism) -> Survey:
+    """A survey with three parties."""
     parties = tuple(
         Party(
             url=f"https://party{at}.example",
@@ -51,13 +52,16 @@ def campaign_of(mechanism: Mechanism) -> Campaign:
         )
         for at in range(PARTIES)
     )
-    return Campaign(
-        question="Do you?",
-        labels=tuple(f"answer {value}" for value in range(mechanism.k)),
-        mechanism=mechanism,
-        dealer=Committee(parties=parties, threshold=1),
+    asked = one_question("Do you?", labels=tuple(f"answer {at}" for at in range(mechanism.k)))
+    return Survey(
+        title=asked.title,
+        languages=asked.languages,
+        questions=asked.questions,
+        mechanisms={"answer": mechanism},
+        dealing=Committee(parties=parties, threshold=1),
         collector="https://collector.example",
-        dealing="enrol",
+        capacity=1_000,
+        consent={"en": ""},
         nonce="0123456789abcdef0123456789abcdef",
     )
 
@@ -67,13 +71,13 @@ def entry(mechanism: Mechanism, people: int, seed: int, *, spoil: bool = False) 
 
     spoil: Party 1 seals another share to the first slot than it was checked with.
     """
-    campaign = campaign_of(mechanism)
-    dealt = campaign.for_people(people)
+    survey = survey_of(mechanism)
+    dealt = survey.sensitive[0].for_people(people)
     random = np.random.default_rng(seed)
     deck = random.permutation(deck_of(dealt))
     alpha = int(random.integers(1, PRIME))
     devices = [bytes([slot]) * 32 for slot in range(people)]
-    keys = [card_key(device, campaign.hash).public_key().public_bytes_raw() for device in devices]
+    keys = [card_key(device, survey.hash).public_key().public_bytes_raw() for device in devices]
     sealed, trees, excess = [], [], []
     left = deck.astype(object), (deck.astype(object) * alpha) % PRIME
     for party in range(PARTIES):
@@ -86,18 +90,18 @@ def entry(mechanism: Mechanism, people: int, seed: int, *, spoil: bool = False) 
         if spoil and party == CULPRIT:  # what it sealed to the first slot is not what was checked
             cards = cards.copy()
             cards[0] = (int(cards[0]) + 1) % PRIME
-        sealed.append(seal_shares(keys, cards, tags, campaign.hash, 0, party))
+        sealed.append(seal_shares(keys, cards, tags, survey.hash, party))
         trees.append(Tree(sealed[-1]))
     leaves = excess_leaves(np.array(excess).astype(np.uint64))
     checked = Tree(leaves)
     roots = tuple(tree.root.hex() for tree in trees)
-    roster = roster_hash(campaign.hash, keys)
+    roster = roster_hash(survey.hash, keys)
     record = Record(
-        campaign.hash, 0, people, alpha, roots, "00" * 32, roster, checked.root.hex()
+        survey.hash, people, alpha, roots, "00" * 32, roster, checked.root.hex()
     ).to_document()
     faces = dealt.sorted_deck.faces  # type: ignore[union-attr]
     return {
-        "document": campaign.to_bytes().decode(),
+        "document": survey.to_bytes().decode(),
         "n": people,
         "slots": [
             {
@@ -133,11 +137,11 @@ def document() -> dict[str, Any]:
 def spoiled() -> dict[str, Any]:
     """A deal in which party 1 cheats the first slot, and the complaint of whoever holds it."""
     made = entry(*MECHANISMS["jrr"], seed=9, spoil=True)
-    campaign = Campaign.from_bytes(made["document"].encode())
+    survey = Survey.from_bytes(made["document"].encode())
     first = made["slots"][0]
     accused = Envelope.from_document(first["envelopes"][CULPRIT])
-    key = card_key(bytes.fromhex(first["device"]), campaign.hash)
-    return made | {"evidence": ShareEvidence.against(CULPRIT, 0, accused, key).to_document()}
+    key = card_key(bytes.fromhex(first["device"]), survey.hash)
+    return made | {"evidence": ShareEvidence.against(CULPRIT, accused, key).to_document()}
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m tests.golden.make_contributors
 
 writes contributors.json beside this file: masked reports of more than two values (from several
-words), cards of several dealers, numbers rounded to one of two ends, pseudonyms, campaigns with
-their hashes, losses and what they become for as many as enrolled, and reports as they are sent.
+words), cards of several dealers, numbers rounded to one of two ends, pseudonyms, surveys with
+their hashes, losses and what they become for as many as enrolled, and uploads.
 The JavaScript client (clients/js) is held to them.
 """
 
@@ -16,19 +16,27 @@ import numpy as np
 
 import jrr
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
-from jrr.survey.deck import card_from_json
-from jrr.survey.identity import check_letters, device_name, invitation_secret, pseudonym
-from jrr.survey.messages import report_request
+from jrr.dealing.deck import card_from_json
+from jrr.dealing.interface import Dealing
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.protocol.identity import (
+    COLLECTOR,
+    check_letters,
+    device_name,
+    invitation_secret,
+    pseudonym,
+)
+from jrr.survey.draft import one_question
+from jrr.survey.messages import report_message, upload
+from jrr.survey.survey import Survey
 from tests.golden.make_encodings import Recorder
 
 PATH = Path(__file__).with_name("contributors.json")
 DEVICE = bytes(range(32))
 INVITATION = "abcdefghijklmnopqrstuvwxyz234567"
 ONE, SEVERAL = (
-    DealerServer("https://dealer.example"),
-    DealerServers(("https://one.example", "https://two.example:8443"), True),
+    Dealers(("https://dealer.example",)),
+    Dealers(("https://one.example", "https://two.example:8443"), leave_out=True),
 )
 MASKED = [
     jrr.MRR(10, own=3.0, card_rate=0.8, total_rate=0.3, k=3),
@@ -38,18 +46,18 @@ MASKED = [
 SEVERALLY = [
     jrr.MRR(10, own=3.0, card_rate=0.3, announced_rate=0.3, k=k, dealers=3) for k in (2, 4)
 ]
-ENCODED: dict[str, tuple[Mechanism, DealerKind]] = {
-    "ss": (jrr.SS(8, epsilon=1.0), NoDealer()),
-    "sue": (jrr.SUE(10, epsilon=1.0), NoDealer()),
-    "oue": (jrr.OUE(9, epsilon=0.7), NoDealer()),
+ENCODED: dict[str, tuple[Mechanism, Dealing]] = {
+    "ss": (jrr.SS(8, epsilon=1.0), Nobody()),
+    "sue": (jrr.SUE(10, epsilon=1.0), Nobody()),
+    "oue": (jrr.OUE(9, epsilon=0.7), Nobody()),
     "oue, joint": (jrr.OUE(10, q=0.3, s=0.1, coupling="joint", n=20), ONE),
     "sue, dealt": (jrr.SUE(8, q=0.3, s=0.2, coupling="dealt", n=20), ONE),
-    "olh": (jrr.OLH(12, epsilon=1.0), NoDealer()),
+    "olh": (jrr.OLH(12, epsilon=1.0), Nobody()),
     "olh, joint": (jrr.OLH(12, g=4, p=0.5, s=0.2, coupling="joint", n=20), ONE),
 }
-CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
-    "rr": (jrr.RR(epsilon=1.0), NoDealer()),
-    "rr of seven": (jrr.RR(k=7, epsilon=0.3), NoDealer()),
+SURVEYS: dict[str, tuple[Mechanism, Dealing]] = {
+    "rr": (jrr.RR(epsilon=1.0), Nobody()),
+    "rr of seven": (jrr.RR(k=7, epsilon=0.3), Nobody()),
     "jrr": (jrr.JRR(n=20, p=0.6, s=0.25), ONE),
     "drr": (jrr.DRR(n=20, truth=0.3, own=0.2), ONE),
     "mrr": (jrr.MRR(50, own=3.0, card_rate=0.7, announced_rate=0.55, dealers=2), SEVERAL),
@@ -182,40 +190,55 @@ class Words:
         return int(self.words(1)[0])
 
 
+def losses_of(survey: Survey) -> dict[str, float]:
+    """What the only perturbed answer loses."""
+    (question,) = survey.sensitive
+    return {view: question.guarantee(view) for view in ("report", "everything", "dealer")}
+
+
 def number_entry(mechanism: Mechanism) -> dict[str, Any]:
-    """A campaign that asks for a number in steps, and what it loses."""
-    dealer = ONE if mechanism.deals else NoDealer()
-    campaign = campaign_of(mechanism, dealer, number=NUMBER)
-    views = ("report", "everything", "dealer")
-    losses = {view: campaign.guarantee(view) for view in views}
-    return {"document": campaign.to_bytes().decode(), "losses": losses}
+    """A survey that asks for a number in steps, and what it loses."""
+    survey = survey_of(mechanism, ONE if mechanism.deals else Nobody(), number=NUMBER)
+    return {"document": survey.to_bytes().decode(), "losses": losses_of(survey)}
 
 
 def enrolled() -> dict[str, Any]:
-    """Campaigns that enrol first, and their mechanism for as many as did."""
+    """Surveys where people enrol first, and the mechanism for as many as did."""
     found = {}
     for name, (mechanism, people) in ENROLLED.items():
-        campaign = campaign_of(mechanism, ONE, dealing="enrol", capacity=10_000)
+        dealing = Dealers(("https://dealer.example",), enrol_first=True)
+        survey = survey_of(mechanism, dealing, capacity=10_000)
         found[name] = {
-            "document": campaign.to_bytes().decode(),
+            "document": survey.to_bytes().decode(),
             "n": people,
-            "mechanism": campaign.for_people(people).to_dict(),
+            "mechanism": survey.sensitive[0].for_people(people).to_dict(),
         }
     return found
 
 
-def campaign_of(mechanism: Mechanism, dealer: DealerKind, **more: Any) -> Campaign:
+def survey_of(
+    mechanism: Mechanism,
+    dealing: Dealing,
+    capacity: int = 500,
+    number: tuple[float, float] | None = None,
+) -> Survey:
     """One whose texts need care: quotation marks, accents, beyond 16 bits, line breaks."""
-    settings: dict[str, Any] = {"capacity": 500} | more
-    return Campaign(
-        question='¿Ámbar, 漢字, "ε" 𝛆\n</script>?',
+    asked = one_question(
+        '¿Ámbar, 漢字, "ε" 𝛆\n</script>?',
         labels=tuple(f"answer {value} ü\\" for value in range(mechanism.k)),
-        mechanism=mechanism,
-        dealer=dealer,
+        number=number,
+        groups={"region": ("north", "süd"), "ämne": ("a", "\U0001f600")},
+    )
+    return Survey(
+        title=asked.title,
+        languages=asked.languages,
+        questions=asked.questions,
+        mechanisms={"answer": mechanism},
+        dealing=dealing,
         collector="https://collector.example:8443/here",
-        covariates={"region": ("north", "süd"), "\U0001f600": ("a",), "\uff5e": ("b",)},
+        capacity=capacity,
+        consent={"en": ""},
         nonce="0123456789abcdef0123456789abcdef",
-        **settings,
     )
 
 
@@ -230,30 +253,30 @@ def report_of(mechanism: Mechanism) -> Any:
     return 1
 
 
-def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
-    """A campaign, what it loses, and the names and a report of a contributor."""
-    campaign = campaign_of(mechanism, dealer)
+def survey_entry(mechanism: Mechanism, dealing: Dealing) -> dict[str, Any]:
+    """A survey, what it loses, and the names and an upload of a contributor."""
+    survey = survey_of(mechanism, dealing)
     secret = invitation_secret(INVITATION)
-    roles = (*dealer.roles, "collector:0", "collector:7")
-    report = report_of(mechanism)
-    serials = ["0f" * 16, None] if dealer is SEVERAL else ["0f" * 16]
-    body = report_request(
-        pseudonym=pseudonym(secret, campaign.hash, "collector:0"),
-        round_number=0,
-        carded=campaign.deals,
-        mechanism=mechanism,
-        report=report,
-        covariates={"region": "süd", "\U0001f600": "a", "\uff5e": "b"},
-        serials=serials if campaign.announces else None,
+    serials = ["0f" * 16, None] if dealing is SEVERAL else ["0f" * 16]
+    report = report_message(
+        mechanism,
+        report_of(mechanism),
+        survey.deals,
+        serials if survey.announces else None,
     )
-    views = ("report", "everything", "dealer")
+    body = upload(
+        pseudonym(secret, survey.hash, COLLECTOR),
+        {"region": "süd", "ämne": "\U0001f600"},
+        {"answer": report},
+    )
+    roles = (*dealing.roles, COLLECTOR)
     return {
-        "document": campaign.to_bytes().decode(),
-        "hash": campaign.hash,
-        "losses": {view: campaign.guarantee(view) for view in views},
-        "pseudonyms": {role: pseudonym(secret, campaign.hash, role).hex() for role in roles},
-        "devices": {role: device_name(DEVICE, campaign.hash, role).hex() for role in dealer.roles},
-        "report": body.decode(),
+        "document": survey.to_bytes().decode(),
+        "hash": survey.hash,
+        "losses": losses_of(survey),
+        "pseudonyms": {role: pseudonym(secret, survey.hash, role).hex() for role in roles},
+        "devices": {role: device_name(DEVICE, survey.hash, role).hex() for role in dealing.roles},
+        "upload": body.decode(),
     }
 
 
@@ -273,8 +296,8 @@ def document() -> dict[str, Any]:
         ],
         "stepped": [stepped(mechanism) for mechanism in STEPPED],
         "rounded": rounded(),
-        "campaigns": {name: campaign_entry(*given) for name, given in CAMPAIGNS.items()},
-        "number": campaign_of(jrr.RR(epsilon=1.0), NoDealer(), number=NUMBER).to_bytes().decode(),
+        "surveys": {name: survey_entry(*given) for name, given in SURVEYS.items()},
+        "number": survey_of(jrr.RR(epsilon=1.0), Nobody(), number=NUMBER).to_bytes().decode(),
         "number in steps": {
             mechanism.name: number_entry(mechanism) for mechanism in (STEPPED[0], STEPPED[2])
         },

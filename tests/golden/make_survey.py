@@ -2,7 +2,7 @@
 
     python -m tests.golden.make_survey
 
-writes survey.json beside this file: surveys of every kind of item with one dealer, two of which one
+writes survey.json beside this file: surveys of every kind of question with one dealer, two of which one
 is left out, and none; their hashes and costs, a person's names, and uploads. The JavaScript client
 (clients/js) is held to them.
 """
@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import jrr
-from jrr.survey.deck import card_to_json
-from jrr.survey.identity import check_letters, collector_role, invitation_secret, pseudonym
+from jrr.dealing.deck import card_to_json
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.protocol.identity import COLLECTOR, check_letters, invitation_secret, pseudonym
+from jrr.protocol.steps import Call, Reply, Save
+from jrr.survey.contributor import contribute
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
 from jrr.survey.limits import Limits
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.steps import Call, Reply, Save
-from jrr.survey.survey_contributor import contribute_survey
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 from tests.golden.make_contributors import INVITATION, Words
 
 PATH = Path(__file__).with_name("survey.json")
@@ -31,7 +32,7 @@ ASKER = {"by": {"en": "An institute", "de": "Ein Institut"}, "contact": "ask@ins
 NONCE = "0123456789abcdef0123456789abcdef"
 LIMITS = Limits(epsilon=1000.0, dealer=None)
 NUMBERS = (0.0, 1.0, -1.5, 20.0, 1e5, 1e6, 123456.0, 1234567.0, 1e-4, 1e-5, 0.1 + 0.2, 2.5e-7, 1e22)
-ITEMS: list[dict[str, Any]] = [
+QUESTIONS: list[dict[str, Any]] = [
     {
         "name": "sector",
         "kind": "choice",
@@ -134,76 +135,64 @@ PEOPLE: list[dict[str, Any]] = [
 
 def survey_of(dealers: tuple[str, ...], **more: Any) -> Survey:
     """A survey whose nonces stay."""
-    asked = Questionnaire.from_dict(
+    asked = Draft.from_dict(
         {
             "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
             "languages": ["en", "de"],
             "epsilon": 6.0,
             "waves": 2,
-            "items": ITEMS,
+            "questions": QUESTIONS,
         }
         | ({} if dealers == ONE else ASKER)
     )
     settings: dict[str, Any] = {"mechanism": "auto" if dealers else "rr"} | more
+    dealing = Dealers(dealers, leave_out=len(dealers) > 1) if dealers else Nobody()
     survey = SurveyRequest(
-        questionnaire=asked,
+        draft=asked,
         people=500,
         collector="https://collector.example:8443/here",
-        dealers=dealers,
+        dealing=dealing,
         **settings,
     ).survey()
-    campaigns = {name: replace(one, nonce=NONCE) for name, one in survey.campaigns.items()}
-    return replace(survey, campaigns=campaigns, nonce=NONCE)
+    return replace(survey, nonce=NONCE)
+
+
+def changed(survey: Survey, name: str, mechanism: jrr.Mechanism) -> Survey:
+    """The same with another mechanism of one question."""
+    return replace(
+        survey,
+        mechanisms={**survey.mechanisms, name: mechanism},
+        colluders=0,
+        consent=dict.fromkeys(survey.consent, ""),
+        informed=None,
+        promised=None,
+        study=None,
+    )
 
 
 def joint(survey: Survey) -> Survey:
-    """The same with cards that lean one answer, of which JavaScript knows a bound only."""
-    leaning = replace(
-        survey.campaigns["drinks"],
-        mechanism=jrr.JRR(n=20, p=0.6, s=0.25),
-        colluders=0,
-        promised=None,
-    )
-    return replace(
-        survey,
-        campaigns={**survey.campaigns, "drinks": leaning},
-        consent=dict.fromkeys(survey.consent, ""),
-        promised=None,
-        study=None,
-    )
+    """With cards that lean one answer, of which JavaScript knows a bound only."""
+    return changed(survey, "drinks", jrr.JRR(n=500, p=0.6, s=0.25))
 
 
 def stepped(survey: Survey) -> Survey:
-    """The same with a number that is told in steps and not by its two ends."""
-    days = replace(
-        survey.campaigns["days"],
-        mechanism=jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5, announced=False),
-        colluders=0,
-        promised=None,
-    )
-    return replace(
-        survey,
-        campaigns={**survey.campaigns, "days": days},
-        consent=dict.fromkeys(survey.consent, ""),
-        promised=None,
-        study=None,
+    """With a number that is told in steps and not by its two ends."""
+    return changed(
+        survey, "days", jrr.MaskedLaplace.for_epsilon(500, 1.0, steps=5, announced=False)
     )
 
 
 def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
     """What a dealer replies to somebody who asks for cards."""
-    hands = {}
-    for part in survey.parts:
-        if part.campaign.deals:
-            cards = part.campaign.mechanism.deal(source)
-            assert cards is not None  # it deals
-            card = cards[0]
-            hands[part.name] = {
-                "n": part.campaign.mechanism.moments.deck,
-                "cards": [card_to_json(part.campaign.mechanism, card)],
-                "serials": [f"{source.word():016x}" * 2],
-            }
-    return {"survey": survey.hash, "hands": hands}
+    found: dict[str, Any] = {}
+    for question in survey.dealt:
+        cards = question.mechanism.deal(source)
+        assert cards is not None  # it deals
+        found[question.name] = {"card": card_to_json(question.mechanism, cards[0])}
+        serial = f"{source.word():016x}" * 2
+        if question.mechanism.announced:
+            found[question.name]["serial"] = serial
+    return {"survey": survey.hash, "n": None, "cards": found}
 
 
 def upload_of(
@@ -214,10 +203,10 @@ def upload_of(
     words = Recorded(source)
     replies = {
         address: dealt(survey, jrr.SeededRandom(seed + 100 + at))
-        for at, address in enumerate(survey.dealer.addresses)
+        for at, address in enumerate(survey.dealing.addresses)
         if address != silent
     }
-    steps = contribute_survey(
+    steps = contribute(
         survey, invitation_secret(INVITATION), answers, LIMITS, rng=words, device=bytes(32)
     )
     reply = None
@@ -253,14 +242,14 @@ class Recorded(Words):
 def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
     """A survey and what becomes of it."""
     secret = invitation_secret(INVITATION)
-    names = {role: pseudonym(secret, survey.hash, role).hex() for role in survey.dealer.roles}
+    names = {role: pseudonym(secret, survey.hash, role).hex() for role in survey.dealing.roles}
     salt = survey.collector_salt
     return {
         "document": survey.to_bytes().decode(),
         "hash": survey.hash,
         "cost": {"epsilon": survey.cost, "view": survey.cost_view},
         "costs": survey.costs.to_dict(),
-        "pseudonyms": names | {"collector:0": pseudonym(secret, salt, collector_role(0)).hex()},
+        "pseudonyms": names | {COLLECTOR: pseudonym(secret, salt, COLLECTOR).hex()},
         "uploads": [
             upload_of(survey, person, seed, silent) for seed, person in enumerate(PEOPLE, 1)
         ],
@@ -269,7 +258,7 @@ def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """Everything, as survey.json holds it."""
-    first, two = survey_of(ONE), survey_of(TWO, may_leave_out=True)
+    first, two = survey_of(ONE), survey_of(TWO)
     return {
         "invitation": INVITATION + check_letters(INVITATION),
         "conditions": [[number, f"{number:g}"] for number in NUMBERS],

@@ -1,31 +1,22 @@
-// One contributor: fetches a campaign and checks it, gets a card, perturbs once, sends until the
-// collector has the report. The true answer is used once, to make the report, and kept nowhere.
+// One contributor: fetches a survey and checks it, gets the cards of all questions, perturbs once,
+// sends all answers in one upload until the collector has it. True answers are used once, to make
+// the reports, and kept nowhere.
 
-import { campaignPath, cost, readCampaign, splitLink } from "./campaign.js";
+import { uploadOf } from "./answers.js";
+import { splitLink, surveyPath } from "./checks.js";
 import {
   checkState, checkTotal, deviceOf, fetchNamed, holderOf, personOf, sendAgain, sendKept, settingsOf,
 } from "./conversation.js";
+import { checkDealers, collectorStatus, fetchCards, peopleDealtTo, takeSeats } from "./dealing.js";
 import { canonicalJson } from "./documents.js";
-import { ArgumentError, ProtocolError } from "./errors.js";
-import { announcedMechanism, checkDealers, collectorStatus, fetchHand, takeSeats } from "./hand.js";
-import { collectorRole, pseudonym } from "./identity.js";
-import { reportFrom, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
-import { roundedNumber } from "./numbers.js";
-
-/** Exactly the public attributes that the campaign declares, each with a declared value. */
-function checkCovariates(campaign, covariates) {
-  const declared = Object.keys(campaign.covariates);
-  const given = Object.keys(covariates);
-  const fits =
-    given.length === declared.length &&
-    declared.every((name) => campaign.covariates[name].includes(covariates[name]));
-  if (!fits) throw new ArgumentError("covariates", "covariates must be those of the campaign");
-}
+import { ProtocolError } from "./errors.js";
+import { COLLECTOR, pseudonym } from "./identity.js";
+import { readSurvey, surveyCost } from "./survey.js";
 
 export class Contributor {
   #link;
   #own; // what was given, checked
-  #campaign = null;
+  #survey = null;
 
   /** What the options are: index.d.ts. */
   constructor(link, options) {
@@ -35,133 +26,118 @@ export class Contributor {
   }
 
   /** What is asked and promised: fetched from the collector once, and checked. */
-  async campaign() {
-    if (this.#campaign !== null) return this.#campaign;
-    const named = splitLink(this.#link);
-    const campaign = await fetchNamed(this.#own.net, named, campaignPath(named.name), readCampaign);
-    const { epsilon, view } = cost(campaign);
-    if (epsilon * campaign.rounds > this.#own.limit) {
-      const times = campaign.rounds > 1 ? `, ${campaign.rounds} times` : "";
-      throw new ProtocolError("cost", `an answer costs ε = ${epsilon}${times} (view: ${view}): too much`);
+  async survey() {
+    if (this.#survey !== null) return this.#survey;
+    const survey = await fetchNamed(this.#own.net, splitLink(this.#link), readSurvey);
+    const { epsilon, view } = surveyCost(survey);
+    if (epsilon > this.#own.limit) {
+      throw new ProtocolError("cost", `all answers cost ε = ${epsilon} (view: ${view}): too much`);
     }
-    this.#campaign = campaign;
-    return campaign;
+    this.#survey = survey;
+    return survey;
   }
 
   /** What the collector tells everybody: `state`, and `n` where cards were dealt to who enrolled. */
   async status() {
-    return collectorStatus(await this.campaign(), this.#own.net);
+    return collectorStatus(await this.survey(), this.#own.net);
   }
 
   /** Refuse, before anybody is asked for an answer, what could not be sent. */
   async checkReady() {
-    const campaign = await this.campaign();
-    const person = await this.#person();
-    this.#checkTotal(person, await this.#own.ledger.entries());
+    const survey = await this.survey();
+    this.#checkTotal(surveyCost(survey).epsilon, await this.#person(), await this.#own.ledger.entries());
     await this.checkOpen();
-    if (campaign.enrols) await announcedMechanism(campaign, this.#own.net);
-    await checkDealers(campaign, this.#own.net);
+    await peopleDealtTo(survey, this.#own.net);
+    await checkDealers(survey, this.#own.net);
   }
 
   /** Refuse where the collector takes no answers now. */
   async checkOpen() {
-    const { enrols } = await this.campaign();
-    checkState((await this.status()).state, enrols);
+    const { dealing } = await this.survey();
+    checkState((await this.status()).state, dealing.enrols);
   }
 
-  /** Take a place in the next deal, where the campaign enrols first (`campaign.enrols`). */
+  /** Take a place in the next deal, where people enrol first (`survey.dealing.enrols`). */
   async enrol() {
-    const campaign = await this.campaign();
-    if (!campaign.enrols) throw new ProtocolError("enrol", "the campaign deals on arrival");
+    const survey = await this.survey();
+    if (!survey.dealing.enrols) throw new ProtocolError("enrol", "the survey deals on arrival");
     const person = await this.#person();
-    this.#checkTotal(person, await this.#own.ledger.entries());
-    const secret = await this.#secret();
-    await takeSeats(campaign, this.#own.net, { secret, device: await this.#device() });
-    await this.#own.outbox.noteSeat(campaign.hash, person);
+    this.#checkTotal(surveyCost(survey).epsilon, person, await this.#own.ledger.entries());
+    const secrets = { secret: await this.#secret(), device: await this.#device() };
+    await takeSeats(survey, this.#own.net, secrets);
+    await this.#own.outbox.noteSeat(survey.hash, person);
   }
 
   /** Whether this person has taken a place from this device. */
   async enrolled() {
-    return this.#own.outbox.hasSeat((await this.campaign()).hash, await this.#person());
+    return this.#own.outbox.hasSeat((await this.survey()).hash, await this.#person());
   }
 
-  /** What all answers on this device have cost: how many there were, and their ε together. */
+  /** What all answers on this device have cost: how many uploads there were, and their ε together. */
   spent() {
     return this.#own.ledger.spent();
   }
 
-  #checkTotal(person, before) {
-    const { hash, rounds } = this.#campaign;
-    const answered = before.filter((entry) => entry.campaign === hash && entry.person === person);
-    checkTotal(this.#own, before, cost(this.#campaign).epsilon, rounds - answered.length);
+  #address() {
+    return this.#survey.collector + surveyPath(this.#survey.hash);
+  }
+
+  #checkTotal(epsilon, person, before) {
+    const { hash } = this.#survey;
+    const again = before.some((entry) => entry.survey === hash && entry.person === person);
+    checkTotal(this.#own, before, epsilon, again ? 0 : 1);
   }
 
   async #secret() {
-    const campaign = await this.campaign();
-    return holderOf(this.#own, campaign, campaign.hash);
+    const survey = await this.survey();
+    return holderOf(this.#own, survey, survey.panel ?? survey.hash); // the same in every wave
   }
 
   async #person() {
-    return personOf(await this.#secret(), (await this.campaign()).hash);
+    return personOf(await this.#secret(), this.#survey.hash);
+  }
+
+  /** The name at the collector: in all waves of a panel the same. */
+  async #name() {
+    const { panel, hash } = await this.survey();
+    return pseudonym(await this.#secret(), panel ?? hash, COLLECTOR);
   }
 
   async #device() {
-    return deviceOf(this.#own, (await this.campaign()).hash, await this.#name(0));
+    return deviceOf(this.#own, this.#survey.hash, await this.#name());
   }
 
-  /** The value 0..k-1 of an answer; a number between two ends is rounded by chance to one. */
-  #valueOf({ number, mechanism }, answer) {
-    if (number !== null) return roundedNumber(number, answer, this.#own.words(1)[0], stepsOf(mechanism));
-    if (!Number.isInteger(answer) || answer < 0 || answer >= mechanism.k) {
-      throw new ArgumentError("answer", `answer must be in 0..${mechanism.k - 1}`);
-    }
-    return answer;
+  /** The upload that was made before on this device: `body` and whether it was `sent`; or null. */
+  async before() {
+    return this.#own.outbox.find((await this.survey()).hash, await this.#name());
   }
 
-  async #name(round) {
-    return pseudonym(await this.#secret(), (await this.campaign()).hash, collectorRole(round));
+  /** Send what was kept and perhaps not received; null where there is nothing. */
+  async resume() {
+    return sendAgain(await this.before(), (body) => this.#send(body));
   }
 
-  /** The report that was made before on this device: `body` and whether it was `sent`; or null. */
-  async before(round = 0) {
-    return this.#own.outbox.find((await this.campaign()).hash, await this.#name(round));
-  }
-
-  /** Send a report that was kept and perhaps not received; null where there is none. */
-  async resume(round = 0) {
-    return sendAgain(await this.before(round), (body) => this.#send(body, round));
-  }
-
-  /** Answer once; a report that was made before is sent again instead of a new one. */
-  async answer(answer, { covariates = {}, round = 0 } = {}) {
-    const campaign = await this.campaign();
-    const waiting = await this.resume(round);
+  /** Answer once; an upload that was made before is sent again instead of a new one. */
+  async answer(answers) {
+    const survey = await this.survey();
+    const waiting = await this.resume();
     if (waiting !== null) return waiting;
-    if (!Number.isInteger(round) || round < 0 || round >= campaign.rounds) {
-      throw new ArgumentError("round", `round must be in 0..${campaign.rounds - 1}`);
-    }
-    checkCovariates(campaign, covariates);
-    const value = this.#valueOf(campaign, answer);
-    const secret = await this.#secret();
-    const name = await this.#name(round);
-    const hand = await fetchHand(campaign, this.#own.net, { secret, device: await this.#device(), round });
-    const { mechanism, card } = hand;
-    const words = wordSource(this.#own.words, wordsNeeded(mechanism));
-    const report = reportFrom(mechanism, value, card, words);
-    const document = { pseudonym: name, round, carded: card !== null, report, covariates };
-    if (hand.serials !== undefined) document.serials = hand.serials;
+    const secrets = { secret: await this.#secret(), device: await this.#device() };
+    const name = await this.#name();
+    const cards = () => fetchCards(survey, this.#own.net, secrets);
+    const { document, asked } = await uploadOf(survey, answers, { name, cards, words: this.#own.words });
     // First the ledger: what is in it and was never sent was only counted for nothing.
     const person = await this.#person();
-    const entry = { campaign: campaign.hash, person, round, ...cost(campaign) };
-    await this.#own.ledger.enter(entry, (before) => this.#checkTotal(person, before));
-    // Another tab may have been faster: there is only one report of an answer.
-    const kept = await this.#own.outbox.keep(campaign.hash, name, canonicalJson(document));
-    return this.#send(kept.body, round);
+    const spent = surveyCost(survey, asked);
+    const entry = { survey: survey.hash, person, ...spent };
+    await this.#own.ledger.enter(entry, (before) => this.#checkTotal(spent.epsilon, person, before));
+    // Another tab may have been faster: there is only one upload of a person.
+    const kept = await this.#own.outbox.keep(survey.hash, name, canonicalJson(document, { fractions: true }));
+    return this.#send(kept.body);
   }
 
-  async #send(body, round) {
-    const campaign = await this.campaign();
-    const address = `${campaign.collector}${campaignPath(campaign.hash)}/reports`;
-    return sendKept(this.#own, address, campaign.hash, await this.#name(round), body);
+  async #send(body) {
+    const address = `${this.#address()}/reports`;
+    return sendKept(this.#own, address, this.#survey.hash, await this.#name(), body);
   }
 }

@@ -1,7 +1,7 @@
-// What contributors to a single campaign and to a survey do alike: settings that are checked, a
-// document that must be the one which the link names, a report that is sent until it is received.
+// Steps of a contributor's conversation: settings that are checked, a document that must be the one
+// which the link names, an upload that is sent until it is received.
 
-import { hashOf } from "./campaign.js";
+import { hashOf, surveyPath } from "./checks.js";
 import { fromHex, toHex } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { invitationSecret, newSecret, pseudonym } from "./identity.js";
@@ -29,15 +29,15 @@ export function settingsOf(options) {
 }
 
 /** The document that a link names, from its collector, read by `read`. */
-export async function fetchNamed(net, { collector, name }, path, read) {
-  const reply = await insist(net, collector + path);
+export async function fetchNamed(net, { collector, name }, read) {
+  const reply = await insist(net, collector + surveyPath(name));
   if (reply.status !== 200) throw refused("the collector", reply);
   if ((await hashOf(reply.body)) !== name) {
-    throw new ProtocolError("different", "the collector serves another document than the link names");
+    throw new ProtocolError("different", "the collector serves another survey than the link names");
   }
   const document = await read(reply.body);
   if (document.collector !== collector) {
-    throw new ProtocolError("different", "the document names another collector");
+    throw new ProtocolError("different", "the survey names another collector");
   }
   return document;
 }

@@ -2,7 +2,6 @@
 // collector alone, and by dealers and collector together. The same table as Python's
 // jrr.reporting.cost_table, from losses that were computed here.
 
-import { cost } from "./campaign.js";
 import { costView, lossOf } from "./survey.js";
 
 export const PRIOR = 0.1; // the guess whose change illustrates an ε
@@ -46,43 +45,34 @@ function shownRows({ answer, wave, study, questions, waves }) {
   return questions > 1 ? { answer, all: study } : { answer };
 }
 
-function ofCampaign(campaign) {
-  const { epsilon, view } = cost(campaign);
-  const dealer = campaign.dealers.length ? campaign.losses.dealer : null;
-  const times = campaign.rounds > 1 ? campaign.rounds * UP : 1;
-  const answer = row(epsilon, 0, view, dealer);
-  const study = row(epsilon * times, 0, view, dealer === null ? null : dealer * times);
-  return { answer, wave: answer, study, questions: 1, waves: campaign.rounds };
-}
-
 /** What all waves lose: as promised, and never less than the waves so far by what was computed. */
-function ofStudy({ study, parts }, view) {
+function ofStudy({ study, sensitive }, view) {
   const before = study.earlier.reduce((sum, { loss }) => sum + loss[view], 0);
-  const sure = before + lossOf(parts, view);
+  const sure = before + lossOf(sensitive, view);
   return Math.max(study.promised[view], study.earlier.length ? sure * UP : sure);
 }
 
-function ofSurvey(survey) {
-  const { parts, dealers, study, questionnaire } = survey;
-  const names = [...new Set(parts.map(({ item }) => item.name))];
-  const items = names.map((name) => parts.filter(({ item }) => item.name === name));
-  const view = costView(parts);
-  const most = (seen) => Math.max(...items.map((own) => lossOf(own, seen)));
-  const deals = dealers.length > 0;
+function tableOf(survey) {
+  const { sensitive, dealing, study } = survey;
+  const names = [...new Set(sensitive.map(({ question }) => question.name))];
+  const groups = names.map((name) => sensitive.filter(({ question }) => question.name === name));
+  const view = costView(sensitive);
+  const most = (seen) => Math.max(...groups.map((own) => lossOf(own, seen)));
+  const deals = dealing.dealers.length > 0;
   const dealtBefore = study.earlier.some(({ loss }) => loss.dealer !== loss.everything || loss.dealer === Infinity);
   const studyView = view === "report" && dealtBefore ? "everything" : view;
   const delta = studyView === "everything" ? study.promised.delta : 0;
   return {
     answer: row(most(view), 0, view, deals ? most("dealer") : null),
-    wave: row(lossOf(parts, view), 0, view, deals ? lossOf(parts, "dealer") : null),
+    wave: row(lossOf(sensitive, view), 0, view, deals ? lossOf(sensitive, "dealer") : null),
     study: row(ofStudy(survey, studyView === "report" ? "everything" : studyView), delta, studyView, deals || dealtBefore ? ofStudy(survey, "dealer") : null),
-    questions: items.length,
-    waves: questionnaire.waves,
+    questions: groups.length,
+    waves: survey.waves,
   };
 }
 
-/** The table of a survey or a campaign: what this returns is in index.d.ts. */
-export function costTable(document) {
-  const table = document.questionnaire ? ofSurvey(document) : ofCampaign(document);
+/** The table of a survey: what this returns is in index.d.ts. */
+export function costTable(survey) {
+  const table = tableOf(survey);
   return { ...table, rows: shownRows(table), deals: table.study.together.view === "dealer" };
 }

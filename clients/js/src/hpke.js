@@ -53,8 +53,8 @@ async function exchange(privateKey, point) {
  *   bytes of the secret, which are shown only with a complaint).
  * @throws {UnsupportedError} This browser is too old for it.
  */
-export async function cardKey(secret, campaign) {
-  const seed = fromHex(await derive(secret, fromHex(campaign), "jrr card key 1"));
+export async function cardKey(secret, survey) {
+  const seed = fromHex(await derive(secret, fromHex(survey), "jrr card key 1"));
   try {
     const pkcs8 = joined(PKCS8, seed);
     const key = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", false, ["deriveBits"]);

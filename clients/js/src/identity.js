@@ -1,4 +1,4 @@
-// Invitations and pseudonyms: one secret, and a name of its own for every server and round.
+// Invitations and pseudonyms: one secret, and a name of its own for every server.
 
 import { fromHex, toHex } from "./documents.js";
 import { ArgumentError } from "./errors.js";
@@ -34,7 +34,7 @@ export function invitationSecret(invitation) {
   return fromHex(bits.toString(16).padStart(40, "0"), 20);
 }
 
-/** A fresh secret, as an invitation has it: for campaigns that anybody may answer. */
+/** A fresh secret, as an invitation has it: for surveys that anybody may answer. */
 export function newSecret(bytes = 20) {
   return crypto.getRandomValues(new Uint8Array(bytes));
 }
@@ -47,14 +47,14 @@ export async function derive(secret, salt, label) {
 }
 
 /** The name, in hexadecimal digits, under which a role knows the holder of an invitation. */
-export function pseudonym(secret, campaign, role) {
-  return derive(secret, fromHex(campaign), `jrr pseudonym 1:${role}`);
+export function pseudonym(secret, survey, role) {
+  return derive(secret, fromHex(survey), `jrr pseudonym 1:${role}`);
 }
 
 /** What a dealer is shown of the device's secret: another at each, so that none can compare. */
-export function deviceName(secret, campaign, role) {
-  return derive(secret, fromHex(campaign), `jrr device 1:${role}`);
+export function deviceName(secret, survey, role) {
+  return derive(secret, fromHex(survey), `jrr device 1:${role}`);
 }
 
-/** A name of one's own in every round, so that rounds cannot be linked either. */
-export const collectorRole = (round) => `collector:${round}`;
+/** The role of the collector, from which the pseudonym there follows. */
+export const COLLECTOR = "collector:0";

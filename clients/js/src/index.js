@@ -1,6 +1,8 @@
+export { uploadOf } from "./answers.js";
+export { hashOf, splitLink } from "./checks.js";
 export { Contributor } from "./contributor.js";
-export { cost, forPeople, hashOf, readCampaign, splitLink } from "./campaign.js";
 export { belief, costTable } from "./costs.js";
+export { forPeople } from "./dealing.js";
 export { canonicalJson, readCanonical } from "./documents.js";
 export {
   ArgumentError,
@@ -10,7 +12,7 @@ export {
   UnreachableError,
   UnsupportedError,
 } from "./errors.js";
-export { checkLetters, collectorRole, invitationSecret, pseudonym } from "./identity.js";
+export { COLLECTOR, checkLetters, invitationSecret, pseudonym } from "./identity.js";
 export { Ledger } from "./ledger.js";
 export { losses } from "./loss.js";
 export {
@@ -26,6 +28,5 @@ export {
 export { roundedNumber } from "./numbers.js";
 export { Outbox } from "./outbox.js";
 export { checkOpenAnswers, isAsked } from "./open-answers.js";
-export { SurveyContributor, uploadOf } from "./survey-contributor.js";
-export { askedItems, askedParts, isSurveyLink, readSurvey, surveyCost } from "./survey.js";
+export { askedAnswers, askedQuestions, readSurvey, surveyCost } from "./survey.js";
 export { IndexedDbStorage, MemoryStorage } from "./storage.js";

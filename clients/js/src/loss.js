@@ -1,4 +1,4 @@
-// What an answer tells at most, computed here and not taken from the campaign's word.
+// What an answer tells at most, computed here and not taken from the survey's word.
 //
 // Losses are ratios of whole numbers of words; only their logarithm is a floating-point number,
 // rounded up. Of cards that lean answers (JRR, DRR, encodings with a coupling) this client computes

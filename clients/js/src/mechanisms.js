@@ -68,7 +68,7 @@ export const chances = (mechanism, v, carded = false) => kind(mechanism).chances
 /** A card as a dealer gave it, or a refusal that does not repeat it. */
 export function checkCard(mechanism, card) {
   if (!kind(mechanism).isCard(mechanism, card)) {
-    throw new DamagedError("card", "card must be one of the campaign's deck");
+    throw new DamagedError("card", "card must be one of the question's deck");
   }
   return card;
 }

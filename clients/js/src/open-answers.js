@@ -1,9 +1,8 @@
-// Open answers: sent as they are, checked here, and what they decide about later items.
+// Open answers: sent as they are, checked here, and what they decide about later questions.
 
 import { ArgumentError } from "./errors.js";
-import { NO_YES, answersOf } from "./questionnaire.js";
+import { NO_YES } from "./questions.js";
 
-const NOT_ASKED = "not asked"; // stands for the answer of somebody whom the item was not shown
 const DIGITS = 6;
 
 /** A number as conditions name it: six digits, as Python's format "g" writes it. */
@@ -24,35 +23,35 @@ function words(answer, { kind }) {
 }
 
 /**
- * Whether an item is shown to somebody with these open answers: every condition must hold. An item
+ * Whether a question is shown to somebody with these open answers: every condition must hold. A question
  * that was not shown itself has no answer, and so none that a condition could name.
  */
-export function isAsked({ items }, item, answers) {
-  return Object.entries(item.only_if ?? {}).every(([name, wanted]) => {
-    const other = items.find((one) => one.name === name);
+export function isAsked({ questions }, question, answers) {
+  return Object.entries(question.only_if ?? {}).every(([name, wanted]) => {
+    const other = questions.find((one) => one.name === name);
     const answer = Object.hasOwn(answers, name) ? answers[name] : null;
     return words(answer, other).some((word) => wanted.includes(word));
   });
 }
 
-/** Whether it is a number, or a whole one, between an item's ends. */
+/** Whether it is a number, or a whole one, between a question's ends. */
 const isBetween = (value, { low, high }) =>
   typeof value === "number" && Number.isFinite(value) && value >= low && value <= high;
 
 /** One open answer; the refusal does not repeat it. */
-function checked(item, answer, [language]) {
-  const refusal = () => new ArgumentError("answers", `the answer to ${item.name} is none of its item's`);
+function checked(question, answer, [language]) {
+  const refusal = () => new ArgumentError("answers", `the answer to ${question.name} is none of its question's`);
   if (answer === null) {
-    if (item.prefer_not) return null;
+    if (question.prefer_not) return null;
     throw refusal();
   }
-  if (item.kind === "number" || item.kind === "scale") {
-    const fits = isBetween(answer, item) && (item.kind === "number" || Number.isInteger(answer));
+  if (question.kind === "number" || question.kind === "scale") {
+    const fits = isBetween(answer, question) && (question.kind === "number" || Number.isInteger(answer));
     if (fits) return answer;
     throw refusal();
   }
-  const known = item.labels?.map((label) => label[language]) ?? NO_YES;
-  if (item.kind === "several") {
+  const known = question.labels?.map((label) => label[language]) ?? NO_YES;
+  if (question.kind === "several") {
     const isList = Array.isArray(answer) && new Set(answer).size === answer.length;
     if (!isList || !answer.every((one) => known.includes(one))) throw refusal();
     return known.filter((word) => answer.includes(word));
@@ -61,34 +60,20 @@ function checked(item, answer, [language]) {
   return answer;
 }
 
-/** The open answers of one person: of exactly the open items that were shown (index.d.ts). */
-export function checkOpenAnswers(questionnaire, given) {
+/** The open answers of one person: of exactly the open questions that were shown (index.d.ts). */
+export function checkOpenAnswers(survey, given) {
   const found = {};
-  for (const item of questionnaire.items.filter(({ sensitive }) => !sensitive)) {
-    if (!isAsked(questionnaire, item, found)) continue;
-    if (!Object.hasOwn(given, item.name)) {
-      throw new ArgumentError("answers", `answers must have one to ${item.name}`);
+  for (const question of survey.questions.filter(({ sensitive }) => !sensitive)) {
+    if (!isAsked(survey, question, found)) continue;
+    if (!Object.hasOwn(given, question.name)) {
+      throw new ArgumentError("answers", `answers must have one to ${question.name}`);
     }
-    found[item.name] = checked(item, given[item.name], questionnaire.languages);
+    found[question.name] = checked(question, given[question.name], survey.languages);
   }
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(found, name)) {
-      throw new ArgumentError("answers", "open answers must be of items that are asked");
+      throw new ArgumentError("answers", "open answers must be of questions that are asked");
     }
   }
   return found;
-}
-
-/** The open items by whose answers results can be grouped, with all their values. */
-export function covariatesOf({ items, languages }) {
-  const grouping = items.filter(
-    ({ sensitive, kind }) => !sensitive && ["yes-no", "choice", "scale"].includes(kind),
-  );
-  return Object.fromEntries(
-    grouping.map((item) => {
-      const branches = Object.keys(item.only_if ?? {}).length > 0;
-      const values = answersOf(item, languages);
-      return [item.name, branches ? [...values, NOT_ASKED] : values];
-    }),
-  );
 }

@@ -8,30 +8,30 @@ export class Outbox {
     this.#storage = storage;
   }
 
-  /** The report kept for this person and round: `body` and whether it was `sent`; or null. */
-  async find(campaign, name) {
-    const text = await this.#storage.get(`report:${campaign}:${name}`);
+  /** What is kept for this person: `body` and whether it was `sent`; or null. */
+  async find(survey, name) {
+    const text = await this.#storage.get(`report:${survey}:${name}`);
     return text === undefined ? null : JSON.parse(text);
   }
 
   /** Keep a report unless one is kept; what is kept now. */
-  async keep(campaign, name, body) {
+  async keep(survey, name, body) {
     const entry = JSON.stringify({ body, sent: false });
-    return JSON.parse(await this.#storage.add(`report:${campaign}:${name}`, entry));
+    return JSON.parse(await this.#storage.add(`report:${survey}:${name}`, entry));
   }
 
   /** The collector has it. */
-  async markSent(campaign, name, body) {
-    await this.#storage.put(`report:${campaign}:${name}`, JSON.stringify({ body, sent: true }));
+  async markSent(survey, name, body) {
+    await this.#storage.put(`report:${survey}:${name}`, JSON.stringify({ body, sent: true }));
   }
 
   /** Somebody has a place in the next deal. */
-  async noteSeat(campaign, person) {
-    await this.#storage.add(`seat:${campaign}:${person}`, "taken");
+  async noteSeat(survey, person) {
+    await this.#storage.add(`seat:${survey}:${person}`, "taken");
   }
 
-  async hasSeat(campaign, person) {
-    return (await this.#storage.get(`seat:${campaign}:${person}`)) !== undefined;
+  async hasSeat(survey, person) {
+    return (await this.#storage.get(`seat:${survey}:${person}`)) !== undefined;
   }
 
   /** A random secret of this device, made once, in hexadecimal digits. */

@@ -1,83 +1,32 @@
-// A survey: several items asked of the same people, in one document that dealers, collector and
-// every contributor hold alike. Every perturbed answer in it is a campaign (a "part").
+// A survey: one document that dealers, collector and every contributor hold alike. Its name is the
+// SHA-256 of its bytes, and that name stands in the link that contributors are given.
 
-import { TOLERANCE, campaignOf, cost, hashOf, isObject, isText, readDocument } from "./campaign.js";
-import { DamagedError, ProtocolError, UnsupportedError } from "./errors.js";
-import { covariatesOf, isAsked } from "./open-answers.js";
-import { answersOf, checkQuestionnaire, partsOf } from "./questionnaire.js";
+import {
+  check, checkAddress, checkTotal, hasFields, hashOf, isObject, isText, isWhole, readDocument,
+} from "./checks.js";
+import { readDealing } from "./dealing.js";
+import { ProtocolError, UnsupportedError } from "./errors.js";
+import { losses } from "./loss.js";
+import { checkMechanism, deals, masked, stepsOf, valuesOf } from "./mechanisms.js";
+import { isAsked } from "./open-answers.js";
+import { answersOf, checkQuestions, isTexts } from "./questions.js";
 
 const VERSION = 1;
 const VIEWS = ["report", "cards", "everything", "dealer"];
-const FIELDS = ["jrr_survey", "questionnaire", "parts", "guarantees", "consent", "panel", "wave", "study", "nonce"];
-const SHARED = [
-  "collector", "dealing", "capacity", "opens", "closes", "invitations", "covariates", "min_cell",
-  "rounds", "results_every", "min_batch",
+const FIELDS = [
+  "jrr_survey", "title", "languages", "questions", "dealing", "collector", "capacity", "guarantees",
+  "consent", "study", "nonce",
 ];
+// Left out where they have these values.
+const DEFAULTS = {
+  colluders: 0, by: null, contact: null, opens: null, closes: null, invitations: true, min_cell: 20,
+  results_every: 1, min_batch: 1, waves: 1, wave: 1, panel: null, delta: 1e-6,
+};
+const MOST_WAVES = 1000;
+const LOSSES = ["everything", "delta", "dealer"];
 // As consent texts name a cost.
 const FIGURE = /ε (?:= )?(unbounded|unbegrenzt|\d+(?:[.,]\d+)?)(?: (?:at|bei) δ = (\d[\d.,e-]*\d|\d))?/gu;
 const ROUNDING = 1.01; // what is shown may be so many times what holds
-
-export const surveyPath = (name) => `/v1/surveys/${name}`;
-
-/** Whether a link is of a survey, and not of a single campaign. */
-export const isSurveyLink = (link) => String(link).includes(surveyPath(""));
-
-function check(fits, field) {
-  if (!fits) throw new DamagedError("survey", `${field} of the survey is not acceptable`);
-}
-
-const hasExactly = (value, names) =>
-  isObject(value) &&
-  Object.keys(value).length === names.length &&
-  names.every((name) => Object.hasOwn(value, name));
-
-/** JSON text with sorted keys, to compare what two documents say. */
-const same = (left, right) => {
-  const write = (value) =>
-    JSON.stringify(value, (_, inner) =>
-      isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-    );
-  return write(left) === write(right);
-};
-
-/** Refuse a part that asks something else than its item, or goes another way than the rest. */
-function checkPart({ name, item, label }, document, first, questionnaire) {
-  const { languages } = questionnaire;
-  const text = item.text[languages[0]];
-  const question = label === null ? text : `${text} ${item.labels[label][languages[0]]}`;
-  check(document.question === question, `question of ${name}`);
-  const number = item.kind === "number" ? [item.low, item.high] : undefined;
-  check(same(document.number, number), `number of ${name}`);
-  check(number || same(document.labels, answersOf(item, languages)), `labels of ${name}`);
-  check(same(document.covariates, covariatesOf(questionnaire)), `covariates of ${name}`);
-  check(document.by === undefined && document.contact === undefined, `by of ${name}`); // the survey says it
-  check(document.rounds === 1 && document.dealing === "arrival", `rounds of ${name}`);
-  for (const field of SHARED) check(same(document[field], first[field]), `${field} of ${name}`);
-}
-
-function readParts(listed, questionnaire) {
-  const asked = partsOf(questionnaire);
-  check(Array.isArray(listed) && listed.length === asked.length, "parts");
-  return asked.map((part, at) => {
-    check(hasExactly(listed[at], ["name", "campaign"]) && listed[at].name === part.name, "parts");
-    const document = listed[at].campaign;
-    const campaign = campaignOf(document);
-    checkPart(part, document, listed[0].campaign, questionnaire);
-    return Object.freeze({ ...part, campaign });
-  });
-}
-
-/** Who deals: the same dealers for every part that has cards. */
-function dealersOf(parts) {
-  const dealt = parts.filter(({ campaign }) => campaign.dealers.length > 0);
-  const [first] = dealt;
-  for (const { campaign } of dealt) {
-    check(!campaign.byCommittee, "dealers: a committee deals one deck at a time, and");
-    check(same(campaign.dealers, first.campaign.dealers), "dealers");
-    check(campaign.mayLeaveOut === first.campaign.mayLeaveOut, "dealers");
-  }
-  return first?.campaign.dealers ?? [];
-}
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
@@ -88,29 +37,40 @@ function readNumber(said, field) {
   return said;
 }
 
-const guaranteed = (view, { guarantees }) =>
-  readNumber(view === "everything" ? guarantees.everything?.epsilon : guarantees[view], "guarantees");
+/** Whether this client knows what an answer loses, and not only a bound: of cards that lean, no. */
+const isExact = (mechanism) => !deals(mechanism) || masked(mechanism);
 
-/** Refuse a document that promises less, of anything together, than what that loses. */
-function checkTotal(losses, promised, what) {
-  if (losses > promised * TOLERANCE + 1e-9) {
-    throw new ProtocolError("understated", `the survey understates ${what}`);
+/** The perturbed answers of a question: of "several" one for each label. */
+function sensitiveOf(question, languages) {
+  const { name, kind } = question;
+  const mechanism = checkMechanism(question.mechanism);
+  if (kind === "number") check(valuesOf(mechanism) === 2, `mechanism of ${name}`);
+  else {
+    const values = kind === "several" ? 2 + (question.prefer_not ? 1 : 0) : answersOf(question, languages).length;
+    check(valuesOf(mechanism) === values && stepsOf(mechanism) === 1, `mechanism of ${name}`);
   }
+  const own = losses(mechanism);
+  check(isExact(mechanism) === (question.everything === undefined), `everything of ${name}`);
+  const everything = isExact(mechanism)
+    ? own.everything
+    : readNumber(question.everything, `everything of ${name}`);
+  const made = (label) =>
+    Object.freeze({
+      name: label === null ? name : `${name}.${label + 1}`,
+      question, label, mechanism, everything, losses: own,
+    });
+  return kind === "several" ? question.labels.map((_, label) => made(label)) : [made(null)];
 }
-
-const LOSSES = ["everything", "delta", "dealer"];
 
 /** What all answers of one wave, or of several, lose. */
 function readLoss(document, ...also) {
-  check(hasExactly(document, [...LOSSES, ...also]), "study");
-  return Object.fromEntries(
-    LOSSES.map((name) => [name, readNumber(document[name], "study")]),
-  );
+  check(hasFields(document, [...LOSSES, ...also]), "study");
+  return Object.fromEntries(LOSSES.map((name) => [name, readNumber(document[name], "study")]));
 }
 
 /** What all waves promise, and what those before this one have lost. */
 function readStudy(document, { panel, wave }, own) {
-  check(hasExactly(document, ["promised", "earlier"]), "study");
+  check(hasFields(document, ["promised", "earlier"]), "study");
   check(Array.isArray(document.earlier) && document.earlier.length === wave - 1, "study");
   const promised = readLoss(document.promised);
   const earlier = document.earlier.map((one) => {
@@ -126,9 +86,15 @@ function readStudy(document, { panel, wave }, own) {
   return { promised, earlier };
 }
 
-/** The strongest view of the parts': against it all of them are counted. */
-export function costView(parts) {
-  const views = parts.map(({ campaign }) => cost(campaign).view);
+/** The view against which one answer is counted. */
+function viewOf({ mechanism }) {
+  if (!deals(mechanism)) return "report";
+  return masked(mechanism) ? "everything" : "dealer";
+}
+
+/** The strongest view of some answers: against it all of them are counted. */
+export function costView(answers) {
+  const views = answers.map(viewOf);
   return ["dealer", "everything", "report"].find((view) => views.includes(view));
 }
 
@@ -141,10 +107,10 @@ function figures(text) {
 }
 
 /** Refuse a text that names an ε, and not, among others, what all answers of a wave and of all waves cost. */
-function checkConsent(texts, languages, parts, ...promises) {
-  check(hasExactly(texts, languages), "consent");
+function checkConsent(texts, languages, answers, ...promises) {
+  check(hasFields(texts, languages), "consent");
   // Of JRR and DRR this client knows a bound only: the text may name the promise that is less.
-  const views = costView(parts) === "dealer" ? ["everything", "dealer"] : ["everything"];
+  const views = costView(answers) === "dealer" ? ["everything", "dealer"] : ["everything"];
   const tells = (named, loss) =>
     named.some(
       ({ epsilon, delta }) =>
@@ -160,70 +126,101 @@ function checkConsent(texts, languages, parts, ...promises) {
   }
 }
 
+/** Refuse shared facts that are out of their ranges; the document with what it leaves out. */
+function readShared(document) {
+  check(isObject(document) && isWhole(document.jrr_survey, 1), "jrr_survey");
+  if (document.jrr_survey !== VERSION) throw new UnsupportedError("version", "survey of another version");
+  check(hasFields(document, FIELDS, Object.keys(DEFAULTS)), "fields");
+  const shared = { ...DEFAULTS, ...document };
+  const { languages, consent, waves, wave } = shared;
+  const isCode = (code) => typeof code === "string" && /^[\p{L}-]{1,20}$/u.test(code);
+  check(Array.isArray(languages) && languages.length > 0 && languages.every(isCode), "languages");
+  check(new Set(languages).size === languages.length, "languages");
+  check(isTexts(shared.title, languages), "title");
+  for (const name of ["by", "contact"]) {
+    check(shared[name] === null || isTexts(shared[name], languages, 500), name);
+  }
+  check(hasFields(consent, ["texts", "version"]) && isText(consent.version, 100), "consent");
+  check(isWhole(waves, 1) && waves <= MOST_WAVES, "waves");
+  check(isWhole(wave, 1) && wave <= waves, "wave");
+  check(isText(shared.nonce, 100), "nonce");
+  for (const name of ["capacity", "min_cell", "results_every", "min_batch"]) check(isWhole(shared[name], 1), name);
+  check(isWhole(shared.colluders, 0), "colluders");
+  check(typeof shared.delta === "number" && shared.delta >= 0 && shared.delta < 1, "delta");
+  check(typeof shared.invitations === "boolean", "invitations");
+  for (const name of ["opens", "closes"]) check(shared[name] === null || isText(shared[name], 100), name);
+  checkAddress(shared.collector);
+  return shared;
+}
+
 /** The survey in these bytes; what it refuses: index.d.ts. */
 export async function readSurvey(bytes) {
-  const document = readDocument(bytes, "survey");
-  check(isObject(document) && Number.isSafeInteger(document.jrr_survey), "jrr_survey");
-  if (document.jrr_survey > VERSION) throw new UnsupportedError("version", "survey of a later version");
-  check(document.jrr_survey === VERSION && hasExactly(document, FIELDS), "fields");
-  const { consent, guarantees, panel, wave, nonce } = document;
-  const questionnaire = checkQuestionnaire(document.questionnaire);
-  const parts = readParts(document.parts, questionnaire);
-  check(hasExactly(consent, ["texts", "version"]) && isText(consent.version, 100), "consent");
-  check(Number.isSafeInteger(wave) && wave >= 1 && wave <= questionnaire.waves, "wave");
-  check(isText(nonce, 100), "nonce");
-  check(hasExactly(guarantees, VIEWS), "guarantees");
-  for (const view of VIEWS) {
-    const lost = sum(parts.map(({ campaign }) => guaranteed(view, campaign)));
-    checkTotal(lost, readNumber(guarantees[view], "guarantees"), `its ε in the view ${view}`);
+  const shared = readShared(readDocument(bytes));
+  const { languages, guarantees, consent } = shared;
+  const questions = checkQuestions(shared.questions, languages);
+  const sensitive = questions
+    .filter((question) => question.sensitive)
+    .flatMap((question) => sensitiveOf(question, languages));
+  const dealing = readDealing(shared.dealing, shared.collector, sensitive);
+  check(hasFields(guarantees, VIEWS), "guarantees");
+  const promised = Object.fromEntries(VIEWS.map((view) => [view, readNumber(guarantees[view], "guarantees")]));
+  // Of a single report among cards that lean, this client knows a bound that is above the promise.
+  const exact = sensitive.every(({ mechanism }) => isExact(mechanism));
+  for (const view of exact ? ["report", "dealer"] : ["dealer"]) {
+    checkTotal(sum(sensitive.map((one) => one.losses[view])), promised[view], `its ε in the view ${view}`);
   }
-  const random = parts.filter(({ campaign }) => cost(campaign).view === "dealer"); // the others hold outright
-  const own = {
-    everything: readNumber(guarantees.everything, "guarantees"),
-    delta: sum(random.map(({ campaign }) => campaign.guarantees.everything?.delta ?? 0)),
-    dealer: readNumber(guarantees.dealer, "guarantees"),
-  };
-  const study = readStudy(document.study, document, own);
-  checkConsent(consent.texts, questionnaire.languages, parts, own, study.promised);
-  const [{ campaign: first }] = parts;
+  const everything = sum(sensitive.map((one) => one.everything));
+  // Where losses hold outright, whoever knows all else learns no more than who knows some cards.
+  for (const view of exact ? ["everything", "cards"] : ["everything"]) {
+    checkTotal(everything, promised[view], `its ε in the view ${view}`);
+  }
+  const random = sensitive.filter(({ mechanism }) => !isExact(mechanism)); // the others hold outright
+  const own = { everything: promised.everything, delta: sum(random.map(() => shared.delta)), dealer: promised.dealer };
+  const study = readStudy(shared.study, shared, own);
+  checkConsent(consent.texts, languages, sensitive, own, study.promised);
   return Object.freeze({
     bytes,
     hash: await hashOf(bytes),
-    questionnaire,
-    parts,
+    title: shared.title,
+    languages,
+    by: shared.by,
+    contact: shared.contact,
+    questions,
+    sensitive,
     consent: consent.texts,
-    guarantees,
+    guarantees: promised,
     study,
-    panel,
-    wave,
-    collector: first.collector,
-    invitations: first.invitations,
-    dealers: dealersOf(parts),
-    mayLeaveOut: parts.some(({ campaign }) => campaign.mayLeaveOut),
-    opens: first.opens,
-    closes: first.closes,
+    panel: shared.panel,
+    wave: shared.wave,
+    waves: shared.waves,
+    collector: shared.collector,
+    capacity: shared.capacity,
+    invitations: shared.invitations,
+    dealing,
+    opens: shared.opens,
+    closes: shared.closes,
   });
 }
 
-/** The items that somebody with these open answers is asked, in order. */
-export function askedItems({ questionnaire }, open) {
-  return questionnaire.items.filter((item) => isAsked(questionnaire, item, open));
+/** The questions that somebody with these open answers is asked, in order. */
+export function askedQuestions(survey, open) {
+  return survey.questions.filter((question) => isAsked(survey, question, open));
 }
 
-/** The parts that somebody with these open answers is asked. */
-export function askedParts({ questionnaire, parts }, open) {
-  return parts.filter(({ item }) => isAsked(questionnaire, item, open));
+/** The perturbed answers that somebody with these open answers is asked for. */
+export function askedAnswers(survey, open) {
+  return survey.sensitive.filter(({ question }) => isAsked(survey, question, open));
 }
 
-/** The ε of these answers together in a view: coins and cards differ, so losses add up. */
-export function lossOf(parts, view) {
-  const epsilon = sum(parts.map(({ campaign }) => campaign.losses[view]));
-  return parts.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon;
+/** The ε of some answers together in a view: coins and cards differ, so losses add up. */
+export function lossOf(answers, view) {
+  const epsilon = sum(answers.map((one) => one.losses[view]));
+  return answers.length > 1 ? epsilon * (1 + 2 ** -40) : epsilon;
 }
 
 /** The same against whom it is largest, and against whom that is. */
-export function surveyCost(survey, parts = survey.parts) {
-  if (parts.length === 0) return { epsilon: 0, view: "report" };
-  const view = costView(parts);
-  return { epsilon: lossOf(parts, view), view };
+export function surveyCost(survey, answers = survey.sensitive) {
+  if (answers.length === 0) return { epsilon: 0, view: "report" };
+  const view = costView(answers);
+  return { epsilon: lossOf(answers, view), view };
 }

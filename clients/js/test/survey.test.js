@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  Ledger, MemoryStorage, SurveyContributor, askedItems, isSurveyLink, pseudonym, readSurvey,
+  Ledger, MemoryStorage, Contributor, askedQuestions, pseudonym, readSurvey,
   belief, costTable, surveyCost, uploadOf, invitationSecret,
 } from "../src/index.js";
 import { asCondition } from "../src/open-answers.js";
@@ -39,7 +39,7 @@ function world(name, { upload = 0, change = () => null, document = surveys[name]
   }
   const link = `https://collector.example:8443/here/v1/surveys/${hash}`;
   const person = (more = {}) =>
-    new SurveyContributor(link, {
+    new Contributor(link, {
       limit: 100, invitation, patience: 0, fetch, words: fixed(words), storage: new MemoryStorage(),
       ...more,
     });
@@ -102,14 +102,14 @@ test("links tell surveys from campaigns", () => {
   assert.ok(isSurveyLink(`https://a.example/v1/surveys/${"0".repeat(64)}`));
   assert.ok(!isSurveyLink(`https://a.example/v1/campaigns/${"0".repeat(64)}`));
   const settings = { limit: 1, storage: new MemoryStorage() };
-  assert.throws(() => new SurveyContributor(`https://a.example/v1/campaigns/${"0".repeat(64)}`, settings), {
+  assert.throws(() => new Contributor(`https://a.example/v1/campaigns/${"0".repeat(64)}`, settings), {
     kind: "link",
   });
 });
 
 test("items are asked by open answers alone", async () => {
   const survey = await readSurvey(bytesOf(surveys["one dealer"].document));
-  const names = (open) => askedItems(survey, open).map(({ name }) => name);
+  const names = (open) => askedQuestions(survey, open).map(({ name }) => name);
   const always = ["sector", "age", "drinks", "mood", "pills", "wage"];
   assert.deepEqual(new Set(names({})), new Set(always));
   assert.ok(names({ sector: "workshop" }).includes("shifts"));
