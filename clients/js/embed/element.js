@@ -1,20 +1,18 @@
-// <jrr-question>: asks one campaign or one survey inside another page. Answers are changed in here
+// <jrr-survey>: asks a survey inside another page. Answers are changed in here
 // before anything is sent; the page around it is told that somebody has answered, never what.
 //
 //   <script type="module" src="…/embed/element.js"></script>
-//   <jrr-question link="https://collector.example/v1/campaigns/HASH" invitation="…"></jrr-question>
+//   <jrr-survey link="https://collector.example/v1/surveys/HASH" invitation="…"></jrr-survey>
 //
 // Whoever serves the page around it can read whatever is typed into it: see docs/embedding.md.
 
 import {
-  Contributor, IndexedDbStorage, JrrError, Ledger, SurveyContributor, invitationSecret, isSurveyLink,
+  Contributor, IndexedDbStorage, JrrError, Ledger, invitationSecret,
 } from "../src/index.js";
 import { acts, element, paragraph } from "../page/elements.js";
-import { introductionParts } from "../page/introduction.js";
-import { questionForm } from "../page/question.js";
 import {
-  inLanguage, itemScreen, reviewScreen, surveyIntroduction, surveyLanguage, thanksKey,
-} from "../page/survey.js";
+  inLanguage, questionScreen, reviewScreen, surveyIntroduction, surveyLanguage, thanksKey,
+} from "../page/screens.js";
 import { chosenLanguage, factOf, kindOf, say } from "../page/texts.js";
 import { Walk } from "../page/walk.js";
 
@@ -24,12 +22,12 @@ const STYLE = new URL("../page/page.css", import.meta.url).href;
 
 let storage; // one for all elements of a page
 
-export class JrrQuestion extends HTMLElement {
+export class JrrSurvey extends HTMLElement {
   static observedAttributes = ["link", "invitation", "language", "limit"];
 
   #root = this.attachShadow({ mode: "closed" });
   #main = element("div", { class: "embedded" });
-  #campaign = null; // or survey
+  #survey = null;
   #person = null;
   #walk = null;
   #started = false;
@@ -51,10 +49,6 @@ export class JrrQuestion extends HTMLElement {
 
   get #language() {
     return chosenLanguage([this.getAttribute("language") ?? "", document.documentElement.lang, ...navigator.languages]);
-  }
-
-  get #isSurvey() {
-    return isSurveyLink(this.getAttribute("link"));
   }
 
   #text = (key, gaps) => say(this.#language, key, gaps);
@@ -82,12 +76,7 @@ export class JrrQuestion extends HTMLElement {
     const invitation = this.getAttribute("invitation");
     const wanted = withInvitation && invitation ? { invitation } : {};
     const limit = Number(this.getAttribute("limit") ?? LIMIT);
-    const Kind = this.#isSurvey ? SurveyContributor : Contributor;
-    return new Kind(this.getAttribute("link") ?? "", { limit, patience: PATIENCE, storage, ...wanted });
-  }
-
-  #asked(person) {
-    return this.#isSurvey ? person.survey() : person.campaign();
+    return new Contributor(this.getAttribute("link") ?? "", { limit, patience: PATIENCE, storage, ...wanted });
   }
 
   async #start() {
@@ -100,10 +89,10 @@ export class JrrQuestion extends HTMLElement {
       } catch {
         throw new JrrError("storage", "this browser keeps nothing");
       }
-      this.#campaign = await this.#asked(this.#newPerson(false));
-      if (this.#campaign.invitations) invitationSecret(this.getAttribute("invitation") ?? "");
-      this.#person = this.#newPerson(this.#campaign.invitations);
-      await this.#asked(this.#person);
+      this.#survey = await this.#newPerson(false).survey();
+      if (this.#survey.invitations) invitationSecret(this.getAttribute("invitation") ?? "");
+      this.#person = this.#newPerson(this.#survey.invitations);
+      await this.#person.survey();
       if (await this.#person.before()) return this.#resume();
       return this.#introduction();
     });
@@ -111,19 +100,18 @@ export class JrrQuestion extends HTMLElement {
 
   async #introduction() {
     const spent = await new Ledger(storage).spent();
-    const parts = this.#isSurvey ? surveyIntroduction : introductionParts;
     const leave = this.#walk?.hasAnswers
       ? this.#stopButton(() => {}, () => this.#introduction())
       : this.#button("decline", () => this.#declined());
     this.#show(
-      this.#isSurvey ? this.#inSurvey(this.#campaign.questionnaire.title) : this.#text("title"),
-      ...parts(this.#campaign, this.#text, this.#language, spent),
+      this.#inSurvey(this.#survey.title),
+      ...surveyIntroduction(this.#survey, this.#text, this.#language, spent),
       acts(this.#button("agree", () => this.#agreed(), true), leave),
     );
   }
 
   #inSurvey(texts) {
-    const shown = surveyLanguage(this.#campaign, this.#language);
+    const shown = surveyLanguage(this.#survey, this.#language);
     return inLanguage("span", texts[shown], shown);
   }
 
@@ -150,18 +138,9 @@ export class JrrQuestion extends HTMLElement {
   async #agreed() {
     await this.#guarded(async () => {
       await this.#person.checkReady();
-      if (!this.#isSurvey) return this.#question();
-      this.#walk ??= new Walk(this.#campaign);
-      return this.#item();
+      this.#walk ??= new Walk(this.#survey);
+      return this.#question();
     });
-  }
-
-  #question(begun) {
-    const stop = this.#stopButton(() => this.#begun(), (chosen) => this.#question(chosen));
-    const send = (value, covariates, chosen) =>
-      this.#sendIfOpen(() => this.#question(chosen), () => this.#person.answer(value, { covariates }));
-    const title = element("span", { dir: "auto", class: "keep-lines" }, this.#campaign.question);
-    this.#show(title, questionForm(this.#campaign, this.#text, this.#language, send, stop, begun));
   }
 
   /** What is chosen on this screen. */
@@ -169,20 +148,20 @@ export class JrrQuestion extends HTMLElement {
     return this.#main.querySelector("form").begun();
   }
 
-  #item() {
-    const next = (answer) => (this.#walk.next(answer) ? this.#item() : this.#review());
-    const back = this.#button("back", () => (this.#walk.back() ? this.#item() : this.#introduction()));
-    const stop = this.#stopButton(() => this.#walk.keep(this.#begun()), () => this.#item());
-    const parts = itemScreen(this.#walk, this.#campaign, this.#text, this.#language, next, back, stop);
-    this.#show(this.#inSurvey(this.#walk.item.text), ...parts);
+  #question() {
+    const next = (answer) => (this.#walk.next(answer) ? this.#question() : this.#review());
+    const back = this.#button("back", () => (this.#walk.back() ? this.#question() : this.#introduction()));
+    const stop = this.#stopButton(() => this.#walk.keep(this.#begun()), () => this.#question());
+    const parts = questionScreen(this.#walk, this.#survey, this.#text, this.#language, next, back, stop);
+    this.#show(this.#inSurvey(this.#walk.question.text), ...parts);
   }
 
   #review() {
     const send = () =>
       this.#sendIfOpen(() => this.#review(), () => this.#person.answer(this.#walk.take()));
-    const back = this.#button("back", () => this.#item());
+    const back = this.#button("back", () => this.#question());
     const stop = this.#stopButton(() => {}, () => this.#review());
-    const parts = reviewScreen(this.#walk, this.#campaign, this.#text, this.#language, send, back, stop);
+    const parts = reviewScreen(this.#walk, this.#survey, this.#text, this.#language, send, back, stop);
     this.#show(this.#text("review_title"), ...parts);
   }
 
@@ -217,7 +196,7 @@ export class JrrQuestion extends HTMLElement {
   #thanks({ body, before }) {
     this.#show(
       this.#text("thanks_title"),
-      paragraph(this.#text(thanksKey(this.#campaign, body, before))),
+      paragraph(this.#text(thanksKey(this.#survey, body, before))),
       element(
         "details",
         {},
@@ -225,7 +204,7 @@ export class JrrQuestion extends HTMLElement {
         element("pre", { id: "sent", tabindex: "0", dir: "ltr" }, body),
       ),
     );
-    this.#tell("answered", { hash: this.#campaign.hash, before });
+    this.#tell("answered", { hash: this.#survey.hash, before });
   }
 
   async #guarded(act) {
@@ -250,4 +229,4 @@ export class JrrQuestion extends HTMLElement {
   }
 }
 
-if (!customElements.get("jrr-question")) customElements.define("jrr-question", JrrQuestion);
+if (!customElements.get("jrr-survey")) customElements.define("jrr-survey", JrrSurvey);

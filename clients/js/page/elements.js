@@ -1,4 +1,4 @@
-// Small helpers that make elements. Texts are children, never markup, so that nothing in a campaign
+// Small helpers that make elements. Texts are children, never markup, so that nothing in a survey
 // can be a script.
 
 export function element(tag, properties = {}, ...children) {
@@ -13,7 +13,7 @@ export function element(tag, properties = {}, ...children) {
 
 export const paragraph = (words, properties) => element("p", properties, words);
 
-/** Words of a campaign: in their own direction, lines as they were written. */
+/** Words of a survey: in their own direction, lines as they were written. */
 export const foreign = (tag, words, more = "") =>
   element(tag, { dir: "auto", class: `keep-lines ${more}`.trim() }, words);
 

@@ -1,8 +1,7 @@
 // What a person reads before anything is asked: who asks, which answers are changed, what can be
 // found out as a number and a picture of people, and under a fold how it works.
 
-import { costTable } from "../src/costs.js";
-import { element, foreign, paragraph } from "./elements.js";
+import { element, paragraph } from "./elements.js";
 
 /** Four digits, rounded up as Python does, but for what adding floats may have put on top. */
 export function rounded(number, language) {
@@ -11,13 +10,13 @@ export function rounded(number, language) {
   return up.toLocaleString(language, { maximumFractionDigits: 9 });
 }
 
-/** The servers of a campaign, as the texts name them. */
-export function hosts(campaign, language) {
+/** The servers of a survey, as the texts name them. */
+export function hosts(survey, language) {
   const host = (url) => new URL(url).host;
   const list = new Intl.ListFormat(language);
   return {
-    collector: host(campaign.collector),
-    dealers: list.format(campaign.dealers.map(({ url }) => host(url))),
+    collector: host(survey.collector),
+    dealers: list.format(survey.dealing.dealers.map(({ url }) => host(url))),
   };
 }
 
@@ -102,7 +101,7 @@ export function oneNumber(shown, found, text) {
 
 /** What is under the fold: how an answer is changed and who takes part, then all costs. */
 export function fold(asked, text, language, ...lines) {
-  const { dealers } = asked;
+  const { dealers } = asked.dealing;
   const parties = dealers.length > 1 ? "safe_2_cards" : dealers.length ? "safe_2_card" : "safe_2_alone";
   return element(
     "details",
@@ -147,38 +146,5 @@ export function ownDetails(asked, table, mechanisms, text, language, spent) {
     paragraph(text("losses", { ...names, against }), { class: "quiet" }),
     lossTable(table, text, language),
     ...lines.map((line) => paragraph(line, { class: "quiet" })),
-  ];
-}
-
-/** Why it is safe, in the page's words: for a consent text that does not say it. */
-function ownWords(campaign, found, text) {
-  const isMixed = Object.keys(campaign.covariates).length > 0;
-  const changed = text(isMixed ? "consent_changed_open" : "consent_changed");
-  return [paragraph(`${changed} ${text("consent_totals")}`), paragraph(found.line)];
-}
-
-/** The parts of the screen; `spent`: what answers on this device have cost before. */
-export function introductionParts(campaign, text, language, spent) {
-  const consent = consentBlocks(campaign.consent);
-  // A text with details of its own begins with why it is safe; to another one the page adds that.
-  const own = consent.details.length === 0;
-  const words = consent.shown.map((block) => foreign("p", block));
-  const table = costTable(campaign);
-  const found = foundOut(table, text);
-  const { above, below } = own ? { above: ownWords(campaign, found, text), below: [] } : oneNumber(consent.shown, found, text);
-  return [
-    whoAsks(text, "who", hosts(campaign, language), campaign.by),
-    whomToAsk(text, campaign.contact),
-    ...words,
-    ...above,
-    found.picture,
-    fold(
-      campaign,
-      text,
-      language,
-      ...below,
-      ...consent.details.map((line) => foreign("p", line, "quiet")),
-      ...ownDetails(campaign, table, [campaign.mechanism.mechanism], text, language, spent),
-    ),
   ];
 }

@@ -1,23 +1,19 @@
-// The answer page: one question or one survey of several, one person, one upload. What is chosen
-// lives in the form (of a survey: in its walk) until "Send" is pressed, then in one variable until
-// the report is made, and nowhere else.
+// The answer page: one survey, one person, one upload. What is chosen lives in the walk through the
+// questions until "Send" is pressed, then in one variable until the reports are made, and nowhere else.
 
-import { splitLink } from "../src/campaign.js";
+import { splitLink } from "../src/checks.js";
 import { Contributor } from "../src/contributor.js";
 import { JrrError } from "../src/errors.js";
 import { invitationSecret } from "../src/identity.js";
 import { Ledger } from "../src/ledger.js";
 import { IndexedDbStorage } from "../src/storage.js";
-import { SurveyContributor } from "../src/survey-contributor.js";
-import { isSurveyLink } from "../src/survey.js";
 import { acts, element, heading, paragraph } from "./elements.js";
-import { hosts, introductionParts, whomToAsk } from "./introduction.js";
-import { questionForm } from "./question.js";
-import { pageHash } from "./seal.js";
+import { hosts, whomToAsk } from "./introduction.js";
 import {
-  inLanguage, itemScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, thanksKey,
+  inLanguage, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, thanksKey,
   tried,
-} from "./survey.js";
+} from "./screens.js";
+import { pageHash } from "./seal.js";
 import { TEXTS, chosenLanguage, factOf, kindOf, say } from "./texts.js";
 import { tryParts } from "./try.js";
 import { Walk } from "./walk.js";
@@ -33,14 +29,12 @@ const main = document.getElementById("main");
 const picker = document.getElementById("language");
 const about = document.getElementById("about");
 const given = new URLSearchParams(location.hash.slice(1)); // never sent to any server
-let isSurvey = given.has("survey");
 let language = chosenLanguage([given.get("language") ?? "", ...navigator.languages]);
 let screen = loading; // what is shown, so that it can be shown again in another language
 let storage;
 let person;
-let campaign; // or survey
-let walk; // through the items of a survey
-let begun; // what is chosen of a single question, for when it is shown again
+let survey;
+let walk; // through its questions
 let spent = { answers: 0, epsilon: 0 };
 let consented = false;
 
@@ -53,17 +47,16 @@ function show(drawn, title, ...children) {
   screen = drawn;
   document.documentElement.lang = language;
   document.documentElement.dir = text("direction");
-  document.title = text(isSurvey ? "survey_title" : "title");
+  document.title = text("survey_title");
   document.getElementById("language-label").textContent = text("choose_language");
   document.getElementById("about-title").textContent = text("about_title");
   document.getElementById("about-text").textContent = text("about");
   const top = element("h1", { tabindex: "-1" }, title);
-  if (title === campaign?.question) {
-    top.dir = "auto";
+  if (title instanceof Node) {
+    top.dir = "auto"; // words of the survey
     top.className = "keep-lines";
   }
-  if (title instanceof Node) top.dir = "auto"; // words of a survey
-  if (drawn === item || drawn === question) top.setAttribute("aria-describedby", "badge");
+  if (drawn === question) top.setAttribute("aria-describedby", "badge");
   main.replaceChildren(top, ...children);
   document.body.append(about.parentElement); // a new screen, down to its last line: nothing moves
   top.focus({ preventScroll: true });
@@ -82,16 +75,15 @@ function sending() {
 
 /** Words of the survey, as a heading has them. */
 const ofSurvey = (texts) => {
-  const shown = surveyLanguage(campaign, language);
+  const shown = surveyLanguage(survey, language);
   return inLanguage("span", texts[shown], shown);
 };
 
 function introduction() {
-  const parts = isSurvey ? surveyIntroduction : introductionParts;
   show(
     introduction,
-    isSurvey ? ofSurvey(campaign.questionnaire.title) : text("title"),
-    ...parts(campaign, text, language, spent),
+    ofSurvey(survey.title),
+    ...surveyIntroduction(survey, text, language, spent),
     acts(
       button("agree", agreed, true),
       button("try", () => forward(TRYING, trying)),
@@ -101,8 +93,7 @@ function introduction() {
 }
 
 /** Whether something was answered that stopping would delete. */
-const hasBegun = () =>
-  walk?.hasAnswers || begun?.answer !== undefined || (begun?.attributes ?? []).some(Boolean);
+const hasBegun = () => walk?.hasAnswers;
 
 /** Go on; the browser's "back" leads here again. It is told a number of a step and nothing else. */
 function forward(step, draw) {
@@ -114,30 +105,26 @@ const goBack = () => history.back();
 
 /** Keep what is chosen on this screen, in memory: it may be shown again. */
 function keepBegun() {
-  const form = main.querySelector("form");
-  if (screen === item) walk.keep(form.begun());
-  if (screen === question) begun = form.begun();
+  if (screen === question) walk.keep(main.querySelector("form").begun());
 }
 
 function forget() {
   walk?.forget();
-  begun = undefined;
 }
 
 /** Where "back" or "forward" of the browser lead; from what was sent nowhere. */
 function goTo(step) {
   if (screen === declined || screen === stopped) return introduction();
-  if (![introduction, trying, question, item, review, stopping].includes(screen)) return undefined;
+  if (![introduction, trying, question, review, stopping].includes(screen)) return undefined;
   keepBegun();
   if (step === TRYING) return trying();
   if (step === STOPPING) return stopping();
   if (!step || !consented) return introduction();
-  if (!isSurvey) return question();
-  return walk.goTo(step) ? item() : review();
+  return walk.goTo(step) ? question() : review();
 }
 
 function trying() {
-  const parts = tryParts(isSurvey ? tried(campaign, text, language) : campaign, text, language);
+  const parts = tryParts(tried(survey, text, language), text, language);
   show(trying, text("try_title"), ...parts, acts(button("back", goBack, true)));
 }
 
@@ -170,7 +157,7 @@ function stopped() {
 
 /** Whether an invitation, where one is needed, has no slip of the pen. */
 function invitationIsFine(invitation) {
-  if (!campaign.invitations) return true;
+  if (!survey.invitations) return true;
   try {
     invitationSecret(invitation ?? "");
     return true;
@@ -226,19 +213,13 @@ function typedLink(words) {
   const [before, after] = words.replace(/\s/gu, "").split("#");
   if (after !== undefined) {
     const told = new URLSearchParams(after);
-    if (told.has("survey") || told.has("campaign")) return after;
+    if (told.has("survey")) return after;
   }
   const whole = /^https?:/iu.test(before) ? before : `https://${before}`;
   // Capitals do not matter: in the server's name, and in /v1/surveys/ with what follows.
   const link = whole.replace(/^https?:\/\/[^/]*|(\/[^/]*){3}$/giu, (part) => part.toLowerCase());
-  return `${openLink(link)}=${link}`;
-}
-
-/** Which kind of thing a link names, after it was checked. */
-function openLink(link) {
-  const kind = isSurveyLink(link) ? "survey" : "campaign";
-  splitLink(link, `${kind}s`);
-  return kind;
+  splitLink(link);
+  return `survey=${link}`;
 }
 
 /** For somebody who typed the page's address: which survey? Then the page begins anew. */
@@ -254,24 +235,19 @@ async function namedSurvey() {
   if (!reply?.ok) return false;
   const link = (await reply.text()).trim();
   try {
-    given.set(openLink(link), link);
+    splitLink(link);
   } catch {
     return false; // some servers reply with a page to whatever is asked
   }
-  isSurvey = given.has("survey");
+  given.set("survey", link);
   return true;
 }
 
-/** A contributor with the invitation, if the campaign needs one. */
+/** A contributor with the invitation, if the survey needs one. */
 function newPerson(patience = PATIENCE) {
-  const wanted = campaign?.invitations ? { invitation: given.get("invitation") } : {};
-  const settings = { limit: LIMIT, patience, storage, ...wanted };
-  if (isSurvey) return new SurveyContributor(given.get("survey"), settings);
-  return new Contributor(given.get("campaign") ?? "", settings);
+  const wanted = survey?.invitations ? { invitation: given.get("invitation") } : {};
+  return new Contributor(given.get("survey"), { limit: LIMIT, patience, storage, ...wanted });
 }
-
-/** What is asked, fetched and checked. */
-const asked = (one) => (isSurvey ? one.survey() : one.campaign());
 
 async function agreed() {
   consented = true;
@@ -282,11 +258,10 @@ async function agreed() {
   loading();
   await guarded(async () => {
     if (await answeredBefore()) return resume();
-    if (campaign.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
+    if (survey.dealing.enrols && (await beforeDealing())) return (await person.enrolled()) ? seated() : seat();
     await person.checkReady();
-    if (!isSurvey) return forward(1, question);
-    walk ??= new Walk(campaign);
-    return forward(walk.step, item);
+    walk ??= new Walk(survey);
+    return forward(walk.step, question);
   });
 }
 
@@ -294,22 +269,22 @@ async function agreed() {
 async function answeredBefore() {
   if (!person) {
     person = newPerson();
-    await asked(person);
+    await person.survey();
   }
   return (await person.before()) !== null;
 }
 
-/** The item of a survey that comes next. */
-function item() {
-  const next = (answer) => (walk.next(answer) ? forward(walk.step, item) : forward(walk.step + 1, review));
+/** The question that comes next. */
+function question() {
+  const next = (answer) => (walk.next(answer) ? forward(walk.step, question) : forward(walk.step + 1, review));
   const back = button("back", goBack);
-  const parts = itemScreen(walk, campaign, text, language, next, back, stopButton());
-  show(item, ofSurvey(walk.item.text), ...parts);
+  const parts = questionScreen(walk, survey, text, language, next, back, stopButton());
+  show(question, ofSurvey(walk.question.text), ...parts);
 }
 
 function review() {
   const others = [button("back", goBack), stopButton()];
-  const parts = reviewScreen(walk, campaign, text, language, sendAll, ...others);
+  const parts = reviewScreen(walk, survey, text, language, sendAll, ...others);
   show(review, text("review_title"), ...parts);
 }
 
@@ -345,25 +320,11 @@ function seat() {
       seated();
     });
   };
-  show(seat, text("seat_title"), paragraph(text("seat", hosts(campaign, language))), acts(button("seat_take", take, true), button("decline", declined)));
+  show(seat, text("seat_title"), paragraph(text("seat", hosts(survey, language))), acts(button("seat_take", take, true), button("decline", declined)));
 }
 
 function seated() {
   show(seated, text("seated_title"), paragraph(text("seated")));
-}
-
-function question() {
-  const form = questionForm(campaign, text, language, send, stopButton(), begun);
-  show(question, campaign.question, form);
-}
-
-function send(value, covariates, chosen) {
-  const putBack = () => {
-    begun = chosen;
-    question();
-  };
-  begun = undefined;
-  return sendIfOpen(putBack, () => person.answer(value, { covariates }));
 }
 
 /** Send what is kept; tell whoever comes again that it had arrived before. */
@@ -377,30 +338,15 @@ async function resume() {
 
 function thanks({ body, before }) {
   history.replaceState(null, "");
-  if (isSurvey) return thanksForAll({ body, before });
-  const { carded } = JSON.parse(body);
-  show(
-    () => thanks({ body, before }),
-    text("thanks_title"),
-    paragraph(text(thanksKey(campaign, body, before))),
-    heading(2, text("sent")),
-    paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
-    element("pre", { id: "sent", tabindex: "0", dir: "ltr", role: "region", "aria-label": text("sent") }, body),
-    paragraph(text("sent_report")),
-    campaign.dealers.length ? paragraph(text(carded ? "carded" : "cardless")) : "",
-  );
-}
-
-function thanksForAll({ body, before }) {
   const label = { role: "region", "aria-label": text("sent") };
   const raw = element("pre", { id: "sent", tabindex: "0", dir: "ltr", ...label }, body);
   show(
-    () => thanksForAll({ body, before }),
+    () => thanks({ body, before }),
     text("thanks_title"),
-    paragraph(text(thanksKey(campaign, body, before))),
+    paragraph(text(thanksKey(survey, body, before))),
     heading(2, text("sent")),
-    paragraph(text("sent_to", hosts(campaign, language)), { class: "quiet" }),
-    sentTable(body, campaign, text, language),
+    paragraph(text("sent_to", hosts(survey, language)), { class: "quiet" }),
+    sentTable(body, survey, text, language),
     paragraph(text("survey_sent")),
     element("details", {}, element("summary", {}, text("sent_bytes")), raw),
   );
@@ -422,15 +368,9 @@ function failed(error, fact) {
     text(Object.hasOwn(TEXTS.en, title) ? title : "error_title"),
     paragraph(text(`error_${words}`)),
     fact ? paragraph(text(fact)) : "",
-    whomToAsk(text, campaign && contactOf()),
+    whomToAsk(text, survey?.contact?.[surveyLanguage(survey, language)]),
     retry,
   );
-}
-
-/** Whom to ask, as the document says. */
-function contactOf() {
-  if (!isSurvey) return campaign.contact;
-  return campaign.questionnaire.contact?.[surveyLanguage(campaign, language)];
 }
 
 /** Do something; what goes wrong is told in words that are ours. */
@@ -477,7 +417,7 @@ window.addEventListener("popstate", ({ state }) => goTo(state));
 // Whoever presses "back" later must not find a form that is filled in.
 window.addEventListener("pagehide", () => {
   forget();
-  if ([question, item, review].includes(screen)) main.replaceChildren();
+  if ([question, review].includes(screen)) main.replaceChildren();
 });
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
@@ -490,15 +430,15 @@ await guarded(async () => {
   // Headers forbid it too, but not every web server sends them; a frame may be dressed up.
   if (window.top !== window.self) throw new JrrError("framed", "the page must not be in a frame");
   await openStorage();
-  if (!isSurvey && !given.has("campaign") && !(await namedSurvey())) return start();
+  if (!given.has("survey") && !(await namedSurvey())) return start();
   const anybody = newPerson(FIRST_PATIENCE);
-  campaign = await asked(anybody);
+  survey = await anybody.survey();
   // A link with a mistyped invitation is told at once, before anything is agreed to.
   const isFine = invitationIsFine(given.get("invitation"));
   if (given.has("invitation") && !isFine) return invitation(true);
   if (isFine && (await answeredBefore())) return resume();
   const { state } = await anybody.status();
   if (state === "closed") throw new JrrError("closed", "it is closed");
-  if (state !== "open" && !campaign.enrols) throw new JrrError("too-early", "it is not open yet");
+  if (state !== "open" && !survey.dealing.enrols) throw new JrrError("too-early", "it is not open yet");
   return introduction();
 });

@@ -1,92 +1,124 @@
-// The form in which a person answers. What is chosen lives in it until "Send" is pressed.
+// One question as a form. What is chosen lives in it, and is handed over when "Next" is
+// pressed.
 
-import { acts, badge, choices, element, numberInput, numberTyped, paragraph } from "./elements.js";
+import { acts, choices, element, foreign, numberInput, numberTyped, paragraph } from "./elements.js";
 
-function numberField(campaign, text, language, chosen) {
-  const [low, high] = campaign.number.map((end) => end.toLocaleString(language));
-  const input = numberInput(campaign.number[0], chosen, language);
-  const label = element("label", { for: "number" }, text("number", { low, high }));
-  return element("div", { class: "field" }, label, input);
+const MOST_STEPS = 11; // of a scale whose steps are shown side by side
+
+/** A question's words in one language. */
+const labelsOf = (question, language) => question.labels.map((label) => label[language]);
+
+/** How an answer is asked for: `parts` to show, `read` what was answered (undefined: nothing). */
+function radios(labels, values, chosen) {
+  return {
+    parts: choices("answer", labels, values.findIndex((value) => value === chosen)),
+    read: (form) => {
+      const found = form.querySelector("input:checked");
+      return found === null ? undefined : values[Number(found.value)];
+    },
+  };
 }
 
-function attributeField(name, values, at, chosen) {
-  const field = element(
-    "div",
-    { class: "field" },
-    element("label", { for: `about-${at}`, dir: "auto" }, name),
-    element(
-      "select",
-      { id: `about-${at}`, autocomplete: "off" },
-      element("option", { value: "" }, "—"),
-      ...values.map((value, number) => element("option", { value: String(number) }, value)),
-    ),
-  );
-  field.lastChild.value = chosen;
-  return field;
-}
-
-/** The answer that is chosen: a place among the labels, or a number; null where none is. */
-function answerIn(form, { number }, language) {
-  if (number === null) {
-    const chosen = form.querySelector("input:checked");
-    return chosen && Number(chosen.value);
+function several(question, labels, values, chosen, text) {
+  const box = (name, label, checked) => {
+    const input = element("input", { type: "checkbox", name, autocomplete: "off", checked });
+    return element("label", { class: "choice" }, input, label);
+  };
+  const held = Array.isArray(chosen) ? chosen : [];
+  const boxes = labels.map((label, at) => box("answer", foreign("span", label), held.includes(values[at])));
+  const inputs = boxes.map((choice) => choice.firstChild);
+  const refuse = question.prefer_not ? box("refuse", element("span", {}, text("prefer_not")), chosen === null) : null;
+  const refused = () => refuse !== null && refuse.firstChild.checked;
+  // Whoever rather does not say has chosen nothing, and the other way round.
+  for (const input of inputs) {
+    input.addEventListener("change", () => refuse && input.checked && (refuse.firstChild.checked = false));
   }
-  const given = numberTyped(form.querySelector("#number").value, language);
-  return given >= number[0] && given <= number[1] ? given : null;
+  refuse?.addEventListener("change", () => {
+    if (refused()) for (const input of inputs) input.checked = false;
+  });
+  return {
+    hint: text("several_hint"),
+    parts: refuse ? [...boxes, refuse] : boxes,
+    read: () => (refused() ? null : values.filter((_, at) => inputs[at].checked)),
+  };
+}
+
+function numberField(question, chosen, text, language) {
+  const isWhole = question.kind === "scale";
+  const [low, high] = [question.low, question.high].map((end) => end.toLocaleString(language));
+  const input = numberInput(question.low, chosen, language);
+  const parts = [
+    element("label", { for: "number" }, text(isWhole ? "whole_number" : "number", { low, high })),
+    input,
+  ];
+  const refuse = element("input", {
+    type: "checkbox", name: "refuse", autocomplete: "off", checked: chosen === null,
+  });
+  if (question.prefer_not) {
+    parts.push(element("label", { class: "choice" }, refuse, element("span", {}, text("prefer_not"))));
+    refuse.addEventListener("change", () => refuse.checked && (input.value = ""));
+    input.addEventListener("input", () => (refuse.checked = false));
+  }
+  const fits = (number) =>
+    number >= question.low && number <= question.high && (!isWhole || Number.isInteger(number));
+  return {
+    parts: [element("div", { class: "field" }, ...parts)],
+    problem: text(isWhole ? "whole_number" : "number", { low, high }),
+    read: () => {
+      if (question.prefer_not && refuse.checked) return null;
+      const number = numberTyped(input.value, language);
+      return fits(number) ? number : undefined;
+    },
+  };
+}
+
+function asked(question, chosen, { text, language, languages, shown }) {
+  if (question.kind === "number") return numberField(question, chosen, text, language);
+  const steps = question.high - question.low + 1;
+  if (question.kind === "scale" && steps > MOST_STEPS) return numberField(question, chosen, text, language);
+  let [labels, values] = [[text("no"), text("yes")], ["no", "yes"]];
+  if (question.labels) [labels, values] = [labelsOf(question, shown), labelsOf(question, languages[0])];
+  if (question.kind === "several") return several(question, labels, values, chosen, text);
+  if (question.kind === "scale") {
+    values = Array.from({ length: steps }, (_, at) => question.low + at);
+    labels = values.map((value) => value.toLocaleString(language));
+  }
+  const made = radios(
+    question.prefer_not ? [...labels, text("prefer_not")] : labels,
+    question.prefer_not ? [...values, null] : values,
+    chosen,
+  );
+  if (question.kind !== "scale") return made;
+  const row = element("div", { class: "steps" }, ...made.parts.slice(0, steps));
+  return { ...made, parts: [row, ...made.parts.slice(steps)] };
 }
 
 /**
- * The form. `send` is given the answer, the public attributes and all that was chosen, when the form
- * is empty again; `begun`: what was chosen when it was shown before (`form.begun()`).
+ * The form of one question; `chosen`: what was answered before; `words`: `text` by key and gaps, the
+ * page's `language`, the survey's `languages` and which of them is `shown`; `onNext` is given the answer.
  */
-export function questionForm(campaign, text, language, send, stop, begun = {}) {
-  const named = Object.entries(campaign.covariates);
-  const isNumber = campaign.number !== null;
-  const fields = isNumber
-    ? [numberField(campaign, text, language, begun.answer)]
-    : choices("answer", campaign.labels, begun.answer);
+export function questionForm(question, chosen, words, onNext, ...buttons) {
+  const { text } = words;
+  const { parts, read, hint, problem: wrong } = asked(question, chosen, words);
   const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
-  const attributes = named.map(([name, values], at) => attributeField(name, values, at, begun.attributes?.[at] ?? ""));
-  const form = element(
-    "form",
-    { autocomplete: "off", noValidate: true },
-    badge(text, "changed"),
-    element("fieldset", {}, element("legend", {}, text("answers")), ...fields),
-    attributes.length
-      ? element("fieldset", {}, element("legend", {}, text("about_you")), ...attributes)
-      : "",
-    problem,
-    acts(element("button", { class: "first" }, text("send")), stop),
-  );
-  form.begun = () => ({
-    answer: answerIn(form, campaign, language) ?? undefined,
-    attributes: [...form.querySelectorAll("select")].map((select) => select.value),
-  });
+  const legend = element("legend", {}, hint ?? text("answers"));
+  const group = element("fieldset", {}, legend, ...parts);
+  const next = element("button", { class: "first" }, text("next"));
+  const form = element("form", { autocomplete: "off", noValidate: true }, group, problem, acts(next, ...buttons));
+  form.begun = () => read(form); // undefined where nothing was answered yet
   form.addEventListener("input", () => {
     problem.textContent = "";
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const answer = answerIn(form, campaign, language);
-    const selects = [...form.querySelectorAll("select")];
-    const missing =
-      answer === null ? form.querySelector("input") : selects.find((select) => select.value === "");
-    if (missing) {
-      const [low, high] = (campaign.number ?? []).map((end) => end.toLocaleString(language));
-      problem.textContent = isNumber && answer === null ? text("number", { low, high }) : text("choose");
-      missing.focus();
+    const answer = read(form);
+    if (answer === undefined) {
+      problem.textContent = wrong ?? text("choose");
+      form.querySelector("input").focus();
       return;
     }
-    if (navigator.onLine === false) {
-      problem.textContent = text("offline"); // and what is chosen stays where it is
-      return;
-    }
-    const covariates = Object.fromEntries(
-      named.map(([name, values], at) => [name, values[selects[at].value]]),
-    );
-    const begun = form.begun();
     form.reset();
-    send(answer, covariates, begun);
+    onNext(answer);
   });
   return form;
 }

@@ -25,8 +25,7 @@ function picture(title, mechanism, rows, value) {
 }
 
 /** The parts of the screen. */
-export function tryParts(campaign, text, language) {
-  const { mechanism, labels } = campaign;
+export function tryParts({ mechanism, labels }, text, language) {
   const percent = (share) =>
     share.toLocaleString(language, { style: "percent", maximumFractionDigits: 1 });
   const buttons = choices("made-up", labels.slice(0, 20), 0);

@@ -1,8 +1,8 @@
-// The way of one person through the items of a survey: which comes next, which came before, how far
+// The way of one person through the questions of a survey: which comes next, which came before, how far
 // it is. Answers are kept here, in memory, until they are taken to be sent.
 
 import { isAsked } from "../src/open-answers.js";
-import { askedItems } from "../src/survey.js";
+import { askedQuestions } from "../src/survey.js";
 
 export class Walk {
   #survey;
@@ -11,40 +11,40 @@ export class Walk {
 
   constructor(survey) {
     this.#survey = survey;
-    this.#name = survey.questionnaire.items[0].name;
+    this.#name = survey.questions[0].name;
   }
 
-  get #items() {
-    return this.#survey.questionnaire.items;
+  get #questions() {
+    return this.#survey.questions;
   }
 
   /** Open answers so far; they alone decide what is asked. */
   get #open() {
-    const open = this.#items.filter(({ name, sensitive }) => !sensitive && this.#answers.has(name));
+    const open = this.#questions.filter(({ name, sensitive }) => !sensitive && this.#answers.has(name));
     const found = {};
-    for (const item of open) {
-      if (isAsked(this.#survey.questionnaire, item, found)) found[item.name] = this.#answers.get(item.name);
+    for (const question of open) {
+      if (isAsked(this.#survey, question, found)) found[question.name] = this.#answers.get(question.name);
     }
     return found;
   }
 
   get #asked() {
-    return askedItems(this.#survey, this.#open);
+    return askedQuestions(this.#survey, this.#open);
   }
 
-  /** Whether an item is asked, or may be after answers that are still missing. */
-  #mayBeAsked(item) {
-    return Object.entries(item.only_if ?? {}).every(([name, wanted]) => {
-      const other = this.#items.find((one) => one.name === name);
+  /** Whether a question is asked, or may be after answers that are still missing. */
+  #mayBeAsked(question) {
+    return Object.entries(question.only_if ?? {}).every(([name, wanted]) => {
+      const other = this.#questions.find((one) => one.name === name);
       if (!this.#answers.has(name)) return this.#mayBeAsked(other);
-      const only = { ...item, only_if: { [name]: wanted } };
-      return isAsked(this.#survey.questionnaire, only, this.#open);
+      const only = { ...question, only_if: { [name]: wanted } };
+      return isAsked(this.#survey, only, this.#open);
     });
   }
 
-  /** The item that is asked now. */
-  get item() {
-    return this.#items.find(({ name }) => name === this.#name);
+  /** The question that is asked now. */
+  get question() {
+    return this.#questions.find(({ name }) => name === this.#name);
   }
 
   /** What was answered to it before; undefined: nothing yet. */
@@ -52,9 +52,9 @@ export class Walk {
     return this.#answers.get(this.#name);
   }
 
-  /** Which item this is, and how many there are at most. */
+  /** Which question this is, and how many there are at most. */
   get progress() {
-    const possible = this.#items.filter((item) => this.#mayBeAsked(item));
+    const possible = this.#questions.filter((question) => this.#mayBeAsked(question));
     return { at: possible.findIndex(({ name }) => name === this.#name) + 1, of: possible.length };
   }
 
@@ -73,7 +73,7 @@ export class Walk {
     return this.#asked.findIndex(({ name }) => name === this.#name) + 1;
   }
 
-  /** Go to a step, not beyond the first item without an answer; false where all have one. */
+  /** Go to a step, not beyond the first question without an answer; false where all have one. */
   goTo(step) {
     const asked = this.#asked;
     const missing = asked.findIndex(({ name }) => !this.#answers.has(name));
@@ -83,7 +83,7 @@ export class Walk {
     return at < asked.length;
   }
 
-  /** Remember an answer and go on; false where there is no further item. */
+  /** Remember an answer and go on; false where there is no further question. */
   next(answer) {
     this.#answers.set(this.#name, answer);
     const asked = this.#asked;
@@ -92,23 +92,23 @@ export class Walk {
     return next !== undefined;
   }
 
-  /** Go back; false where there is no item before. */
+  /** Go back; false where there is no question before. */
   back() {
     return this.step > 1 && this.goTo(this.step - 1);
   }
 
-  /** The open items with their answers, as they will be sent. */
+  /** The open questions with their answers, as they will be sent. */
   get open() {
     const open = this.#open;
-    return this.#asked.filter(({ sensitive }) => !sensitive).map((item) => [item, open[item.name]]);
+    return this.#asked.filter(({ sensitive }) => !sensitive).map((question) => [question, open[question.name]]);
   }
 
-  /** How many items are asked whose answers are changed. */
+  /** How many questions are asked whose answers are changed. */
   get sensitive() {
     return this.#asked.filter(({ sensitive }) => sensitive).length;
   }
 
-  /** All answers to items that are asked; none of them is here afterwards. */
+  /** All answers to questions that are asked; none of them is here afterwards. */
   take() {
     const taken = Object.fromEntries(this.#asked.map(({ name }) => [name, this.#answers.get(name)]));
     this.forget();
@@ -117,6 +117,6 @@ export class Walk {
 
   forget() {
     this.#answers.clear();
-    this.#name = this.#items[0].name;
+    this.#name = this.#questions[0].name;
   }
 }

@@ -98,16 +98,7 @@ test("numbers in conditions are written as in Python", () => {
   for (const [number, text] of conditions) assert.equal(asCondition(number), text);
 });
 
-test("links tell surveys from campaigns", () => {
-  assert.ok(isSurveyLink(`https://a.example/v1/surveys/${"0".repeat(64)}`));
-  assert.ok(!isSurveyLink(`https://a.example/v1/campaigns/${"0".repeat(64)}`));
-  const settings = { limit: 1, storage: new MemoryStorage() };
-  assert.throws(() => new Contributor(`https://a.example/v1/campaigns/${"0".repeat(64)}`, settings), {
-    kind: "link",
-  });
-});
-
-test("items are asked by open answers alone", async () => {
+test("questions are asked by open answers alone", async () => {
   const survey = await readSurvey(bytesOf(surveys["one dealer"].document));
   const names = (open) => askedQuestions(survey, open).map(({ name }) => name);
   const always = ["sector", "age", "drinks", "mood", "pills", "wage"];
@@ -140,7 +131,7 @@ test("a wrong, missing or surplus answer is refused and never repeated", async (
     { ...answers, wage: "secret" }, { ...answers, toString: 1 },
   ];
   for (const given of wrong) {
-    await assert.rejects(uploadOf(survey, given, { name: "", hands: {} }), (error) => {
+    await assert.rejects(uploadOf(survey, given, { name: "", cards: { n: null, cards: {} } }), (error) => {
       assert.ok(["answers", "answer"].includes(error.kind));
       assert.ok(!/secret|7|21|2\.5/u.test(error.message), error.message);
       return true;
@@ -162,11 +153,11 @@ test("one upload, kept before it is sent, the same bytes again, one entry in the
   assert.equal((await again.before()).sent, true);
   const entries = await new Ledger(storage).entries();
   assert.equal(entries.length, 1);
-  assert.equal(entries[0].campaign, surveys["one dealer"].hash);
+  assert.equal(entries[0].survey, surveys["one dealer"].hash);
   assert.ok(!JSON.stringify(entries).includes("yes"));
   const survey = await again.survey();
   const asked = Object.keys(JSON.parse(body).reports);
-  const parts = survey.parts.filter(({ name }) => asked.includes(name));
+  const parts = survey.sensitive.filter(({ name }) => asked.includes(name));
   assert.equal(entries[0].epsilon, surveyCost(survey, parts).epsilon);
 });
 
@@ -174,7 +165,7 @@ test("limits: of one survey, and of everything on this device", async () => {
   const { person, answers, calls } = world("one dealer");
   await assert.rejects(person({ limit: 5.9 }).survey(), { kind: "cost" });
   const storage = new MemoryStorage();
-  const before = { campaign: "0".repeat(64), person: "a", round: 0, epsilon: 3, view: "report" };
+  const before = { survey: "0".repeat(64), person: "a", epsilon: 3, view: "report" };
   await new Ledger(storage).enter(before);
   const spent = person({ storage, totalLimit: 8.9 });
   await assert.rejects(spent.checkReady(), { kind: "cost" });
@@ -201,9 +192,9 @@ test("a dealer that is silent costs the cards, not the answers", async () => {
   assert.ok(reports.every(({ carded, serials }) => carded === false && serials === undefined));
 });
 
-test("a dealer must give a card of every part", async () => {
+test("a dealer must give a card for every answer", async () => {
   const reply = structuredClone(surveys["one dealer"].uploads[0].dealt["https://dealer.example"]);
-  delete reply.hands["pills.2"];
+  delete reply.cards["pills.2"];
   const change = ({ route }) => (route === "/cards" ? [200, reply] : null);
   const { person, answers, sent } = world("one dealer", { change });
   await assert.rejects(person().answer(answers), { kind: "card" });
@@ -234,8 +225,8 @@ test("a document that promises less than what holds is refused", async () => {
     const less = changed((survey) => (survey.guarantees[view] *= 0.999));
     await assert.rejects(readSurvey(less), { kind: "understated" });
   }
-  const part = changed(({ parts }) => (parts[0].campaign.mechanism.p += 0.01));
-  await assert.rejects(readSurvey(part), { kind: "understated" });
+  const one = changed(({ questions }) => (questions[3].mechanism.p += 0.01));
+  await assert.rejects(readSurvey(one), { kind: "understated" });
   const consent = changed(({ consent: { texts } }) => (texts.de = texts.de.replaceAll(/ε = [\d.]+/gu, "ε = 0.1")));
   await assert.rejects(readSurvey(consent), { kind: "understated" });
   await readSurvey(changed(() => {})); // the other changes are what is refused
@@ -243,32 +234,37 @@ test("a document that promises less than what holds is refused", async () => {
 
 test("documents that do not fit together are refused", async () => {
   const wrong = [
-    (survey) => survey.parts.reverse(),
-    (survey) => survey.parts.pop(),
+    (survey) => delete survey.questions[3].mechanism,
+    (survey) => (survey.questions[0].mechanism = survey.questions[3].mechanism),
     (survey) => (survey.more = 1),
     (survey) => (survey.wave = 2),
-    (survey) => (survey.questionnaire.waves = 0),
+    (survey) => (survey.waves = 0),
     (survey) => Object.assign(survey, { wave: 3, panel: "0".repeat(64) }),
     (survey) => (survey.panel = "0".repeat(64)),
-    (survey) => (survey.questionnaire.items[0].text.en = "Another?") && (survey.questionnaire.items[3].text.en = "x"),
-    (survey) => (survey.parts[1].campaign.capacity += 1),
-    (survey) => (survey.parts[1].campaign.dealer.url = "https://other.example"),
-    (survey) => (survey.parts[0].campaign.labels = ["no", "maybe"]),
-    (survey) => (survey.questionnaire.items[8].only_if = { drinks: ["yes"] }), // a sensitive answer
-    (survey) => (survey.questionnaire.items[0].only_if = { age: ["20"] }), // a later item
-    (survey) => (survey.questionnaire.items[4].kind = "choice"),
+    (survey) => (survey.capacity = 0),
+    (survey) => (survey.min_batch = 1.5),
+    (survey) => (survey.questions[8].mechanism.n += 1), // another deck than the others
+    (survey) => (survey.dealing = { kind: "none" }),
+    (survey) => (survey.dealing.leave_out = true), // of one dealer
+    (survey) => (survey.dealing.urls = ["https://collector.example:8443"]),
+    (survey) => (survey.dealing.more = 1),
+    (survey) => (survey.questions[8].only_if = { drinks: ["yes"] }), // a sensitive answer
+    (survey) => (survey.questions[0].only_if = { age: ["20"] }), // a later question
+    (survey) => (survey.questions[4].kind = "choice"),
+    (survey) => (survey.questions[4].weight = 1),
     (survey) => delete survey.consent.texts.de,
-    (survey) => (survey.questionnaire.items[0].labels[0] = {}),
-    (survey) => (survey.questionnaire.by = { en: "one language only" }),
-    (survey) => (survey.questionnaire.title.en = "a\u202eb"),
-    (survey) => (survey.parts[0].campaign.by = "another"),
+    (survey) => (survey.questions[0].labels[0] = {}),
+    (survey) => (survey.by = { en: "one language only" }),
+    (survey) => (survey.title.en = "a\u202eb"),
+    (survey) => (survey.invitations = 1),
+    (survey) => (survey.questions[3].everything = 5), // of a loss that holds outright
   ];
   for (const change of wrong) {
     await assert.rejects(readSurvey(changed(change)), { name: "DamagedError" }, String(change));
   }
   await assert.rejects(readSurvey(changed((survey) => (survey.jrr_survey = 2))), { name: "UnsupportedError" });
-  const committed = changed(({ parts }) => (parts[1].campaign.committed_decks = 20));
-  await assert.rejects(readSurvey(committed), { name: "UnsupportedError" });
+  const groups = changed((survey) => (survey.dealing = { kind: "groups" }));
+  await assert.rejects(readSurvey(groups), { name: "UnsupportedError", kind: "dealing" });
 });
 
 test("waves that do not add up are refused", async () => {

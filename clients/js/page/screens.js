@@ -1,15 +1,16 @@
-// The screens of a survey of several items: what a person reads before the first, each item, what
+// The screens of a survey: what a person reads before the first, each question, what
 // is sent, and what was sent.
 
 import { costTable } from "../src/costs.js";
+import { answersOf } from "../src/questions.js";
 import { acts, badge, element, foreign, paragraph } from "./elements.js";
 import {
   consentBlocks, fold, foundOut, hosts, oneNumber, ownDetails, whoAsks, whomToAsk,
 } from "./introduction.js";
-import { itemForm } from "./items.js";
+import { questionForm } from "./question.js";
 
 /** The survey's language that comes next to the page's. */
-export function surveyLanguage({ questionnaire: { languages } }, language) {
+export function surveyLanguage({ languages }, language) {
   const prefix = (tag) => tag.toLowerCase().split("-")[0];
   return languages.find((tag) => tag === language)
     ?? languages.find((tag) => prefix(tag) === prefix(language))
@@ -27,14 +28,14 @@ export const inLanguage = (tag, words, lang, more = "") => {
 export function surveyIntroduction(survey, text, language, spent) {
   const shown = surveyLanguage(survey, language);
   const consent = consentBlocks(survey.consent[shown]);
-  const { by, contact, items } = survey.questionnaire;
-  const count = { count: String(items.length) };
-  const mechanisms = [...new Set(survey.parts.map(({ campaign }) => campaign.mechanism.mechanism))];
+  const { by, contact, questions } = survey;
+  const count = { count: String(questions.length) };
+  const mechanisms = [...new Set(survey.sensitive.map(({ mechanism }) => mechanism.mechanism))];
   const table = costTable(survey);
   const found = foundOut(table, text);
   const { above, below } = oneNumber(consent.shown, found, text);
   return [
-    whoAsks(text, "survey_who", hosts(survey, language), by?.[shown], count),
+    whoAsks(text, questions.length > 1 ? "survey_who" : "who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
     ...above,
@@ -51,7 +52,7 @@ export function surveyIntroduction(survey, text, language, spent) {
 }
 
 /** How far the person has come, and what becomes of this answer. */
-function progress({ at, of }, item, text) {
+function progress({ at, of }, question, text) {
   const told = text("progress", { at: String(at), of: String(of) });
   return [
     element(
@@ -60,40 +61,40 @@ function progress({ at, of }, item, text) {
       element("span", {}, told),
       element("progress", { value: String(at - 1), max: String(of), "aria-label": told }),
     ),
-    badge(text, item.sensitive ? "changed" : "open"),
+    badge(text, question.sensitive ? "changed" : "open"),
   ];
 }
 
 /** The answer that is tried out: the first that has labels, with these in the person's language. */
-export function tried(survey, text, language) {
-  const { item, campaign } = survey.parts.find((part) => part.item.kind !== "number") ?? survey.parts[0];
+export function tried({ sensitive, ...survey }, text, language) {
+  const { question, mechanism } = sensitive.find((one) => one.question.kind !== "number") ?? sensitive[0];
   const shown = surveyLanguage(survey, language);
-  let labels = campaign.labels;
-  if (item.kind === "choice") labels = item.labels.map((label) => label[shown]);
-  if (item.kind === "yes-no" || item.kind === "several") labels = [text("no"), text("yes")];
-  if (item.prefer_not) labels = [...labels.slice(0, campaign.mechanism.k - 1), text("prefer_not")];
-  return { ...campaign, labels };
+  let labels = question.kind === "number" ? [question.low, question.high].map(String) : answersOf(question, survey.languages);
+  if (question.kind === "choice") labels = question.labels.map((label) => label[shown]);
+  if (question.kind === "yes-no" || question.kind === "several") labels = [text("no"), text("yes")];
+  if (question.prefer_not) labels = [...labels.slice(0, mechanism.k - 1), text("prefer_not")];
+  return { mechanism, labels };
 }
 
-/** One item. */
-export function itemScreen(walk, survey, text, language, onNext, ...buttons) {
-  const { languages } = survey.questionnaire;
+/** One question. */
+export function questionScreen(walk, survey, text, language, onNext, ...buttons) {
+  const { languages } = survey;
   const words = { text, language, languages, shown: surveyLanguage(survey, language) };
   return [
-    ...progress(walk.progress, walk.item, text),
-    itemForm(walk.item, walk.chosen, words, onNext, ...buttons),
+    ...progress(walk.progress, walk.question, text),
+    questionForm(walk.question, walk.chosen, words, onNext, ...buttons),
   ];
 }
 
 /** An open answer as a person reads it. */
-function readable(item, answer, survey, text, language) {
+function readable(question, answer, survey, text, language) {
   const shown = surveyLanguage(survey, language);
-  const first = survey.questionnaire.languages[0];
-  const label = (word) => item.labels.find((one) => one[first] === word)[shown];
+  const first = survey.languages[0];
+  const label = (word) => question.labels.find((one) => one[first] === word)[shown];
   if (answer === null) return text("prefer_not");
   if (Array.isArray(answer)) return answer.length ? answer.map(label).join(", ") : "–";
   if (typeof answer === "number") return answer.toLocaleString(language);
-  return item.kind === "yes-no" ? text(answer) : label(answer);
+  return question.kind === "yes-no" ? text(answer) : label(answer);
 }
 
 /** What will be sent: open answers as they are; of the others, that they are changed first. */
@@ -101,9 +102,9 @@ export function reviewScreen(walk, survey, text, language, send, ...buttons) {
   const shown = surveyLanguage(survey, language);
   const problem = paragraph("", { class: "wrong", id: "problem", role: "alert" });
   const submit = () => (navigator.onLine === false ? (problem.textContent = text("offline")) : send());
-  const rows = walk.open.flatMap(([item, answer]) => [
-    inLanguage("dt", item.text[shown], shown),
-    element("dd", { dir: "auto" }, readable(item, answer, survey, text, language)),
+  const rows = walk.open.flatMap(([question, answer]) => [
+    inLanguage("dt", question.text[shown], shown),
+    element("dd", { dir: "auto" }, readable(question, answer, survey, text, language)),
   ]);
   return [
     paragraph(text("review_changed", { count: String(walk.sensitive) })),
@@ -114,36 +115,36 @@ export function reviewScreen(walk, survey, text, language, send, ...buttons) {
 }
 
 /** Which words of thanks are true: nothing is said of a card that was not there. */
-export function thanksKey({ questionnaire }, body, before) {
-  const { carded, reports } = JSON.parse(body);
-  const all = questionnaire ? "survey_" : "";
-  const hidden = carded ?? Object.values(reports).every((one) => one.carded);
+export function thanksKey({ questions }, body, before) {
+  const { reports } = JSON.parse(body);
+  const all = questions.length > 1 ? "survey_" : "";
+  const hidden = Object.values(reports).every((one) => one.carded);
   return before ? "thanks_before" : `${all}thanks${hidden ? "" : "_alone"}`;
 }
 
-/** What was sent, item by item. */
+/** What was sent, question by question. */
 export function sentTable(body, survey, text, language) {
   const { open, reports } = JSON.parse(body);
   const shown = surveyLanguage(survey, language);
-  const row = (question, value, kind) =>
+  const row = (words, value, kind) =>
     element(
       "tr",
       {},
-      element("th", { scope: "row", dir: "auto", lang: shown }, question),
+      element("th", { scope: "row", dir: "auto", lang: shown }, words),
       element("td", { dir: "auto" }, value),
       element("td", {}, text(kind)),
     );
-  const asItIs = survey.questionnaire.items
+  const asItIs = survey.questions
     .filter(({ name }) => Object.hasOwn(open, name))
-    .map((item) =>
-      row(item.text[shown], readable(item, open[item.name], survey, text, language), "sent_open"));
-  const changed = survey.parts
+    .map((question) =>
+      row(question.text[shown], readable(question, open[question.name], survey, text, language), "sent_open"));
+  const changed = survey.sensitive
     .filter(({ name }) => Object.hasOwn(reports, name))
-    .map(({ name, item, label }) => {
-      const more = label === null ? "" : ` – ${item.labels[label][shown]}`;
+    .map(({ name, question, label }) => {
+      const more = label === null ? "" : ` – ${question.labels[label][shown]}`;
       const { report, carded } = reports[name];
       const told = typeof report === "string" ? report : JSON.stringify(report).replaceAll(",", ", ");
-      return row(item.text[shown] + more, told, carded ? "sent_carded" : "sent_changed");
+      return row(question.text[shown] + more, told, carded ? "sent_carded" : "sent_changed");
     });
   const head = ["sent_question", "sent_value", "sent_how"].map((key) =>
     element("th", { scope: "col" }, text(key)),
