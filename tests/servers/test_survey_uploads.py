@@ -1,68 +1,29 @@
-"""Uploads to surveys are read before the writer, and taken together: few statements for many."""
+"""Uploads are read before the writer, and taken together: few statements for many."""
 
 import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
 
+from jrr.errors import DamagedError, JrrError
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
-from jrr.servers.collector.surveys import CollectorSurveyJobs
-from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.dealer.commitments import DeckJobs, Drawing
-from jrr.servers.dealer.jobs import DealerJobs
-from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.servers.dealer.seating import Visitor
-from jrr.servers.dealer.surveys import DealerSurveyJobs
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.survey_messages import part_report, upload, upload_limit
-from jrr.survey.surveys import Survey
-
-SECTOR = {
-    "name": "sector",
-    "kind": "choice",
-    "labels": ["öffice", "workshop 𝛆"],
-    "text": "Where?",
-    "sensitive": False,
-}
-
-
-def survey_of(items: int, mechanism: str, **more: Any) -> Survey:
-    asked = [{"name": f"q{at}", "kind": "yes-no", "text": f"{at}?"} for at in range(items)]
-    document = {"title": "T", "epsilon": float(items), "items": [SECTOR, *asked]}
-    return SurveyRequest(
-        questionnaire=Questionnaire.from_dict(document),
-        people=40,
-        collector="https://collector.example",
-        dealers=("https://dealer.example",) if mechanism != "rr" else (),
-        mechanism=mechanism,
-        invitations=False,
-        **more,
-    ).survey()
-
-
-def body(survey: Survey, who: bytes, serials: bool = True, sector: str = "öffice") -> bytes:
-    reports = {}
-    for part in survey.parts:
-        mechanism = part.campaign.mechanism
-        told = [secrets.token_hex(16)] if part.campaign.announces and serials else None
-        report = mechanism.respond_one(1, 0) if mechanism.deals else mechanism.respond_one(1)
-        reports[part.name] = part_report(mechanism, report, mechanism.deals, told)
-    return upload(who, {"sector": sector}, reports)
+from jrr.survey.messages import upload_limit
+from jrr.survey.survey import Survey
+from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person, refusal
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = connect(f"sqlite:///{tmp_path}/collector.db")
-    prepare(made, "collector")
+    made = engine_in(tmp_path)
     yield made
     made.dispose()
 
@@ -81,171 +42,167 @@ def statements(engine: Engine) -> Iterator[list[str]]:
         event.remove(engine, "before_cursor_execute", note)
 
 
-def begun(connection: Connection, survey: Survey) -> CollectorSurveyJobs:
-    jobs = CollectorSurveyJobs(CollectorJobs())
-    jobs.install(connection, survey)
-    jobs.open(connection, survey.hash)
-    return jobs
+def received(connection: Connection, survey: Survey, bodies: list[bytes]) -> list[Any]:
+    """True: new, False: here already, or the kind of the refusal."""
+    held = CollectorStore(connection).find(survey.hash)
+    found = JOBS.receive_all(connection, [JOBS.read(held, one) for one in bodies])
+    return [one.kind if isinstance(one, Problem) else one for one in found]
 
 
-def test_statements_do_not_grow_with_items_or_people(engine: Engine) -> None:
+def rows(connection: Connection, table: str) -> int:
+    return int(connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())
+
+
+def test_statements_do_not_grow_with_questions_or_people(engine: Engine) -> None:
     counts = []
-    for items in (2, 30):
-        survey = survey_of(items, "mrr")
+    for questions in (2, 30):
+        survey = asking(questions, "mrr")
         with engine.begin() as connection:
-            jobs = begun(connection, survey)
+            begin(connection, survey)
+            held = CollectorStore(connection).find(survey.hash)
         for people in (1, 5):
-            incoming = [
-                jobs.read(survey, body(survey, secrets.token_bytes(32))) for _ in range(people)
-            ]
+            bodies = [body(survey, secrets.token_bytes(32)) for _ in range(people)]
+            incoming = [JOBS.read(held, one) for one in bodies]
             with engine.begin() as connection, statements(engine) as seen:
-                assert jobs.receive_all(connection, incoming) == [True] * people
+                assert JOBS.receive_all(connection, incoming) == [True] * people
             counts.append(len(seen))
         with engine.begin() as connection:
-            assert jobs.show(connection, survey.hash)["reports"] == 6
-            assert set(jobs.show(connection, survey.hash)["parts"].values()) == {6}
+            shown = JOBS.show(connection, survey.hash)
+            assert shown["reports"] == 6
+            assert shown["questions"] == {f"q{at}": 6 for at in range(questions)}
     assert len(set(counts)) == 1
     assert counts[0] < 15
 
 
-def test_the_dealer_deals_all_parts_at_once(tmp_path: Path) -> None:
-    keys = tmp_path / "keys"
-    keys.mkdir(mode=0o700)
-    engine = connect(f"sqlite:///{tmp_path}/dealer.db")
-    prepare(engine, "dealer")
-    survey = survey_of(20, "mrr")
-    jobs = DealerSurveyJobs(DealerJobs(KeyFiles(str(keys))))
-    with engine.begin() as connection:
-        jobs.install(connection, survey)
-        jobs.open(connection, survey.hash)
-    people = [Visitor(survey.hash, secrets.token_bytes(32), None) for _ in range(3)]
-    with engine.connect() as connection:
-        with connection.begin(), statements(engine) as seen:
-            hands = jobs.cards_all(connection, [*people, people[0]])
-        committed = connection.info["committed"]
-        assert len(committed) == 1  # one file beside the keys, not one per part
-        committed[0]()
-        assert len(seen) < 15
-        with connection.begin():
-            again = jobs.cards_all(connection, people)
-    told = [one for one in hands if not isinstance(one, Problem)]
-    assert [set(one["hands"]) for one in told] == [{part.name for part in survey.parts}] * 4
-    assert hands[3] == hands[0]
-    assert again == hands[:3]
-    assert [path.name for path in keys.glob("*.seats")] == [f"{survey.hash}.seats"]
-    # A database from before those three were seated is noticed.
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE arrivals SET arrivals = 2"))
-    old = DealerSurveyJobs(DealerJobs(KeyFiles(str(keys))))
-    with engine.begin() as connection:
-        (refused,) = old.cards_all(connection, people[:1])
-    assert isinstance(refused, Problem)
-    assert (refused.status, refused.kind) == (503, "no-key")
-
-
 def test_somebodys_answers_are_taken_all_or_none(engine: Engine) -> None:
-    survey = survey_of(3, "mrr")
-    first, second = secrets.token_bytes(32), secrets.token_bytes(32)
+    survey = asking(3, "mrr")
+    first, second = person(1), person(2)
     sent = body(survey, first)
     stolen = json.loads(body(survey, second))
-    last = survey.parts[-1].name
-    stolen["reports"][last]["serials"] = json.loads(sent)["reports"][last]["serials"]
+    stolen["reports"]["q2"]["serials"] = json.loads(sent)["reports"]["q2"]["serials"]
     with engine.begin() as connection:
-        jobs = begun(connection, survey)
+        begin(connection, survey)
         bodies = [
             sent,
             sent,  # again, in the same batch
             body(survey, first),  # other cards
-            json.dumps(stolen).encode(),  # a serial number that came before, in the last part
+            json.dumps(stolen).encode(),  # a serial number that came before, in the last question
             body(survey, second),
         ]
-        found = jobs.receive_all(connection, [jobs.read(survey, one) for one in bodies])
-        kinds = [one.kind if isinstance(one, Problem) else one for one in found]
-        assert kinds == [True, False, "conflict", "serial-used", True]
-        shown = jobs.show(connection, survey.hash)
-        assert shown["reports"] == 2
-        assert set(shown["parts"].values()) == {2}
-        changed = json.loads(sent) | {"open": {"sector": "workshop 𝛆"}}
-        other = [sent, json.dumps(changed).encode()]
-        found = jobs.receive_all(connection, [jobs.read(survey, one) for one in other])
-        kinds = [one.kind if isinstance(one, Problem) else one for one in found]
-        assert kinds == [False, "conflict"]
+        assert received(connection, survey, bodies) == [
+            True,
+            False,
+            "conflict",
+            "serial-used",
+            True,
+        ]
+        assert JOBS.show(connection, survey.hash)["reports"] == 2
+        changed = json.loads(sent) | {"open": {"region": "süd"}}
+        others = [sent, json.dumps(changed).encode(), json.dumps(stolen).encode()]
+        assert received(connection, survey, others) == [False, "conflict", "conflict"]
     with engine.begin() as connection:  # nothing was written by halves
-        for table in (CollectorStore.reports, CollectorStore.serials):
-            count = connection.execute(text(f"SELECT count(*) FROM {table.name}")).scalar_one()
-            assert count == 6
+        assert [rows(connection, one) for one in ("people", "reports", "serials")] == [2, 6, 6]
+
+
+def test_a_question_that_is_not_asked_has_no_report(engine: Engine) -> None:
+    survey = asking(2, "mrr", only_if={"region": "süd"})
+    with engine.begin() as connection:
+        begin(connection, survey)
+        answer(connection, survey, range(3))
+        answer(connection, survey, range(3, 5), "süd")
+        assert JOBS.show(connection, survey.hash)["questions"] == {"q0": 5, "q1": 2}
+        more = json.loads(body(survey, person(9), "süd")) | {"open": {"region": "north"}}
+        with pytest.raises(DamagedError, match="exactly the questions"):
+            JOBS.receive(connection, survey.hash, json.dumps(more).encode())
+
+
+def test_a_repeat_is_answered_after_the_end_and_others_are_refused(engine: Engine) -> None:
+    survey = asking(2, "rr", people=3)
+    with engine.begin() as connection:
+        JOBS.install(connection, survey)
+        sent = [body(survey, person(at)) for at in range(5)]
+        with refusal("too-early"):
+            JOBS.receive(connection, survey.hash, sent[0])
+        JOBS.open(connection, survey.hash)
+        assert received(connection, survey, sent[:4]) == [True, True, True, "full"]
+        assert received(connection, survey, sent[1:4]) == [False, False, "full"]
+        JOBS.close(connection, survey.hash)
+        assert received(connection, survey, sent[2:4]) == [False, "closed"]
+
+
+def test_times_and_invitations(engine: Engine) -> None:
+    times = {"opens": "2026-01-02T00:00:00Z", "closes": "2026-01-03T00:00:00Z"}
+    survey = asking(1, "rr", invitations=True, **times)
+    now = [datetime(2026, 1, 1, tzinfo=UTC)]
+    jobs = CollectorJobs(lambda: now[0])
+    with engine.begin() as connection:
+        jobs.install(connection, survey)
+        jobs.open(connection, survey.hash)
+        answers = CollectorStore(connection).find(survey.hash)
+        guest, stranger = body(survey, person(1)), body(survey, person(2))
+        jobs.invite(connection, survey.hash, [jobs.read(answers, guest).answers.name])
+        with refusal("too-early"):
+            jobs.receive(connection, survey.hash, guest)
+        assert jobs.told_state(answers) == "new"
+        now[0] = datetime(2026, 1, 2, tzinfo=UTC)
+        with refusal("unknown-pseudonym"):
+            jobs.receive(connection, survey.hash, stranger)
+        assert jobs.told_state(answers) == "open"
+        assert jobs.receive(connection, survey.hash, guest)
+        now[0] = datetime(2026, 1, 3, tzinfo=UTC)
+        assert jobs.told_state(answers) == "closed"
+        assert not jobs.receive(connection, survey.hash, guest)
 
 
 @pytest.mark.parametrize("mechanism", ["rr", "mrr", "drr"])
 def test_the_limit_of_an_upload_is_above_any_spelling_and_far_below_two_megabytes(
     mechanism: str,
 ) -> None:
-    survey = survey_of(20, mechanism)
-    sent = body(survey, secrets.token_bytes(32), sector="workshop 𝛆")
-    spelled = json.dumps(json.loads(sent), ensure_ascii=True, indent=1).encode()
-    assert len(spelled) < upload_limit(survey) < 16_000
+    survey = asking(25, mechanism)
+    sent = json.loads(body(survey, person(1), "sea 𝛆"))
+    spelled = json.dumps(sent, indent=1)  # \uXXXX for everything beyond ASCII
+    assert len(spelled) < upload_limit(survey) < 60_000
 
 
-def test_rows_of_people_are_tidied_too(engine: Engine) -> None:
-    survey = survey_of(2, "rr")
+@pytest.mark.parametrize("questions", [1, 3])
+def test_everything_of_a_survey_is_rewritten_in_one_transaction(
+    engine: Engine, questions: int
+) -> None:
+    survey = asking(questions, "rr")
     keeping = housekeeping_of(engine, CollectorStore.metadata)
     assert keeping is not None
     with engine.connect() as connection:
         with connection.begin():
-            jobs = begun(connection, survey)
+            begin(connection, survey)
             connection.info.update(arrivals={})
-            incoming = [jobs.read(survey, body(survey, secrets.token_bytes(32))) for _ in range(9)]
-            jobs.receive_all(connection, incoming)
+            bodies = [body(survey, secrets.token_bytes(32)) for _ in range(9)]
+            assert received(connection, survey, bodies) == [True] * 9
         keeping.note(connection.info["arrivals"])
         with statements(engine) as seen:
             while keeping.when_quiet(connection):
                 pass
         rewritten = [one for one in seen if one.startswith("INSERT INTO")]
-        assert sorted(one.split()[2] for one in rewritten) == ["people", "reports", "reports"]
+        assert sorted(one.split()[2] for one in rewritten) == ["people", "reports"]
         assert sum("BEGIN" in one for one in seen) == 1
         with connection.begin():
-            assert jobs.show(connection, survey.hash)["reports"] == 9
+            assert rows(connection, "reports") == 9 * questions
 
 
-def test_marks_of_a_request_that_was_refused_are_not_taken(tmp_path: Path) -> None:
-    """Of several who ask at once one is refused in the last part, and comes again."""
-    keys = tmp_path / "keys"
-    keys.mkdir(mode=0o700)
-    engine = connect(f"sqlite:///{tmp_path}/dealer.db")
-    prepare(engine, "dealer")
-    items = [{"name": name, "kind": "yes-no", "text": f"{name}?"} for name in ("a", "b")]
-    survey = SurveyRequest(
-        questionnaire=Questionnaire.from_dict({"title": "T", "epsilon": 6.0, "items": items}),
-        people=12,
-        collector="https://collector.example",
-        dealers=("https://dealer.example",),
-        invitations=False,
-        committed_decks=2,
-    ).survey()
-    campaigns = DealerJobs(KeyFiles(str(keys)))
-    jobs, decks = DealerSurveyJobs(campaigns), DeckJobs(campaigns)
+def test_who_enrolled_is_told_when_it_opens(engine: Engine) -> None:
+    from jrr.dealing.kinds import Dealers
+
+    survey = asking(1, "drr", dealing=Dealers(("https://dealer0.example",), enrol_first=True))
+    plain = asking(1, "rr")
     with engine.begin() as connection:
-        jobs.install(connection, survey)
-        for one in survey.campaigns.values():
-            drawing = decks.begin(connection, one.hash, bytes(32))
-            assert isinstance(drawing, Drawing)
-            decks.keep_roots(connection, one.hash, drawing.run())
-            decks.open_others(connection, one.hash, bytes(32))
-        jobs.open(connection, survey.hash)
-
-    def asking(who: int, **marks: int) -> Visitor:
-        given = {part: bytes([mark]) * 32 for part, mark in marks.items()}
-        return Visitor(survey.hash, bytes([who]) * 32, None, marks=given)
-
-    together = [asking(1, a=1, b=2), asking(2, a=3, b=2), asking(2, a=3, b=4), asking(3, a=3, b=5)]
-    with engine.begin() as connection:
-        first, taken, again, other = jobs.cards_all(connection, together)
-    for problem in (taken, other):  # the third wants the mark that the second has left by then
-        assert isinstance(problem, Problem)
-        assert problem.kind == "other-mark"
-    places = [
-        {hand["proofs"][0]["place"] for hand in one["hands"].values()}
-        for one in (first, again)
-        if not isinstance(one, Problem)
-    ]
-    assert places == [{0}, {1}]
+        for one in (survey, plain):
+            JOBS.install(connection, one)
+        for wrong in (None, 1, "60"):
+            with pytest.raises(JrrError):
+                JOBS.open(connection, survey.hash, wrong)  # type: ignore[arg-type]
+        assert JOBS.open(connection, survey.hash, 80) == "open"
+        with refusal("conflict"):
+            JOBS.open(connection, survey.hash, 81)
+        with pytest.raises(JrrError, match="n must be null"):
+            JOBS.open(connection, plain.hash, 80)
+        assert CollectorStore(connection).find(survey.hash).n == 80
+        assert CollectorStore(connection).find(survey.hash).decks("q0") == 1

@@ -1,18 +1,24 @@
-"""How a campaign ends whose card sums are announced: looked at first, then closed or not at all.
+"""How a survey ends: looked at first, then closed or not at all; then dealers' sums are kept.
 
-The grouping is chosen, checked and kept in the transaction that closes the campaign: a report that
+The grouping is chosen, checked and kept in the transaction that closes the survey: an answer that
 comes a moment before cannot make a group that is too small for a sum.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from jrr._base import checks
-from jrr.errors import ArgumentError, DamagedError
-from jrr.servers.collector.store import CollectorCampaign, CollectorStore
-from jrr.servers.common.problems import Problem
+from jrr.dealing.serials import serial_from_hex
+from jrr.errors import ArgumentError
+from jrr.protocol.documents import Message
+from jrr.protocol.states import CLOSED
+from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+from jrr.servers.common.problems import Problem, gone, wrong_state
+from jrr.survey.closing import ClosingRequest, ToldSums, announced_questions
 from jrr.survey.grouping import (
     EVERYBODY,
     CardGrouping,
@@ -22,64 +28,52 @@ from jrr.survey.grouping import (
     summed,
     too_small,
 )
-from jrr.dealing.serials import serial_from_hex
-from jrr.protocol.states import CLOSED
-from jrr.survey.told import ToldSums
-
-FIELDS = ("by", "merge_small", "allow_small", "discard")
+from jrr.survey.survey import Survey
 
 
-@dataclass(frozen=True, kw_only=True)
-class EndWish:
+class ClosingWish(Message):
     """What an operator wants of the end."""
 
-    by: str | None = None  # a covariate: one sum for each of its values; None: as chosen before
+    by: str | None = None  # an open question: one sum for each answer; None: as chosen before
     merge_small: bool = False  # groups that are too small for a sum become one
     allow_small: bool = False  # close though no sum can be told of some groups
-    discard: tuple[bytes, ...] = ()  # delete the reports with these serial numbers
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "EndWish":
-        """From the fields of a message."""
-        flags = {name: document.get(name, False) for name in ("merge_small", "allow_small")}
-        by, discard = document.get("by"), document.get("discard", [])
-        if not all(isinstance(flag, bool) for flag in flags.values()):
-            raise DamagedError("merge_small and allow_small must be true or false")
-        if by is not None and not isinstance(by, str):
-            raise DamagedError("by must be a covariate, or null")
-        if not isinstance(discard, list):
-            raise DamagedError("discard must be a list of serials")
-        return cls(by=by, discard=tuple(serial_from_hex(one) for one in discard), **flags)
+    # Question -> serials: all answers of those people are deleted.
+    discard: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
-def prospect(store: CollectorStore, held: CollectorCampaign, wish: EndWish) -> dict[str, Any]:
+def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingWish) -> dict[str, Any]:
     """What closing would do: the groups, their sizes, and which are too small. Changes nothing."""
-    campaign = held.campaign
-    facts = {"state": held.state, "settled": held.sums is not None}
-    facts |= {"fewest": campaign.smallest_group, "reports": store.count(store.reports, held.name)}
-    if held.sums is not None:
-        told = ToldSums.from_document(campaign, held.sums).grouping
-        return facts | told.to_document() | {"groups": [], "too_small": []}
+    survey = held.survey
+    facts = {
+        "state": held.state,
+        "settled": held.is_settled,
+        "fewest": survey.smallest_group,
+        "reports": store.people_count(held),
+    }
+    if held.sums is not None or not survey.announces:
+        return facts | held.told.grouping.to_document() | {"groups": [], "too_small": []}
     grouping, sizes = _chosen(store, held, wish)
-    small = too_small(sizes, campaign.smallest_group)
-    dealers = len(campaign.dealers)
+    small = too_small(sizes, survey.smallest_group)
+    names = grouping.names(survey)
+    dealers = len(survey.dealing.addresses)
     groups = [
         {
             "name": name,
-            "cards": [  # in each round, of each dealer
-                [one.get(name, 0) for one in sizes[start : start + dealers]]
-                for start in range(0, len(sizes), dealers)
-            ],
+            "cards": {
+                question.name: [one.get(name, 0) for one in sizes[at : at + dealers]]
+                for at, question in zip(
+                    range(0, len(sizes), dealers), announced_questions(survey), strict=True
+                )
+            },
         }
-        for name in grouping.names(campaign)
+        for name in names
     ]
-    facts |= grouping.to_document() | {"groups": groups}
-    facts["too_small"] = [one["name"] for one in groups if one["name"] in small]
-    return facts
+    left = [name for name in names if name in small]
+    return facts | grouping.to_document() | {"groups": groups, "too_small": left}
 
 
-def close_announced(store: CollectorStore, held: CollectorCampaign, wish: EndWish) -> int:
-    """Take no more reports, and keep in which groups they are named; how many were discarded.
+def close(store: CollectorStore, held: CollectorSurvey, wish: ClosingWish) -> int:
+    """Take no more answers, and keep in which groups cards are named; how many were discarded.
 
     Again with another grouping, that one is kept: for an operator who knows that no dealer has
     announced anything yet.
@@ -89,37 +83,105 @@ def close_announced(store: CollectorStore, held: CollectorCampaign, wish: EndWis
     """
     if held.sums is not None:
         return 0
+    unwanted = read_serials(held.survey, wish.discard)
+    discarded = 0
     with store.connection.begin_nested():  # other jobs share this transaction
-        discarded = store.discard(held.name, wish.discard)
-        grouping, sizes = _chosen(store, held, wish)
-        small = too_small(sizes, held.campaign.smallest_group)
-        if small and not wish.allow_small and held.state != CLOSED:
-            raise Problem(409, "too-small", small_words(held.campaign, sizes))
-        store.keep_grouping(held, grouping.to_document())
-        if held.state != CLOSED:
+        if held.survey.announces:
+            discarded = store.discard(held, unwanted)
+            grouping, sizes = _chosen(store, held, wish)
+            small = too_small(sizes, held.survey.smallest_group)
+            if small and not wish.allow_small and not held.is_final:
+                raise Problem(409, "too-small", small_words(held.survey, sizes))
+            store.keep_grouping(held, grouping)
+        if not held.is_final:
             store.move(held, CLOSED)
     return discarded
 
 
-def kept_grouping(held: CollectorCampaign) -> CardGrouping:
-    """The grouping that was chosen when the campaign was closed."""
-    if held.grouping is None:
-        return CardGrouping()
-    return CardGrouping.from_document(held.campaign, held.grouping)
+def closing_request(
+    store: CollectorStore, held: CollectorSurvey, dealer: int, ahead: bool
+) -> ClosingRequest:
+    """The serial numbers of one dealer's cards that are here.
+
+    ahead: Before the end, in no groups: to ask the dealer whether it knows them.
+    """
+    if not ahead:
+        check_settling(held)
+    elif held.sums is not None:
+        raise _forgotten()
+    checks.integer("dealer", dealer, 0, len(held.survey.dealing.addresses) - 1)
+    return _request(store, held, dealer, CardGrouping() if ahead else held.grouping)
+
+
+def keep_sums(store: CollectorStore, held: CollectorSurvey, sums: ToldSums) -> None:
+    """Keep what dealers told of their cards, and forget serial numbers; the same again is fine."""
+    if held.sums is not None:
+        if held.told != sums:
+            raise Problem(409, "announced", "other sums are here already")
+        return
+    check_settling(held)
+    for dealer, told in enumerate(sums.announced):
+        here = _request(store, held, dealer, told.grouping)
+        sizes = dict(zip(here.questions, here.sizes, strict=True))
+        if sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
+            raise Problem(409, "conflict", "the sum is of other reports than are here")
+    store.keep_sums(held.name, sums)
+
+
+def check_settling(held: CollectorSurvey) -> None:
+    """Refuse to name cards, or to take sums, but between the end and the result."""
+    if not held.is_final:
+        raise wrong_state("the survey must be closed first: more answers may come")
+    if held.sums is not None:
+        raise _forgotten()
+
+
+def read_serials(survey: Survey, serials: Mapping[str, Sequence[str]]) -> dict[str, list[bytes]]:
+    """Serial numbers by question, as an operator sends them."""
+    known = tuple(one.name for one in announced_questions(survey))
+    return {
+        checks.one_of("question", question, known): [serial_from_hex(one) for one in some]
+        for question, some in serials.items()
+    }
+
+
+def _without_empty(groups: Sizes) -> Sizes:
+    return {group: cards for group, cards in groups.items() if cards}
+
+
+def _forgotten() -> Problem:
+    return gone("the sums are here, and the serial numbers are forgotten")
+
+
+def _request(
+    store: CollectorStore, held: CollectorSurvey, dealer: int, grouping: CardGrouping
+) -> ClosingRequest:
+    numbers = {one.name: held.numbers[one.name] for one in announced_questions(held.survey)}
+    found: dict[int, dict[str, list[bytes]]] = {at: defaultdict(list) for at in numbers.values()}
+    for question, serial, covariates in store.named(held.name, dealer):
+        found[question][grouping.group_of(_value(covariates, grouping.by))].append(serial)
+    return ClosingRequest(
+        survey=held.name,
+        grouping=grouping,
+        questions={
+            name: {group: tuple(some) for group, some in sorted(found[at].items())}
+            for name, at in numbers.items()
+        },
+    )
 
 
 def _chosen(
-    store: CollectorStore, held: CollectorCampaign, wish: EndWish
+    store: CollectorStore, held: CollectorSurvey, wish: ClosingWish
 ) -> tuple[CardGrouping, list[Sizes]]:
-    """The grouping that is wished for, or was chosen before; cards by round, dealer and group.
+    """The grouping that is wished for, or was chosen before; cards by question, dealer and group.
 
     What was chosen before stays as long as it works, whatever was discarded since: a dealer may
     have announced sums of just these groups.
     """
-    before, by, fewest = kept_grouping(held), wish.by, held.campaign.smallest_group
+    before, by, fewest = held.grouping, wish.by, held.survey.smallest_group
     if by is not None:
-        checks.one_of("by", by, tuple(held.campaign.covariates))
-    if held.state == CLOSED and by in (None, before.by):
+        checks.one_of("by", by, tuple(held.survey.covariates))
+    if held.is_final and by in (None, before.by):
         sizes = summed(before, _sizes(store, held, before.by))
         if not (wish.merge_small and before.by is not None and too_small(sizes, fewest)):
             return before, sizes
@@ -129,16 +191,22 @@ def _chosen(
     values = _sizes(store, held, by)
     grouping = CardGrouping(by=by)
     if by is not None and wish.merge_small:
-        grouping = merge_small(held.campaign, by, values)
+        grouping = merge_small(held.survey, by, values)
     return grouping, summed(grouping, values)
 
 
-def _sizes(store: CollectorStore, held: CollectorCampaign, by: str | None) -> Sequence[Sizes]:
-    """In each round, for each dealer: how many cards of each value came back."""
-    dealers = len(held.campaign.dealers)
-    sizes: list[dict[str, int]] = [{} for _ in range(held.campaign.rounds * dealers)]
-    for number, dealer, covariates, count in store.card_counts(held.name):
-        value = EVERYBODY if by is None else json.loads(covariates)[by]
-        one = sizes[number * dealers + dealer]
+def _sizes(store: CollectorStore, held: CollectorSurvey, by: str | None) -> Sequence[Sizes]:
+    """Of each announced question and each dealer: how many cards of each value came back."""
+    announced = [held.numbers[one.name] for one in announced_questions(held.survey)]
+    dealers = range(len(held.survey.dealing.addresses))
+    sizes: dict[tuple[int, int], dict[str, int]]
+    sizes = {(question, dealer): {} for question in announced for dealer in dealers}
+    for question, dealer, covariates, count in store.card_counts(held.name):
+        one, value = sizes[question, dealer], _value(covariates, by)
         one[value] = one.get(value, 0) + count
-    return sizes
+    return list(sizes.values())
+
+
+def _value(covariates: str, by: str | None) -> str:
+    """Somebody's group: the answer to an open question, or everybody."""
+    return EVERYBODY if by is None else str(json.loads(covariates)[by])

@@ -1,74 +1,109 @@
-"""Reports of a campaign as a report file, in the order of hashes, without them."""
+"""Answers to a survey as one table: a row per person, in the order of hashes, without them.
 
+Open answers have their question's name. A perturbed answer has its report under its own name (a
+number, or numbers one after another) and whether there was a card under NAME_carded; both are
+empty where it was not asked. The survey's document and the header of each question's reports, with
+what dealers told of their cards, stand in Parquet's metadata, or in a file beside a CSV file: so
+nothing else is needed to estimate from it.
+"""
+
+import io
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.mechanisms.base import Mechanism
+from jrr.protocol.documents import canonical_json
 from jrr.servers.collector.report_header import header_of
-from jrr.servers.collector.store import CollectorCampaign, ReportBlock
-from jrr.tables.columns import report_fields, reports_to_arrow
-from jrr.tables.formats import format_of, write
-from jrr.tables.names import CARDED
+from jrr.servers.collector.store import CollectorSurvey
+from jrr.survey.messages import StoredAnswers
+from jrr.survey.survey import Survey
+from jrr.tables.names import CARDED, HEADERS, SURVEY
 
-_PREFIX = "jrr-export-"
+KINDS = ("parquet", "csv", "csv.json")  # the last is the header of the one before
+_OPEN_TYPES = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(pa.string())}
 
 
-@contextmanager
-def export_folder() -> Iterator[Path]:
-    """An empty directory that is gone afterwards; what a killed process left goes now.
+def export_answers(
+    held: CollectorSurvey, blocks: Iterable[Sequence[StoredAnswers]], people: int, kind: str
+) -> bytes:
+    """The bytes of a file.
 
-    Its name holds the number of the process.
+    Args:
+        held: Which survey was answered, and what dealers told.
+        blocks: Everybody's answers, some people at a time.
+        people: How many there are.
+        kind: One of `KINDS`.
     """
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        owner = left.name.removeprefix(_PREFIX).partition("-")[0]
-        mine = left.stat().st_uid == os.getuid()
-        if mine and owner.isdecimal() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
-        yield Path(folder)
-
-
-def write_reports(
-    path: Path,
-    held: CollectorCampaign,
-    blocks: Iterable[ReportBlock],
-    told: ToldOfRound | None = None,
-    round_number: int = 0,
-) -> int:
-    """Write blocks of reports, flags and covariates, and what dealers told; the number of rows."""
-    campaign, mechanism = held.campaign, held.mechanism
-    header = header_of(held, told, round_number)
-    text = format_of(path) == "csv"
-    covariates = sorted(campaign.covariates)
-    schema = pa.schema(
-        [
-            *report_fields(mechanism, text),
-            pa.field(CARDED, pa.bool_(), False),
-            *(pa.field(name, pa.string(), False) for name in covariates),
-        ]
-    )
-
-    def batches() -> Iterator[Any]:
+    headers = {name: header_of(held, name).to_dict() for name in held.numbers}
+    survey = held.survey
+    if kind == "csv.json":
+        document = {"survey": json.loads(survey.to_bytes()), "headers": headers, "rows": people}
+        return canonical_json(document)
+    metadata = {SURVEY: survey.to_bytes(), HEADERS: canonical_json(headers)}
+    schema = pa.schema(_fields(held))
+    sink = io.BytesIO()
+    if kind == "parquet":
+        writer = pq.ParquetWriter(sink, schema.with_metadata(metadata), compression="zstd")
+    else:
+        schema = pa.schema([(one.name, _text_type(one.type)) for one in schema])
+        options = pa_csv.WriteOptions(quoting_style="needed")
+        writer = pa_csv.CSVWriter(sink, schema, write_options=options)
+    with writer:
         for block in blocks:
-            entries = [json.loads(entry) for entry in block.covariates]
-            columns = [pa.array([entry[name] for entry in entries]) for name in covariates]
-            stored = reports_to_arrow(mechanism, block.reports, text)
-            yield pa.record_batch(
-                [
-                    column.cast(field.type)
-                    for column, field in zip(
-                        [*stored, pa.array(block.carded), *columns], schema, strict=True
-                    )
-                ],
-                schema=schema,
-            )
+            columns = _columns(held, survey, block)
+            arrays = [_array(columns[one.name], one.type) for one in schema]
+            writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+    return sink.getvalue()
 
-    return write(path, schema, header, batches())
+
+def _fields(held: CollectorSurvey) -> list[Any]:
+    """Names and types of the columns."""
+    fields = [(one.name, _OPEN_TYPES.get(one.kind, pa.string())) for one in held.survey.open]
+    for name in held.numbers:
+        mechanism = held.mechanism(name)
+        shown = _as_json(mechanism, bytes(mechanism.report_format.width))
+        fields += [(name, pa.infer_type([shown])), (f"{name}_{CARDED}", pa.bool_())]
+    return fields
+
+
+def _columns(
+    held: CollectorSurvey, survey: Survey, people: Sequence[StoredAnswers]
+) -> dict[str, list[Any]]:
+    """The values of some people, by column."""
+    answers = [json.loads(one.open) for one in people]
+    columns = {one.name: [mine.get(one.name) for mine in answers] for one in survey.open}
+    for name in held.numbers:
+        mechanism = held.mechanism(name)
+        sent = [one.reports.get(name) for one in people]
+        columns[name] = [None if one is None else _as_json(mechanism, one.report) for one in sent]
+        columns[f"{name}_{CARDED}"] = [None if one is None else one.carded for one in sent]
+    return columns
+
+
+def _as_json(mechanism: Mechanism, report: bytes) -> int | str | list[int]:
+    """A report as JSON has it; what is a text and a number there is one text, with a blank."""
+    found: Any = mechanism.report_format.to_json(mechanism.report_from_bytes(report))
+    if isinstance(found, list) and any(isinstance(entry, str) for entry in found):
+        return " ".join(map(str, found))
+    return found  # type: ignore[no-any-return]
+
+
+def _text_type(kind: Any) -> Any:
+    """CSV has no lists: their entries are written one after another."""
+    return pa.string() if pa.types.is_list(kind) else kind
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    if pa.types.is_string(kind):
+        values = [_joined(one) if isinstance(one, list) else one for one in values]
+    return pa.array(values, kind)
+
+
+def _joined(entries: list[Any]) -> str:
+    """By semicolons, numbers by blanks."""
+    return ("; " if any(isinstance(one, str) for one in entries) else " ").join(map(str, entries))

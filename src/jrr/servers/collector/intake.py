@@ -1,95 +1,114 @@
-"""Reports that come in together: each is checked against what is stored and all before it."""
+"""Answers that come in together: each person's are checked against what is stored, and kept.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+One person's answers are taken all or none.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-from jrr.servers.collector.store import CollectorCampaign
+from jrr.protocol.states import Act
+from jrr.servers.collector.store import CardOf, CollectorStore, CollectorSurvey
 from jrr.servers.common.jobs import check_invitation, check_state, check_times
 from jrr.servers.common.problems import Problem, busy
-from jrr.survey.messages import StoredReport
-from jrr.protocol.states import Act
+from jrr.survey.messages import StoredAnswers
 
-NEARLY_FULL = 8_192  # reports: with less room, processes take turns, so that none is one too many
-Serials = dict[tuple[int, bytes], bytes]  # dealer and serial number -> who came with it
+NEARLY_FULL = 8_192  # people: with less room, processes take turns, so that none is one too many
 
 
 @dataclass(frozen=True)
-class IncomingReport:
-    """A report that was read, for a campaign of so many people."""
+class IncomingAnswers:
+    """Answers that were read, for a survey of so many people."""
 
-    campaign: str
-    n: int | None
-    most: int  # reports that the campaign can take
-    report: StoredReport
-
-    def without_serials(self) -> "IncomingReport":
-        """The same, as it is compared when serial numbers are forgotten."""
-        return replace(self, report=_without_serials(self.report))
+    survey: str
+    n: int | None  # people who were dealt cards, where that was fixed when they were read
+    capacity: int
+    answers: StoredAnswers
 
 
-@dataclass
+def receive(
+    store: CollectorStore, now: datetime, name: str, incoming: Sequence[IncomingAnswers]
+) -> list[bool | Problem]:
+    """Take answers to one survey; of each, False where they are here already, or why not.
+
+    Everything is looked up at once, then written at once.
+    """
+    # Several processes may take answers at the same time, until few are still to come.
+    near = incoming[0].capacity - len(incoming) - NEARLY_FULL
+    almost = store.has_processes and store.count_of_arrivals(name) >= near
+    held = store.find(name, lock=almost, share=True)
+    check_state(Act.REPORT_AGAIN, held)
+    intake = Intake(store, held, now, [one.answers for one in incoming])
+    outcomes: list[bool | Problem] = []
+    for one in incoming:
+        try:
+            if one.n != held.n:  # it was read just before the number of people was fixed
+                raise busy()
+            outcomes.append(intake.take(one.answers))
+        except Problem as problem:
+            outcomes.append(problem)
+    store.add_answers(held, intake.new)
+    return outcomes
+
+
 class Intake:
-    """Reports of one campaign that are taken together."""
+    """Answers to one survey that are taken together."""
 
-    held: CollectorCampaign
-    invited: Mapping[bytes, Any] | None  # None: anybody may answer, or it was checked before
-    kept: dict[bytes, StoredReport]  # stored, or taken just now; without serial numbers
-    owners: Serials
-    now: datetime
-    new: list[StoredReport] = field(default_factory=list)
+    def __init__(
+        self,
+        store: CollectorStore,
+        held: CollectorSurvey,
+        now: datetime,
+        answers: Sequence[StoredAnswers],
+    ) -> None:
+        names = {one.name for one in answers}
+        self._held, self._now = held, now
+        self._invited = store.invitations(held.name, names) if held.survey.invitations else None
+        self._kept = store.stored_answers(held, names)  # and what was taken just now
+        cards = [card for one in answers for card in self._cards(one)]
+        self._owners = store.serial_owners(held.name, cards)
+        self.new: list[StoredAnswers] = []
 
-    def take(self, incoming: IncomingReport) -> bool:
-        """Take one, or refuse it; False where the same one is here already."""
-        if incoming.n != self.held.n:  # it was read just before the number of people was fixed
-            raise busy()
-        if not self.is_new(incoming.report):
+    def take(self, answers: StoredAnswers) -> bool:
+        """Take somebody's answers, or refuse them; False where the same ones are here already."""
+        if self._invited is not None:
+            check_invitation(self._invited.get(answers.name))
+        if self._is_repeat(answers):
             return False
-        self.keep(incoming.report)
-        return True
-
-    def is_new(self, report: StoredReport) -> bool:
-        """Whether it must be kept, or is here already; refuses any other."""
-        if self.invited is not None:
-            check_invitation(self.invited.get(report.name), report.round)
-        if self._is_repeat(report):
-            return False
-        check_state(Act.REPORT, self.held)
-        check_times(self.held.campaign, self.now)
-        if self.held.arrivals + len(self.new) >= self.held.campaign.capacity * (
-            self.held.campaign.rounds
-        ):
-            raise Problem(409, "full", "the campaign has all the reports it can take")
-        if any(serial in self.owners for serial in _serials(report)):
+        check_state(Act.REPORT, self._held)
+        check_times(self._held.survey, self._now)
+        if self._held.arrivals + len(self.new) >= self._held.survey.capacity:
+            raise Problem(409, "full", "the survey has all the answers it can take")
+        if any(card in self._owners for card in self._cards(answers)):
             raise Problem(409, "serial-used", "another report came with the serial of this card")
+        self._owners |= dict.fromkeys(self._cards(answers), answers.name)
+        self._kept[answers.name] = _without_serials(answers)
+        self.new.append(answers)
         return True
 
-    def keep(self, report: StoredReport) -> None:
-        """Take one that is new."""
-        self.owners |= dict.fromkeys(_serials(report), report.name)
-        self.kept[report.name] = _without_serials(report)
-        self.new.append(report)
-
-    def _is_repeat(self, report: StoredReport) -> bool:
-        """Whether the same report was received before; refuses another one by the same person.
+    def _is_repeat(self, answers: StoredAnswers) -> bool:
+        """Whether the same answers were received before; refuses others by the same person.
 
         A repeat is answered also after the end: its sender may not have heard the first answer.
         Serial numbers are those of the first one if all of them came from this person.
         """
-        kept = self.kept.get(report.name)
+        kept = self._kept.get(answers.name)
         if kept is None:
             return False
-        owners = {self.owners.get(serial) for serial in _serials(report)}
-        if kept != _without_serials(report) or not owners <= {report.name}:
-            raise Problem(409, "conflict", "another report was received under this pseudonym")
+        owners = {self._owners.get(card) for card in self._cards(answers)}
+        if kept != _without_serials(answers) or not owners <= {answers.name}:
+            raise Problem(409, "conflict", "other answers were received under this pseudonym")
         return True
 
+    def _cards(self, answers: StoredAnswers) -> Iterator[CardOf]:
+        """The cards that somebody came with; none where serial numbers are forgotten."""
+        if self._held.sums is None:
+            for question, report in answers.reports.items():
+                for dealer, serial in enumerate(report.serials):
+                    if serial is not None:
+                        yield self._held.numbers[question], dealer, serial
 
-def _without_serials(report: StoredReport) -> StoredReport:
-    return replace(report, serials=()) if report.serials else report
 
-
-def _serials(report: StoredReport) -> list[tuple[int, bytes]]:
-    """Dealer and serial number of its cards."""
-    return [(at, serial) for at, serial in enumerate(report.serials) if serial is not None]
+def _without_serials(answers: StoredAnswers) -> StoredAnswers:
+    reports = {name: replace(one, serials=()) for name, one in answers.reports.items()}
+    return replace(answers, reports=reports)

@@ -1,65 +1,42 @@
 """What the collector does to its database; each job checks first and writes last."""
 
-import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 
 from jrr._base import checks
-from jrr.errors import DamagedError
-from jrr.estimation.estimates import Estimate
-from jrr.estimation.tally import Tally
-from jrr.servers.collector.ending import EndWish, close_announced, kept_grouping, prospect
-from jrr.servers.collector.intake import NEARLY_FULL, IncomingReport, Intake
-from jrr.servers.collector.results import check_batch, results_of
-from jrr.servers.collector.store import CollectorCampaign, CollectorStore, FixedResults
-from jrr.servers.common.batch import in_groups
-from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
-from jrr.servers.common.problems import Problem, gone, wrong_state
-from jrr.servers.common.store import HeldCampaign
-from jrr.survey.campaign import Campaign
-from jrr.survey.card_audit import lying_dealer
-from jrr.survey.grouping import EVERYBODY, CardGrouping
-from jrr.survey.messages import read_report
-from jrr.survey.naming import Naming
-from jrr.protocol.problems import CHEATING, RESULTS_WAIT
-from jrr.dealing.serials import serial_from_hex
 from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
-from jrr.survey.told import ToldSums
-from jrr.survey.witnessed import commitment_facts
+from jrr.servers.collector import ending, intake, results
+from jrr.servers.collector.change import ChangeWish, changes
+from jrr.servers.collector.ending import ClosingWish
+from jrr.servers.collector.intake import IncomingAnswers
+from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+from jrr.servers.collector.waves import check_wave
+from jrr.servers.common.batch import in_groups
+from jrr.servers.common.jobs import SurveyJobs, check_state
+from jrr.servers.common.problems import Problem
+from jrr.servers.common.store import HeldSurvey
+from jrr.survey.closing import ToldSums
+from jrr.survey.messages import read_upload
+from jrr.survey.survey import Survey
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimateWish:
-    """What the operator wants to know."""
-
-    round: int = 0
-    level: float = 0.95  # of the confidence intervals
-    by: str | None = None  # a covariate: one estimate per group
-    simultaneous: bool = False  # whether the intervals of all answers hold at once
-    population: str = "respondents"  # whom they speak of
-    population_size: int | None = None  # whom the respondents were drawn from
-    audited: int = 0  # cards that an auditor took and held against the deck
-
-
-class CollectorJobs(CampaignJobs[CollectorStore]):
+class CollectorJobs(SurveyJobs[CollectorStore]):
     """The jobs."""
 
     title = "jrr collector"
     store = CollectorStore
-    name_per_round = True
 
-    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
-        """How many decks were dealt from is told at the end."""
-        return {"decks": None, "sums": None, "grouping": None, "notes": None}
+    def new_columns(self, survey: Survey) -> dict[str, Any]:
+        """Groups are chosen, and sums told, at the end."""
+        return {"sums": None, "grouping": None}
 
-    def told_state(self, held: HeldCampaign) -> State:
-        """As somebody finds it who wants to answer: by the campaign's own times too."""
-        opens, closes = held.campaign.times
+    def told_state(self, held: HeldSurvey) -> State:
+        """As somebody finds it who wants to answer: by the survey's own times too."""
+        opens, closes = held.survey.times
         now = self.clock()
         if held.state is not OPEN:
             return held.state
@@ -67,16 +44,37 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             return CLOSED
         return NEW if opens is not None and now < opens else OPEN
 
-    def read(self, held: CollectorCampaign, body: bytes) -> IncomingReport:
-        """A report that fits the campaign, before the database is asked anything."""
-        check_whole(held, None)
+    def install(self, connection: Connection, survey: Survey) -> bool:
+        """Hold a survey; refuses a wave that another survey of its panel has been."""
+        check_wave(connection, survey)
+        return super().install(connection, survey)
+
+    def open(self, connection: Connection, name: str, n: int | None = None) -> State:
+        """Begin to take answers; n: how many people were dealt cards, after enrolment."""
+        store = CollectorStore(connection)
+        check_wave(connection, store.find(name).survey)
+        held = store.find(name, lock=True)
+        check_state(Act.OPEN, held)
+        if held.state == OPEN:
+            if n != held.n:
+                raise Problem(409, "conflict", f"the survey is open for n={held.n}")
+            return OPEN
+        if held.survey.dealing.enrols:
+            for question in held.survey.dealt:
+                question.for_people(checks.integer("n", n, 2))
+        elif n is not None:
+            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+        store.move(held, OPEN, n=n)
+        return OPEN
+
+    def read(self, held: CollectorSurvey, body: bytes) -> IncomingAnswers:
+        """Answers that fit the survey, before the database is asked anything."""
         check_state(Act.REPORT_AGAIN, held)
-        report = read_report(held.campaign, held.mechanism, body)
-        most = held.campaign.capacity * held.campaign.rounds
-        return IncomingReport(held.name, held.n, most, report)
+        answers = read_upload(held.survey, body, held.n)
+        return IncomingAnswers(held.name, held.n, held.survey.capacity, answers)
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
-        """Take one report; False where the same one is here already."""
+        """Take somebody's answers, all or none; False where the same ones are here already."""
         incoming = self.read(CollectorStore(connection).find(name), body)
         (outcome,) = self.receive_all(connection, [incoming])
         if isinstance(outcome, Problem):
@@ -84,373 +82,103 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         return outcome
 
     def receive_all(
-        self, connection: Connection, incoming: Sequence[IncomingReport]
+        self, connection: Connection, incoming: Sequence[IncomingAnswers]
     ) -> list[bool | Problem]:
-        """Take reports; of each, False where the same one is here already, or why it is refused."""
-        receive = partial(self._receive_some, CollectorStore(connection))
-        return in_groups(incoming, lambda one: one.campaign, receive)
+        """Take people's answers; of each, False where they are here already, or why not."""
+        receive = partial(intake.receive, CollectorStore(connection), self.clock())
+        return in_groups(incoming, lambda one: one.survey, receive)
 
-    def _receive_some(
-        self, store: CollectorStore, name: str, incoming: Sequence[IncomingReport]
-    ) -> list[bool | Problem]:
-        """Reports of one campaign: everything is looked up at once, then written at once."""
-        # Several processes may take reports at the same time, until few are still to come.
-        near = incoming[0].most - len(incoming) - NEARLY_FULL
-        almost = store.has_processes and store.count_of_arrivals(name) >= near
-        held = store.find(name, lock=almost, share=True)
-        check_state(Act.REPORT_AGAIN, held)
-        if held.sums is not None:  # serial numbers are forgotten by then
-            incoming = [one.without_serials() for one in incoming]
-        reports = [one.report for one in incoming]
-        intake = Intake(
-            held=held,
-            invited=store.invitations(held.survey or name, [report.name for report in reports])
-            if held.campaign.invitations
-            else None,
-            kept=store.stored_reports(name, reports),
-            owners=store.serial_owners([(name, report) for report in reports])[name],
-            now=self.clock(),
-        )
-        outcomes: list[bool | Problem] = []
-        for one in incoming:
-            try:
-                outcomes.append(intake.take(one))
-            except Problem as problem:
-                outcomes.append(problem)
-        store.add_reports(name, intake.new)
-        store.count_arrivals(held, len(intake.new))
-        return outcomes
-
-    def open_alone(self, connection: Connection, name: str, n: object) -> State:
-        """Open a campaign that is no part of a survey: those open together, once for each wave."""
-        if CollectorStore(connection).find(name).survey is not None:
-            raise Problem(409, "part-of-survey", "the question is part of a survey: open that")
-        return self.open(connection, name, n)
-
-    def open(self, connection: Connection, name: str, n: object) -> State:
-        """Begin to take reports; n: how many people were dealt cards, after enrolment."""
+    def prospect(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
+        """What closing would do; nothing is changed."""
         store = CollectorStore(connection)
-        held = store.find(name, lock=True)
-        check_state(Act.OPEN, held)
-        if held.state == OPEN:
-            if n != held.n:
-                raise Problem(409, "conflict", f"the campaign is open for n={held.n}")
-            return OPEN
-        if held.campaign.enrols:
-            held.campaign.for_people(checks.integer("n", n, 2))
-        elif n is not None:
-            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
-        if held.campaign.committed_decks and not held.witnessed.passed:
-            reason = "; ".join(held.witnessed.faults or ("they were not all opened yet",))
-            raise wrong_state(f"the dealer's decks must have passed: {reason}")
-        store.move(held, OPEN, n=n)
-        return OPEN
+        return ending.prospect(store, store.find(name), wish)
 
     def close(
-        self,
-        connection: Connection,
-        name: str,
-        decks: object,
-        undealt: object = None,
-        wish: EndWish | None = None,
+        self, connection: Connection, name: str, wish: ClosingWish | None = None
     ) -> dict[str, Any]:
-        """Take no more reports.
+        """Take no more answers."""
+        store = CollectorStore(connection)
+        discarded = ending.close(store, store.find(name, lock=True), wish or ClosingWish())
+        held = store.find(name)
+        return {
+            "state": held.state,
+            "reports": store.people_count(held),
+            "discarded": discarded,
+            "settled": held.is_settled,
+        }
 
-        decks: From how many was dealt, if that is known. undealt: What the dealer told of the
-        cards of a closed deck that nobody fetched. wish: Where card sums are announced.
-        """
+    def closing_request(
+        self, connection: Connection, name: str, dealer: int, ahead: bool
+    ) -> dict[str, Any]:
+        """The serial numbers of one dealer's cards that are here; ahead: for a check only."""
+        store = CollectorStore(connection)
+        return ending.closing_request(store, store.find(name), dealer, ahead).to_document()
+
+    def discard(
+        self, connection: Connection, name: str, serials: Mapping[str, Sequence[str]]
+    ) -> int:
+        """Delete all answers of people whose serial numbers their dealer does not know."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        discarded = 0
-        if held.campaign.announces:
-            discarded = close_announced(store, held, wish or EndWish())
-        elif held.state != CLOSED:
-            told = None if decks is None else checks.integer("decks", decks, 1, 10**12)
-            if undealt is not None:
-                document = {"announced": [], "undealt": undealt}
-                sums = ToldSums.from_document(held.campaign, document)
-                if not held.campaign.committed_decks:
-                    store.keep_sums(name, sums.to_document())
-                elif held.sums is not None and _told(held) != sums:
-                    raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
-                # Of committed decks only cards that were seen count (witness.keep_faults): whoever
-                # shows them late must not be believed meanwhile, or it would stay at that.
-            store.move(held, CLOSED, decks=told)
-        reply = {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
-        return reply | ({"discarded": discarded} if discarded else {})
+        ending.check_settling(held)
+        return store.discard(held, ending.read_serials(held.survey, serials))
 
-    def prospect(self, connection: Connection, name: str, wish: EndWish) -> dict[str, Any]:
-        """What closing would do, where card sums are announced; nothing is changed."""
-        store = CollectorStore(connection)
-        held = store.find(name)
-        self._check_announces(held)
-        return prospect(store, held, wish)
-
-    def serials(
-        self, connection: Connection, name: str, dealer: int, ahead: bool = False
-    ) -> dict[str, Any]:
-        """The reports that are here, as they are named to one dealer after the end.
-
-        ahead: Before the end, in no groups: to ask the dealer whether it knows them.
-        """
-        store = CollectorStore(connection)
-        held = store.find(name)
-        if ahead:
-            self._check_announces(held)
-        else:
-            self._check_settling(held)
-        checks.integer("dealer", dealer, 0, len(held.campaign.dealers) - 1)
-        grouping = CardGrouping() if ahead else kept_grouping(held)
-        return _naming(store, held, dealer, grouping).to_document()
-
-    def discard(self, connection: Connection, name: str, serials: object) -> int:
-        """Delete reports whose serial numbers their dealer does not know; how many."""
-        store = CollectorStore(connection)
-        held = store.find(name, lock=True)
-        self._check_settling(held)
-        if not isinstance(serials, list):
-            raise DamagedError("serials must be a list")
-        return store.discard(name, [serial_from_hex(serial) for serial in serials])
-
-    def settle(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
+    def keep_sums(self, connection: Connection, name: str, document: object) -> State:
         """Keep what dealers told of their cards: from now on there is a result."""
         store = CollectorStore(connection)
         held = store.find(name, lock=True)
-        sums = ToldSums.from_document(held.campaign, document)
-        if held.sums is not None:
-            if _told(held) != sums:
-                raise Problem(409, "announced", "other sums are here already")
-            return {"state": CLOSED}
-        self._check_settling(held)
-        for dealer, told in enumerate(sums.announced):
-            here = _naming(store, held, dealer, told.grouping).rounds
-            counts = [{group: len(names) for group, names in one.items()} for one in here]
-            if counts != [
-                {group: one.cards for group, one in part.items()} for part in told.rounds
-            ]:
-                raise Problem(409, "conflict", "the sum is of other reports than are here")
-        store.keep_sums(name, sums.to_document())
-        return {"state": CLOSED}
-
-    def _check_settling(self, held: CollectorCampaign) -> None:
-        """Refuse to name reports, or to take sums, but between the end and the result."""
-        self._check_announces(held)
-        if held.state != CLOSED:
-            raise wrong_state("the campaign must be closed first: more reports may come")
-        if held.sums is not None:
-            raise gone("the sum is here, and the serial numbers are forgotten")
-
-    @staticmethod
-    def _check_announces(held: CollectorCampaign) -> None:
-        if not held.campaign.announces:
-            raise wrong_state("the campaign's card sums are not announced")
+        ending.keep_sums(store, held, ToldSums.from_document(held.survey, document))
+        return held.state
 
     def show(self, connection: Connection, name: str) -> dict[str, Any]:
         """Counts, no names."""
         store = CollectorStore(connection)
         held = store.find(name)
-        rounds = held.campaign.rounds
-        # Arrivals are counted as they come. At the end reports may be discarded, and of several
-        # rounds only the reports themselves tell which they are of.
-        by_round = (
-            [held.arrivals]
-            if rounds == 1 and held.state != CLOSED
-            else store.reports_by_round(name, rounds)
-        )
         return {
-            "campaign": name,
+            "survey": name,
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
-            "reports": sum(by_round),
-            "by_round": by_round,
-        } | _settled(held)
-
-    def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
-        """Where results must be some reports apart, go on to the next one if it is time.
-
-        A result is fixed first, and shown when `results_apart` more reports have come. So any two
-        results that are shown are that far apart, the final one of all reports included.
-        """
-        store = CollectorStore(connection)
-        held = store.find(name, lock=True)
-        every = held.campaign.results_apart
-        if every == 1 or held.state == CLOSED or held.campaign.announces:
-            return
-        held.campaign.check_round(round_number)
-        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
-        fixed = store.fixed_results(name, round_number)
-        if reports - (0 if fixed is None else fixed.next.n) < every:
-            return
-        tallies = self._tallies(store, held, round_number, None)
-        shown = None if fixed is None else fixed.next
-        now = FixedResults(shown=shown, next=tallies[EVERYBODY])
-        store.fix_results(name, round_number, now)
-
-    def final_estimate(
-        self,
-        store: CollectorStore,
-        held: CollectorCampaign,
-        *,
-        also_in: str | None = None,
-        population: str = "respondents",
-    ) -> Estimate:
-        """The final estimate of everybody; also_in: of those who answered this campaign too."""
-        tallies = self._tallies(store, held, 0, None, also_in=also_in)
-        if not tallies:
-            raise Problem(409, "no-reports", "no report has been received")
-        wish = EstimateWish(population=population)
-        whole, _ = self._without_masks(held, tallies, wish)
-        mechanism = held.mechanism
-        used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), held.decks)
-        return mechanism.estimate(whole, used, population=population)
-
-    def _tallies(
-        self,
-        store: CollectorStore,
-        held: CollectorCampaign,
-        round_number: int,
-        by: str | None,
-        *,
-        also_in: str | None = None,
-    ) -> dict[str, Tally]:
-        """Group -> counted reports of a round; also_in: of those who answered this campaign too."""
-        mechanism = held.mechanism
-        tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
-            rows_by_group: dict[str, list[int]] = defaultdict(list)
-            for at, text in enumerate(block.covariates):
-                rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
-            for group, rows in rows_by_group.items():
-                tally = mechanism.tally(block.reports[rows], block.carded[rows])
-                tallies[group] = tallies[group] + tally if group in tallies else tally
-        return tallies
-
-    def _shown(
-        self, store: CollectorStore, held: CollectorCampaign, wish: EstimateWish
-    ) -> dict[str, Tally]:
-        """What may be shown now of a round whose results must be some reports apart."""
-        every = held.campaign.results_apart
-        if wish.by is not None:
-            # Groups are smaller: one of them may differ by a single report.
-            raise Problem(
-                409, RESULTS_WAIT, "results by group are shown when the campaign is closed"
-            )
-        fixed = store.fixed_results(held.name, wish.round)
-        if fixed is not None and fixed.shown is not None:
-            return {EVERYBODY: fixed.shown}
-        coming = f"the first {every}" if fixed is None else f"{fixed.next.n} reports"
-        raise Problem(
-            409,
-            RESULTS_WAIT,
-            f"results are shown {every} reports apart: that of {coming} is shown when {every} "
-            "more have come",
-        )
-
-    def estimate(self, connection: Connection, name: str, wish: EstimateWish) -> dict[str, Any]:
-        """The estimate so far, or the final one."""
-        store = CollectorStore(connection)
-        held = store.find(name)
-        campaign, mechanism, by = held.campaign, held.mechanism, wish.by
-        campaign.check_round(wish.round)
-        if by is not None:
-            checks.one_of("by", by, tuple(campaign.covariates))
-        if campaign.announces and held.state != CLOSED:
-            raise Problem(
-                409,
-                RESULTS_WAIT,
-                "the cards in the reports hide everything until the dealer announces their sum, "
-                "when the campaign is closed",
-            )
-        if campaign.results_apart > 1 and held.state != CLOSED:
-            tallies = self._shown(store, held, wish)
-        else:
-            tallies = self._tallies(store, held, wish.round, by)
-        if not tallies:
-            raise Problem(409, "no-reports", "no report has been received yet")
-        whole, settled = self._without_masks(held, tallies, wish)
-        results = results_of(
-            mechanism,
-            whole,
-            settled,
-            decks=held.decks,
-            level=wish.level,
-            simultaneous=wish.simultaneous,
-            population=wish.population,
-            population_size=wish.population_size,
-            grouped=by is not None,
-            min_cell=campaign.min_cell,
-            min_batch=campaign.min_batch,
-            final=held.state == CLOSED,
-            number=campaign.number,
-        )
-        if campaign.deals:
-            results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
-        if campaign.committed_decks:
-            facts = commitment_facts(campaign, held.witnessed, results["carded"])
-            results["dealer"]["commitments"] = facts
-        return results | {
-            "campaign": name,
-            "state": held.state,
-            "final": held.state == CLOSED,
-            "question": campaign.question,
-            "labels": list(campaign.labels),
-            "protected_against_repeats": campaign.invitations,
-            "mechanism": mechanism.to_dict(),
-            **({} if held.sums is None else {"sums": held.sums}),  # so that anybody can recompute
+            "reports": store.people_count(held),
+            "questions": store.report_counts(held),
+            "settled": held.is_settled,
         }
 
-    def _without_masks(
-        self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
-    ) -> tuple[Tally, Mapping[str, Tally]]:
-        """All reports and those of each group, as far as dealers have told of their cards."""
-        told = _told(held).of_round(wish.round)
-        whole, settled = told.settled(held.mechanism, tallies, wish.by)
-        if held.campaign.announces and whole.n_carded and not whole.known.announcements:
-            raise Problem(
-                409,
-                RESULTS_WAIT,
-                "the dealer's sum of the cards is not here: close the campaign again, at both "
-                "servers, to carry it",
-            )
-        return whole, settled
+    def fix_results(self, connection: Connection, name: str, question: str | None = None) -> None:
+        """Where results must be some reports apart, go on to the next ones if it is time."""
+        store = CollectorStore(connection)
+        held = store.find(name)
+        if held.survey.results_apart == 1 or held.is_final:
+            return
+        held = store.find(name, lock=True)
+        counts = store.report_counts(held)
+        for one in counts if question is None else (results.find_question(held, question).name,):
+            results.fix_results(store, held, one, counts[one])
 
-    def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:
-        """All reports of a round as a file; kind: parquet, csv, or csv.json for its header."""
-        from jrr.servers.collector.export import export_folder, write_reports  # needs pyarrow
+    def estimate(
+        self, connection: Connection, name: str, question: str, wish: EstimateWish
+    ) -> dict[str, Any]:
+        """The estimate of one question so far, or the final one."""
+        store = CollectorStore(connection)
+        return results.estimate(store, store.find(name), question, wish)
+
+    def estimates(self, connection: Connection, name: str, wish: EstimateWish) -> dict[str, Any]:
+        """Question -> its estimate, or why there is none."""
+        store = CollectorStore(connection)
+        return results.estimates(store, store.find(name), wish)
+
+    def change(self, connection: Connection, name: str, wish: ChangeWish) -> dict[str, Any]:
+        """How answers have changed since another wave, question by question."""
+        store = CollectorStore(connection)
+        found = changes(store, store.find(wish.since), store.find(name), wish)
+        return {"survey": name, "since": wish.since, "paired": wish.paired, "changes": found}
+
+    def export(self, connection: Connection, name: str, kind: str) -> bytes:
+        """All answers as the bytes of a file."""
+        from jrr.servers.collector.export import export_answers  # needs pyarrow
 
         store = CollectorStore(connection)
         held = store.find(name)
-        held.campaign.check_round(round_number)
-        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
-        check_batch(held, reports)
-        blocks = store.report_blocks(name, round_number, held.mechanism)
-        with export_folder() as folder:
-            path = folder / f"reports.{kind.removesuffix('.json')}"
-            told = None if held.sums is None else _told(held).of_round(round_number)
-            write_reports(path, held, blocks, told, round_number)
-            header = path.with_name(f"{path.name}.json")
-            return (header if kind == "csv.json" else path).read_bytes()
-
-
-def _settled(held: CollectorCampaign) -> dict[str, bool]:
-    """Whether sums are here, where they are announced."""
-    return {"settled": held.sums is not None} if held.campaign.announces else {}
-
-
-def _told(held: CollectorCampaign) -> ToldSums:
-    """What dealers have told of their cards so far."""
-    return ToldSums() if held.sums is None else ToldSums.from_document(held.campaign, held.sums)
-
-
-def _naming(
-    store: CollectorStore, held: CollectorCampaign, dealer: int, grouping: CardGrouping
-) -> Naming:
-    """The reports that are here, by the serial numbers of one dealer."""
-    rounds: list[dict[str, list[bytes]]] = [defaultdict(list) for _ in range(held.campaign.rounds)]
-    by = grouping.by
-    for serial, number, covariates in store.named(held.name, dealer):
-        value = EVERYBODY if by is None else json.loads(covariates)[by]
-        rounds[number][grouping.group_of(value)].append(serial)
-    named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
-    return Naming(campaign=held.name, by=by, merged=grouping.merged, rounds=named)
+        people = store.people_count(held)
+        results.check_export(held, people)
+        return export_answers(held, store.answer_blocks(held), people, kind)

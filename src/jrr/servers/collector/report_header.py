@@ -1,28 +1,21 @@
-"""What the reports of a campaign are, as the header of a file of them."""
-
-from typing import TYPE_CHECKING
+"""What the reports to a question are, as the header of a file of them."""
 
 from jrr.mechanisms.numbers import NumberRange
+from jrr.servers.collector.store import CollectorSurvey
 from jrr.tables.header import Header
 
-if TYPE_CHECKING:
-    from jrr.estimation.told_sums import ToldOfRound
-    from jrr.servers.collector.store import CollectorCampaign
 
-
-def header_of(held: "CollectorCampaign", told: "ToldOfRound | None", round_number: int) -> Header:
-    """What the reports of a round are, and what dealers told of their cards."""
-    campaign = held.campaign
-    # Every round has decks of its own.
-    start = f"{campaign.hash[:12]}." + (f"round{round_number}." if round_number else "")
-    names = tuple(f"{start}{number}" for number in range(held.decks))
+def header_of(held: CollectorSurvey, name: str) -> Header:
+    """What the reports to a question are, and what dealers told of their cards."""
+    question = held.survey.by_name[name]
+    decks = tuple(f"{question.salt[:12]}.{number}" for number in range(held.decks(name)))
     return Header(
         "reports",
-        held.mechanism,
-        decks=names if campaign.deals else (),
-        colluders=campaign.colluders,
-        question=campaign.question,
-        labels=campaign.labels if campaign.number is None else (),
-        number=None if campaign.number is None else NumberRange.checked(*campaign.number),
-        sums=told,
+        held.mechanism(name),
+        decks=decks if question.deals else (),
+        colluders=question.colluders,
+        question=question.text,
+        labels=question.labels if question.number is None else (),
+        number=None if question.number is None else NumberRange.checked(*question.number),
+        sums=None if held.sums is None else held.told_of(name),
     )

@@ -1,100 +1,236 @@
-"""From the tallies of a round to what the operator is told."""
+"""From stored reports to what the operator is told of a question."""
 
+import json
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from jrr.estimation.groups import estimate_groups, fewest_to_show, without_remainder
+from jrr._base import checks
+from jrr.errors import JrrError
+from jrr.estimation.estimates import Estimate
+from jrr.estimation.groups import estimate_groups, without_remainder
 from jrr.estimation.tally import Tally
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
-from jrr.servers.collector.store import CollectorCampaign
-from jrr.servers.common.problems import Problem
 from jrr.protocol.problems import RESULTS_WAIT
-from jrr.protocol.states import CLOSED
+from jrr.servers.collector.store import CollectorStore, CollectorSurvey, FixedResults
+from jrr.servers.common.problems import Problem
+from jrr.survey.grouping import EVERYBODY
+from jrr.survey.sensitive import SensitiveQuestion
+
+_REFUSED = {RESULTS_WAIT: "waits", "too-few": "too_few", "no-reports": "too_few"}
 
 
-def results_of(
-    mechanism: Mechanism,
-    whole: Tally,
-    tallies: Mapping[str, Tally],
-    *,
-    decks: int,
-    level: float,
-    simultaneous: bool = False,
-    population: str = "respondents",
-    population_size: float | None = None,
-    grouped: bool,
-    min_cell: int,
-    min_batch: int = 1,
-    final: bool,
-    number: tuple[float, float] | None = None,
-) -> dict[str, Any]:
-    """The estimate of everybody and, where asked for, of each group and their differences.
+@dataclass(frozen=True, kw_only=True)
+class EstimateWish:
+    """What the operator wants to know."""
 
-    Args:
-        mechanism: By which the reports were made.
-        whole: All counted reports; masks that dealers told of are off.
-        tallies: Group -> its counted reports; one group where nobody asked for groups.
-        decks: From how many decks was dealt, at least.
-        level: Of the confidence intervals.
-        simultaneous: Whether those of all answers hold at once with that chance.
-        population: Whom they speak of, "respondents" or "sample".
-        population_size: People whom the respondents were drawn from, with "sample".
-        grouped: Whether groups were asked for.
-        min_cell: Reports of the smallest group that is shown; smaller ones are only counted.
-        min_batch: Reports of the smallest result and of the smallest group; also of all groups
-            together that are not shown, for they follow from the rest.
-        final: Whether the campaign is closed; before, too few reports are not shown at all.
-        number: The ends of the number that was asked for; None: of labels.
+    level: float = 0.95  # of the confidence intervals
+    by: str | None = None  # an open question: one estimate per group
+    simultaneous: bool = False  # whether the intervals of all answers hold at once
+    population: str = "respondents"  # whom they speak of
+    population_size: int | None = None  # whom the respondents were drawn from
 
-    Returns:
-        The part of the collector's reply that is computed.
+
+def find_question(held: CollectorSurvey, name: str) -> SensitiveQuestion:
+    """A perturbed answer of the survey; refuses another name."""
+    return held.survey.by_name[checks.one_of("question", name, tuple(held.survey.by_name))]
+
+
+def fix_results(store: CollectorStore, held: CollectorSurvey, name: str, reports: int) -> None:
+    """Where results must be some reports apart, go on to the next one if it is time.
+
+    A result is fixed first, and shown when `results_apart` more reports have come. So any two
+    results that are shown are that far apart, the final one of all reports included.
     """
-    fewest = fewest_to_show(min_cell, min_batch, final=final)
+    every = held.survey.results_apart
+    if every == 1 or held.is_final or find_question(held, name).mechanism.announced:
+        return
+    fixed = store.fixed_results(held.name, held.numbers[name])
+    if reports - (0 if fixed is None else fixed.next.n) < every:
+        return
+    now = tallies(store, held, name)[EVERYBODY]
+    shown = None if fixed is None else fixed.next
+    store.fix_results(held.name, held.numbers[name], FixedResults(shown=shown, next=now))
+
+
+def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateWish) -> dict[str, Any]:
+    """Question -> its estimate, or in words why there is none."""
+    if wish.by is not None:
+        checks.one_of("by", wish.by, tuple(held.survey.covariates))
+    counts = store.report_counts(held)
+    found: dict[str, Any] = {}
+    for name in held.numbers:
+        try:
+            found[name] = estimate(store, held, name, wish)
+        except Problem as problem:
+            kind = _REFUSED.get(problem.kind, "refused")
+            found[name] = {kind: problem.detail, "reports": counts[name]}
+        except JrrError as error:
+            found[name] = {"refused": str(error), "reports": counts[name]}
+    return found
+
+
+def estimate(
+    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateWish
+) -> dict[str, Any]:
+    """The estimate of a question so far, or the final one."""
+    survey, question = held.survey, find_question(held, name)
+    if wish.by is not None:
+        checks.one_of("by", wish.by, tuple(survey.covariates))
+    if question.mechanism.announced and not held.is_final:
+        raise Problem(
+            409,
+            RESULTS_WAIT,
+            "the cards in the reports hide everything until the dealers announce their sums, when "
+            "the survey is closed",
+        )
+    if survey.results_apart > 1 and not held.is_final:
+        found: Mapping[str, Tally] = _shown(store, held, name, wish)
+    else:
+        found = tallies(store, held, name, wish.by)
+    whole, groups = _without_masks(held, question, found, wish.by)
+    fewest = survey.fewest_to_show(final=held.is_final)
     if whole.n < fewest:
-        when = "" if final else " before the end"
+        when = "" if held.is_final else " before the end"
         raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown{when}")
-    used = max(mechanism.fewest_decks(whole.n_carded + whole.known.undealt), decks)
-    everybody = mechanism.estimate(
-        whole, used, population=population, population_size=population_size
+    return {
+        **_results(held, question, whole, groups, wish),
+        "survey": held.name,
+        "name": name,
+        "state": held.state,
+        "final": held.is_final,
+        "question": question.text,
+        "labels": list(question.labels),
+        "protected_against_repeats": survey.invitations,
+        "mechanism": held.mechanism(name).to_dict(),
+        # So that anybody can recompute it.
+        **({} if held.sums is None else {"sums": held.told_of(name).to_document()}),
+    }
+
+
+def final_estimate(
+    store: CollectorStore,
+    held: CollectorSurvey,
+    name: str,
+    *,
+    also_in: tuple[str, int] | None = None,
+    population: str = "respondents",
+) -> Estimate:
+    """The final estimate of everybody; also_in: of those who answered that question too."""
+    found = tallies(store, held, name, also_in=also_in)
+    whole, _ = _without_masks(held, held.survey.by_name[name], found, None)
+    mechanism = held.mechanism(name)
+    return mechanism.estimate(whole, _decks(held, name, whole), population=population)
+
+
+def tallies(
+    store: CollectorStore,
+    held: CollectorSurvey,
+    name: str,
+    by: str | None = None,
+    *,
+    also_in: tuple[str, int] | None = None,
+) -> dict[str, Tally]:
+    """Group -> counted reports to a question; also_in: of those who answered that one too."""
+    mechanism = held.mechanism(name)
+    found: dict[str, Tally] = {}
+    for block in store.report_blocks(held, name, also_in=also_in):
+        rows_by_group: dict[str, list[int]] = defaultdict(list)
+        for at, text in enumerate(block.covariates):
+            rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
+        for group, rows in rows_by_group.items():
+            tally = mechanism.tally(block.reports[rows], block.carded[rows])
+            found[group] = found[group] + tally if group in found else tally
+    return found
+
+
+def check_export(held: CollectorSurvey, people: int) -> None:
+    """Refuse to give reports away one by one where results must be of many.
+
+    Two exports while answers come in would differ by single ones, so there is one, at the end.
+    """
+    fewest = held.survey.min_batch
+    if fewest > 1 and not held.is_final:
+        raise Problem(409, RESULTS_WAIT, "answers are exported when the survey is closed")
+    if 0 < people < fewest:
+        raise Problem(409, "too-few", f"fewer than {fewest} people's answers are not shown")
+
+
+def _shown(
+    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateWish
+) -> dict[str, Tally]:
+    """What may be shown now of a question whose results must be some reports apart."""
+    every = held.survey.results_apart
+    if wish.by is not None:
+        # Groups are smaller: one of them may differ by a single report.
+        raise Problem(409, RESULTS_WAIT, "results by group are shown when the survey is closed")
+    fixed = store.fixed_results(held.name, held.numbers[name])
+    if fixed is not None and fixed.shown is not None:
+        return {EVERYBODY: fixed.shown}
+    coming = f"the first {every}" if fixed is None else f"{fixed.next.n} reports"
+    raise Problem(
+        409,
+        RESULTS_WAIT,
+        f"results are shown {every} reports apart: that of {coming} is shown when {every} more "
+        "have come",
     )
+
+
+def _without_masks(
+    held: CollectorSurvey, question: SensitiveQuestion, found: Mapping[str, Tally], by: str | None
+) -> tuple[Tally, Mapping[str, Tally]]:
+    """All reports and those of each group, as far as dealers have told of their cards."""
+    if not found:
+        raise Problem(409, "no-reports", "no report has been received")
+    told = held.told_of(question.name)
+    whole, groups = told.settled(held.mechanism(question.name), found, by)
+    if question.mechanism.announced and whole.n_carded and not whole.known.announcements:
+        raise Problem(
+            409,
+            RESULTS_WAIT,
+            "the dealers' sums of the cards are not here: close the survey again, at all servers, "
+            "to carry them",
+        )
+    return whole, groups
+
+
+def _decks(held: CollectorSurvey, name: str, whole: Tally) -> int:
+    """From how many decks was dealt: as told, and no fewer than so many cards need."""
+    needed = held.mechanism(name).fewest_decks(whole.n_carded + whole.known.undealt)
+    return max(needed, held.decks(name))
+
+
+def _results(
+    held: CollectorSurvey,
+    question: SensitiveQuestion,
+    whole: Tally,
+    groups: Mapping[str, Tally],
+    wish: EstimateWish,
+) -> dict[str, Any]:
+    """The estimate of everybody and, where asked for, of each group and their differences."""
+    survey, mechanism = held.survey, held.mechanism(question.name)
+    decks, level = _decks(held, question.name, whole), wish.level
+    drawn: dict[str, Any] = {"population": wish.population, "population_size": wish.population_size}
+    everybody = mechanism.estimate(whole, decks, **drawn)
     results: dict[str, Any] = {
         "carded": whole.n_carded,
         "cardless": whole.n_cardless,
-        "decks": used,
-        "estimate": everybody.to_dict(level, simultaneous=simultaneous),
+        "decks": decks,
+        "estimate": everybody.to_dict(level, simultaneous=wish.simultaneous),
     }
-    question = None if number is None else Numbers(*number, mechanism)
-    if question is not None:
-        results["mean"] = question.estimate_from(everybody).to_dict(level)
-    if not grouped:
+    numbers = None if question.number is None else Numbers(*question.number, mechanism)
+    if numbers is not None:
+        results["mean"] = numbers.estimate_from(everybody).to_dict(level)
+    if wish.by is None:
         return results
-    fewest = max(min_cell, min_batch)
-    shown = tallies if min_batch == 1 else without_remainder(tallies, fewest)
-    groups = estimate_groups(
-        mechanism,
-        shown,
-        min_cell=fewest,
-        decks=used,
-        population=population,
-        population_size=population_size,
-    )
-    groups = replace(groups, hidden=groups.hidden + len(tallies) - len(shown))
-    document = groups.to_dict(level, simultaneous=simultaneous)
-    if question is not None:
-        for group, facts in zip(groups, document["groups"], strict=True):
-            facts["mean"] = question.estimate_from(group.estimate).to_dict(level)
+    # What all groups hold together that are not shown follows from the rest.
+    fewest = survey.smallest_group
+    shown = groups if survey.min_batch == 1 else without_remainder(groups, fewest)
+    found = estimate_groups(mechanism, shown, min_cell=fewest, decks=decks, **drawn)
+    found = replace(found, hidden=found.hidden + len(groups) - len(shown))
+    document = found.to_dict(level, simultaneous=wish.simultaneous)
+    if numbers is not None:
+        for group, facts in zip(found, document["groups"], strict=True):
+            facts["mean"] = numbers.estimate_from(group.estimate).to_dict(level)
     return results | document
-
-
-def check_batch(held: CollectorCampaign, reports: int) -> None:
-    """Refuse to give reports away one by one where results must be of many.
-
-    Two exports while reports come in would differ by single reports, so there is one, at the end.
-    """
-    fewest = held.campaign.min_batch
-    if fewest > 1 and held.state != CLOSED:
-        raise Problem(409, RESULTS_WAIT, "reports are exported when the campaign is closed")
-    if 0 < reports < fewest:
-        raise Problem(409, "too-few", f"fewer than {fewest} reports are not shown")

@@ -1,6 +1,5 @@
 """The collector's server: it takes perturbed reports and never sees a card."""
 
-import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -8,34 +7,33 @@ from sqlalchemy import Engine
 
 from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
-from jrr.servers.collector.ending import FIELDS, EndWish
-from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
-from jrr.servers.collector.store import CollectorCampaign
-from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
-from jrr.servers.collector.witness import Redrawing, keep_faults, read_published, shown, witness
+from jrr.protocol.documents import Message, bytes_from_hex, read_body
+from jrr.servers.collector.change import ChangeWish
+from jrr.servers.collector.ending import ClosingWish
+from jrr.servers.collector.jobs import CollectorJobs
+from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.store import CollectorSurvey
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
-from jrr.servers.common.memory import CampaignMemory
-from jrr.servers.common.problems import unknown_campaign
+from jrr.servers.common.memory import SurveyMemory
+from jrr.servers.common.problems import unknown_survey
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.uploads import Upload
 from jrr.servers.common.web import HEX, Name, body_schema
-from jrr.protocol.documents import bytes_from_hex, read_body
-
-REPORT = body_schema(
-    pseudonym=HEX,
-    round={"type": "integer", "minimum": 0},
-    carded={"type": "boolean"},
-    report={},
-    covariates={"type": "object", "additionalProperties": {"type": "string"}},
-    optional={"serials": {"type": "array", "items": {"type": ["string", "null"]}}},
-)
 
 UPLOAD = body_schema(pseudonym=HEX, open={"type": "object"}, reports={"type": "object"})
+PUBLIC, ADMIN = "/v1/surveys/{name}", "/v1/admin/surveys/{name}"
+
+
+class _Opening(Message):
+    n: int | None  # people who were dealt cards, after enrolment
+
+
+class _Unwanted(Message):
+    serials: dict[str, list[str]]  # question -> serials
 
 
 class FileBytes(Response):
@@ -48,59 +46,126 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     """The application on a database that is up to date."""
     jobs = CollectorJobs(clock)
     writer = Writer(engine, housekeeping_of(engine, jobs.store.metadata))
-    memory = CampaignMemory(writer, jobs)
+    memory = SurveyMemory(writer, jobs)
     app = role_app(settings, engine, writer, jobs, memory)
     admin = admin_dependency(settings)
+    _add_uploads(app, writer, jobs, memory)
+    _add_closing(app, engine, writer, jobs, admin)
+    _add_results(app, engine, writer, jobs, admin)
 
-    @app.post("/v1/campaigns/{name}/reports", openapi_extra=REPORT)
+    @app.post(f"{ADMIN}/open", dependencies=admin)
+    async def open_survey(name: Name, request: Request) -> dict[str, Any]:
+        """Begin to take answers; after enrolment, n says how many were dealt cards."""
+        n = read_body(await request.body(), _Opening).n
+        return {"state": await writer.run(jobs.open, name, n)}
+
+    @app.get(ADMIN, dependencies=admin)
+    async def show(name: Name) -> dict[str, Any]:
+        """Counts, no names."""
+        return await read_aside(engine, jobs.show, name)
+
+    return app
+
+
+def _add_uploads(app: FastAPI, writer: Writer, jobs: CollectorJobs, memory: SurveyMemory) -> None:
+    @app.post(f"{PUBLIC}/reports", openapi_extra=UPLOAD)
     async def receive(name: Name) -> dict[str, Any]:
-        """Take a report once; the same again is fine, another one is a conflict."""
-        raise unknown_campaign()  # whatever has a name goes to `take_report`
+        """Take somebody's answers once; the same again is fine, others are a conflict."""
+        raise unknown_survey()  # whatever has a name goes to `take`
 
-    async def limit_of_report(name: str) -> int:
-        held: CollectorCampaign = await memory.find(name)
-        return held.report_limit
+    async def limit(name: str) -> int:
+        held: CollectorSurvey = await memory.find(name)
+        return held.upload_limit
 
-    async def take_report(name: str, body: bytes) -> bool:
-        report = jobs.read(await memory.find(name), body)
-        return await writer.run_bulk(jobs.receive_all, report)
+    async def take(name: str, body: bytes) -> bool:
+        answers = jobs.read(await memory.find(name), body)
+        return await writer.run_bulk(jobs.receive_all, answers)
 
-    app.state.uploads.append(Upload("/v1/campaigns/", "/reports", limit_of_report, take_report))
+    app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit, take))
 
-    @app.get("/v1/campaigns/{name}/notes")
-    async def notes(name: Name) -> dict[str, Any]:
-        """What was written down of the dealer's committed decks, and when they passed."""
-        return shown(await memory.find(name))
 
-    @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
-    async def witness_decks(name: Name, request: Request) -> dict[str, Any]:
-        """Write down what the dealer has published by now, and draw what comes next."""
-        published = await asyncio.to_thread(read_published, await request.body())
-        found = await writer.run(witness, name, published)
-        if isinstance(found, Redrawing):
-            faults = await asyncio.to_thread(found.run)
-            found = await writer.run(keep_faults, name, published, faults)
-        return found.to_document()
+def _add_closing(
+    app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs, admin: list[Any]
+) -> None:
+    async def scrubbed() -> None:
+        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
 
-    surveys = CollectorSurveyJobs(jobs)
-    survey_memory = add_survey_routes(app, writer, surveys, admin)
+    @app.get(f"{ADMIN}/closing", dependencies=admin)
+    async def closing(
+        name: Name, by: str | None = None, merge_small: str = "false"
+    ) -> dict[str, Any]:
+        """What closing would do: the groups, their sizes, and which are too small for a sum."""
+        wish = ClosingWish(by=by, merge_small=_flag("merge_small", merge_small))
+        return await read_aside(engine, jobs.prospect, name, wish)
 
-    @app.post("/v1/surveys/{name}/reports", openapi_extra=UPLOAD)
-    async def receive_answers(name: Name) -> dict[str, Any]:
-        """Take somebody's answers to a survey once, all together."""
-        raise unknown_campaign()  # whatever has a name goes to `take_answers`
+    @app.get(f"{ADMIN}/closing/request", dependencies=admin)
+    async def closing_request(
+        name: Name, dealer: str = "0", ahead: str = "false"
+    ) -> dict[str, Any]:
+        """The cards that reports came with, by the serial numbers of one dealer.
 
-    async def limit_of_answers(name: str) -> int:
-        return (await survey_memory.find(name)).upload_limit
+        After the end in the groups that were chosen; ahead of it in none, for a check only.
+        """
+        number, early = _whole_number("dealer", dealer), _flag("ahead", ahead)
+        return await read_aside(engine, jobs.closing_request, name, number, early)
 
-    async def take_answers(name: str, body: bytes) -> bool:
-        answers = surveys.read((await survey_memory.find(name)).survey, body)
-        return await writer.run_bulk(surveys.receive_all, answers)
+    @app.post(f"{ADMIN}/close", dependencies=admin)
+    async def close(name: Name, request: Request) -> dict[str, Any]:
+        """Take no more answers."""
+        wish = read_body(await request.body(), ClosingWish)
+        result = await writer.run(jobs.close, name, wish)
+        await scrubbed()
+        return result
 
-    app.state.uploads.append(Upload("/v1/surveys/", "/reports", limit_of_answers, take_answers))
+    @app.post(f"{ADMIN}/discard", dependencies=admin)
+    async def discard(name: Name, request: Request) -> dict[str, Any]:
+        """Delete all answers of people whose serial numbers no dealer gave to anybody."""
+        unwanted = read_body(await request.body(), _Unwanted).serials
+        return {"discarded": await writer.run(jobs.discard, name, unwanted)}
 
-    @app.get("/v1/admin/surveys/{name}/change", dependencies=admin)
-    async def survey_change(
+    @app.post(f"{ADMIN}/sums", dependencies=admin)
+    async def sums(name: Name, request: Request) -> dict[str, Any]:
+        """Keep what dealers told of their cards, and forget the serial numbers."""
+        told = read_body(await request.body(), dict[str, Any])
+        state = await writer.run(jobs.keep_sums, name, told)
+        await scrubbed()
+        return {"state": state}
+
+
+def _add_results(
+    app: FastAPI, engine: Engine, writer: Writer, jobs: CollectorJobs, admin: list[Any]
+) -> None:
+    @app.get(f"{ADMIN}/estimate", dependencies=admin)
+    async def estimate(
+        name: Name,
+        question: str,
+        by: str | None = None,
+        level: str = "0.95",
+        simultaneous: str = "false",
+        population: str = "respondents",
+        population_size: str | None = None,
+    ) -> dict[str, Any]:
+        """The estimate of one question so far, or the final one."""
+        wish = _estimate_wish(by, level, simultaneous, population, population_size)
+        await writer.run(jobs.fix_results, name, question)
+        return await read_aside(engine, jobs.estimate, name, question, wish)
+
+    @app.get(f"{ADMIN}/estimates", dependencies=admin)
+    async def estimates(
+        name: Name,
+        by: str | None = None,
+        level: str = "0.95",
+        simultaneous: str = "false",
+        population: str = "respondents",
+        population_size: str | None = None,
+    ) -> dict[str, Any]:
+        """The estimates of all questions; of one that has none, why."""
+        wish = _estimate_wish(by, level, simultaneous, population, population_size)
+        await writer.run(jobs.fix_results, name)
+        return await read_aside(engine, jobs.estimates, name, wish)
+
+    @app.get(f"{ADMIN}/change", dependencies=admin)
+    async def change(
         name: Name,
         since: str,
         paired: str = "false",
@@ -108,124 +173,38 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         simultaneous: str = "false",
         population: str = "respondents",
     ) -> dict[str, Any]:
-        """How every item has changed since another wave of the same people."""
+        """How the answers to every question have changed since another wave."""
+        if bytes_from_hex(since) is None:
+            raise checks.refusal("since", since, "64 hexadecimal digits")
         wish = ChangeWish(
-            since=_hash("since", since),
-            paired=checks.one_of("paired", paired, ("false", "true")) == "true",
+            since=since,
+            paired=_flag("paired", paired),
             level=checks.level(_number("level", level)),
-            simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
+            simultaneous=_flag("simultaneous", simultaneous),
             population=checks.one_of("population", population, POPULATIONS),
         )
-        return await read_aside(engine, surveys.change, name, wish)
+        return await read_aside(engine, jobs.change, name, wish)
 
-    @app.get("/v1/admin/surveys/{name}/export", dependencies=admin, response_class=FileBytes)
-    async def export_survey(name: Name, format: str = "parquet") -> Response:
-        """One row per person: open answers, and a report and a flag of each part."""
-        kind = checks.one_of("format", format, ("parquet", "csv"))
-        data = await read_aside(engine, surveys.export, name, kind)
-        return FileBytes(data)
-
-    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
-    async def close_survey(name: Name, request: Request) -> dict[str, Any]:
-        """Take no more answers: all parts whose card sums are announced, or none of them."""
-        told = read_body(await request.body(), optional=FIELDS)
-        result = await writer.run(surveys.close_announced, name, told)
-        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
-        return result
-
-    @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
-    async def open_campaign(name: Name, request: Request) -> dict[str, Any]:
-        """Begin to take reports; after enrolment, n says how many were dealt cards."""
-        n = read_body(await request.body(), "n")["n"]
-        return {"state": await writer.run(jobs.open_alone, name, n)}
-
-    @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
-    async def close(name: Name, request: Request) -> dict[str, Any]:
-        """Take no more; decks says how many the dealer dealt from, undealt what is left of them."""
-        told = read_body(await request.body(), "decks", optional=("undealt", *FIELDS))
-        wish = EndWish.from_document(told)
-        result = await writer.run(jobs.close, name, told["decks"], told.get("undealt"), wish)
-        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
-        return result
-
-    @app.get("/v1/admin/campaigns/{name}/closing", dependencies=admin)
-    async def closing(
-        name: Name, by: str | None = None, merge_small: str = "false"
-    ) -> dict[str, Any]:
-        """What closing would do: the groups, their sizes, and which are too small for a sum."""
-        wish = EndWish(by=by, merge_small=_flag("merge_small", merge_small))
-        return await read_aside(engine, jobs.prospect, name, wish)
-
-    @app.get("/v1/admin/campaigns/{name}/serials", dependencies=admin)
-    async def serials(name: Name, dealer: str = "0", ahead: str = "false") -> dict[str, Any]:
-        """The reports that are here, by the serial numbers of one dealer's cards.
-
-        After the end in the groups that were chosen; ahead of it in none, for a check only.
-        """
-        number, early = _whole_number("dealer", dealer), _flag("ahead", ahead)
-        return await read_aside(engine, jobs.serials, name, number, early)
-
-    @app.post("/v1/admin/campaigns/{name}/discard", dependencies=admin)
-    async def discard(name: Name, request: Request) -> dict[str, Any]:
-        """Delete reports that came with serial numbers which no dealer gave to anybody."""
-        unknown = read_body(await request.body(), "serials")["serials"]
-        return {"discarded": await writer.run(jobs.discard, name, unknown)}
-
-    @app.post("/v1/admin/campaigns/{name}/settle", dependencies=admin)
-    async def settle(name: Name, request: Request) -> dict[str, Any]:
-        """Keep what dealers told of their cards, and forget the serial numbers."""
-        told = read_body(await request.body(), "announced", "undealt")
-        result = await writer.run(jobs.settle, name, told)
-        await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
-        return result
-
-    @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
-    async def show(name: Name) -> dict[str, Any]:
-        """Counts, no names."""
-        return await read_aside(engine, jobs.show, name)
-
-    @app.get("/v1/admin/campaigns/{name}/estimate", dependencies=admin)
-    async def estimate(
-        name: Name,
-        by: str | None = None,
-        round: str = "0",
-        level: str = "0.95",
-        simultaneous: str = "false",
-        population: str = "respondents",
-        population_size: str | None = None,
-        audited: str = "0",
-    ) -> dict[str, Any]:
-        """The estimate so far, or the final one."""
-        people = None
-        if population_size is not None:
-            people = _whole_number("population_size", population_size, 12)
-        wish = EstimateWish(
-            round=_whole_number("round", round),
-            level=checks.level(_number("level", level)),
-            by=by,
-            simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
-            population=checks.one_of("population", population, POPULATIONS),
-            population_size=people,
-            audited=_whole_number("audited", audited, 9),
-        )
-        await writer.run(jobs.fix_results, name, wish.round)
-        return await read_aside(engine, jobs.estimate, name, wish)
-
-    @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin, response_class=FileBytes)
-    async def export(name: Name, format: str = "parquet", round: str = "0") -> Response:
-        """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
+    @app.get(f"{ADMIN}/export", dependencies=admin, response_class=FileBytes)
+    async def export(name: Name, format: str = "parquet") -> Response:
+        """One row per person: open answers, and a report and a flag of each question."""
         kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
-        number = _whole_number("round", round)
-        data = await read_aside(engine, jobs.export, name, number, kind)
-        return FileBytes(data)
-
-    return app
+        return FileBytes(await read_aside(engine, jobs.export, name, kind))
 
 
-def _hash(argument: str, value: str) -> str:
-    if bytes_from_hex(value) is None:
-        raise checks.refusal(argument, value, "64 hexadecimal digits")
-    return value
+def _estimate_wish(
+    by: str | None, level: str, simultaneous: str, population: str, population_size: str | None
+) -> EstimateWish:
+    people = None
+    if population_size is not None:
+        people = _whole_number("population_size", population_size, 12)
+    return EstimateWish(
+        level=checks.level(_number("level", level)),
+        by=by,
+        simultaneous=_flag("simultaneous", simultaneous),
+        population=checks.one_of("population", population, POPULATIONS),
+        population_size=people,
+    )
 
 
 def _whole_number(argument: str, value: str, digits: int = 6) -> int:

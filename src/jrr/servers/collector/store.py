@@ -1,20 +1,18 @@
-"""What the collector stores: campaigns, and perturbed reports by the hash of a pseudonym.
+"""What the collector stores: surveys, and people's answers by the hash of a pseudonym.
 
 Where card sums are announced it also stores the serial numbers that came with reports, until they
-have been named to the dealer and the sum is here.
+have been named to the dealers and the sums are here.
 """
 
 import json
 import secrets
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sqlalchemy import (
-    BigInteger,
     Boolean,
     Column,
     Index,
@@ -32,59 +30,76 @@ from sqlalchemy import (
 )
 
 from jrr.estimation.tally import Tally
-from jrr.mechanisms.base import Mechanism
+from jrr.estimation.told_sums import ToldOfRound
+from jrr.protocol.states import CLOSED, Role
 from jrr.servers.common.bulk import find_rows
 from jrr.servers.common.store import (
-    CampaignStore,
-    HeldCampaign,
+    HeldSurvey,
+    SurveyStore,
     arrivals_table,
-    campaigns_table,
     invited_table,
-    survey_column,
     surveys_table,
 )
-from jrr.survey.messages import StoredReport, report_limit
-from jrr.protocol.states import Role
-from jrr.survey.witnessed import Witnessed
+from jrr.survey.closing import ToldSums, closed_decks
+from jrr.survey.grouping import CardGrouping
+from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
 
 ROWS = 20_000  # reports read at a time
+PEOPLE = 2_000  # people read at a time, with all their reports
 LOOKED_UP = 2_000  # serial numbers in one query
-SLOTS = 64  # counters of one campaign's reports
+SLOTS = 64  # counters of one survey's uploads
 
 METADATA = MetaData()  # the tables of this server
+CardOf = tuple[int, int, bytes]  # number of a question, number of a dealer, serial number
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectorCampaign(HeldCampaign):
-    """A campaign as the collector holds it."""
+class CollectorSurvey(HeldSurvey):
+    """A survey as the collector holds it."""
 
-    told_decks: int | None  # from how many decks was dealt, once the dealer has said so
-    sums: (
-        dict[str, Any] | None
-    )  # what dealers told of their cards (jrr.survey.told), once they have
-    grouping: dict[str, Any] | None = (
-        None  # in which groups sums are asked for (jrr.survey.grouping)
-    )
-    witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
+    sums: dict[str, Any] | None  # what dealers told of their cards, once they have
+    grouping: CardGrouping  # in which groups sums are asked for; chosen when it is closed
 
     @cached_property
-    def report_limit(self) -> int:
-        """Bytes that no report exceeds."""
-        return report_limit(self.campaign)
+    def numbers(self) -> Mapping[str, int]:
+        """Question -> its number in the tables."""
+        return {one.name: at for at, one in enumerate(self.survey.sensitive)}
+
+    @cached_property
+    def upload_limit(self) -> int:
+        """Bytes that no upload exceeds."""
+        return upload_limit(self.survey)
+
+    @cached_property
+    def told(self) -> ToldSums:
+        """What dealers have told of their cards so far."""
+        return ToldSums() if self.sums is None else ToldSums.from_document(self.survey, self.sums)
+
+    def told_of(self, question: str) -> ToldOfRound:
+        """What dealers have told of the cards of one question."""
+        return self.told.of(question)
 
     @property
-    def decks(self) -> int:
+    def is_final(self) -> bool:
+        """Whether no more answers come."""
+        return self.state == CLOSED
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no result waits for what dealers tell."""
+        return self.sums is not None or not (self.survey.announces or closed_decks(self.survey))
+
+    def decks(self, question: str) -> int:
         """From how many decks was dealt; until it is told, the most there can be."""
-        if self.told_decks is not None:
-            return self.told_decks
-        if self.campaign.enrols:
-            return 1
-        return self.campaign.mechanism.fewest_decks(self.campaign.capacity)
+        if self.told.decks is not None:
+            return self.told.decks
+        people = self.survey.capacity if self.n is None else self.n
+        return self.mechanism(question).fewest_decks(people)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportBlock:
-    """Some reports of a round, in the order of their hashes, without them."""
+    """Some reports to a question, in the order of their hashes, without them."""
 
     reports: Any  # as the mechanism's `tally` takes them
     carded: Any  # one flag per report
@@ -93,284 +108,305 @@ class ReportBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedResults:
-    """What is shown of a round before its end, where results must be some reports apart."""
+    """What is shown of a question before the end, where results must be some reports apart."""
 
     shown: Tally | None
     next: Tally  # shown when enough reports have come after it, or not at all
 
 
-class CollectorStore(CampaignStore[CollectorCampaign]):
+class CollectorStore(SurveyStore[CollectorSurvey]):
     """Queries of the collector within one transaction."""
 
     role = Role.COLLECTOR
     metadata = METADATA
-    campaigns = campaigns_table(
+    surveys = surveys_table(
         metadata,
-        Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
         Column("grouping", Text),  # JSON: in which groups sums are asked for, once it is closed
-        Column("notes", Text),  # JSON: what was written down of a dealer's committed decks
-        survey_column(),
     )
-    surveys = surveys_table(metadata)
+    invited = invited_table(metadata)
+    arrivals = arrivals_table(metadata)
+    slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
     people = Table(
         "people",
         metadata,
         Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
+        Column("covariates", Text, nullable=False),  # canonical JSON: those that make groups
         sqlite_with_rowid=False,
     )
-    invited = invited_table(metadata, Column("round", Integer, nullable=False))
-    arrivals = arrivals_table(metadata)
-    slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
     reports = Table(
         "reports",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
+        Column("question", Integer, primary_key=True),  # its number in the survey
         Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("round", Integer, nullable=False),
         Column("carded", Boolean, nullable=False),
         Column("report", LargeBinary, nullable=False),
-        Column("covariates", Text, nullable=False),
         sqlite_with_rowid=False,
     )
-
     serials = Table(
         "serials",
         metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("dealer", Integer, primary_key=True),  # its number in the campaign
+        Column("survey", String(64), primary_key=True),
+        Column("question", Integer, primary_key=True),
+        Column("dealer", Integer, primary_key=True),  # its number in the survey
         Column("serial", LargeBinary(16), primary_key=True),  # each once
-        Column("pseudonym", LargeBinary(32), nullable=False),  # of the report
-        Index("serials_by_report", "campaign", "pseudonym"),
+        Column("pseudonym", LargeBinary(32), nullable=False),  # who came with it
+        Index("serials_by_person", "survey", "pseudonym"),
         sqlite_with_rowid=False,
     )
-
     results = Table(
         "results",
         metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
+        Column("survey", String(64), primary_key=True),
+        Column("question", Integer, primary_key=True),
         Column("shown", Text),  # a tally in JSON
         Column("next", Text, nullable=False),  # a tally that is shown when enough came after it
     )
 
-    def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
+    def _held(self, row: Any, facts: dict[str, Any]) -> CollectorSurvey:
+        grouping = CardGrouping()
+        if row.grouping is not None:
+            grouping = CardGrouping.from_document(facts["survey"], json.loads(row.grouping))
         sums = None if row.sums is None else json.loads(row.sums)
-        notes = Witnessed() if row.notes is None else Witnessed.from_document(json.loads(row.notes))
-        grouping = None if row.grouping is None else json.loads(row.grouping)
-        return CollectorCampaign(
-            **facts, told_decks=row.decks, sums=sums, grouping=grouping, witnessed=notes
-        )
+        return CollectorSurvey(**facts, sums=sums, grouping=grouping)
 
-    def keep_notes(self, name: str, notes: Mapping[str, Any]) -> None:
-        """Keep what was written down of a dealer's committed decks."""
-        self._set(name, notes=json.dumps(notes))
-
-    def stored_reports(
-        self, name: str, reports: Sequence[StoredReport]
-    ) -> dict[bytes, StoredReport]:
-        """What the senders of some reports have sent before, by hash of the pseudonym."""
-        return self.all_stored_reports([name], {report.name for report in reports})[name]
-
-    def all_stored_reports(
-        self, names: Sequence[str], people: Iterable[bytes]
-    ) -> dict[str, dict[bytes, StoredReport]]:
-        """What some people have sent to each campaign, without serial numbers."""
-        found: dict[str, dict[bytes, StoredReport]] = {name: {} for name in names}
-        rows = find_rows(self.connection, self.reports, campaign=names, pseudonym=set(people))
-        for row in rows:
-            found[row.campaign][bytes(row.pseudonym)] = StoredReport(
-                name=bytes(row.pseudonym),
-                round=row.round,
-                carded=bool(row.carded),
-                report=bytes(row.report),
-                covariates=row.covariates,
+    def stored_answers(
+        self, held: CollectorSurvey, who: Iterable[bytes]
+    ) -> dict[bytes, StoredAnswers]:
+        """What those of some people have sent who have answered, without serial numbers."""
+        rows = self.rows_of(self.people, held.name, who)
+        names = list(held.numbers)
+        sent: dict[bytes, dict[str, StoredReport]] = {name: {} for name in rows}
+        for row in find_rows(
+            self.connection,
+            self.reports,
+            survey=[held.name],
+            question=range(len(names)),
+            pseudonym=rows.keys(),
+        ):
+            report = StoredReport(carded=bool(row.carded), report=bytes(row.report))
+            sent[bytes(row.pseudonym)][names[row.question]] = report
+        return {
+            name: StoredAnswers(
+                name=name, open=row.open, covariates=row.covariates, reports=sent[name]
             )
-        return found
+            for name, row in rows.items()
+        }
 
-    def add_reports(self, name: str, reports: Sequence[StoredReport]) -> None:
-        """Keep reports, in random order."""
-        self.add_all_reports([(name, report) for report in reports])
-
-    def add_all_reports(self, reports: Sequence[tuple[str, StoredReport]]) -> None:
-        """Keep reports of any campaigns, in random order."""
+    def add_answers(self, held: CollectorSurvey, answers: Sequence[StoredAnswers]) -> None:
+        """Keep people's answers, in random order."""
+        survey, numbers = held.name, held.numbers
+        sent = [
+            (numbers[question], one.name, report)
+            for one in answers
+            for question, report in one.reports.items()
+        ]
+        self._add(
+            self.people,
+            [
+                {
+                    "survey": survey,
+                    "pseudonym": one.name,
+                    "open": one.open,
+                    "covariates": one.covariates,
+                }
+                for one in answers
+            ],
+        )
         self._add(
             self.reports,
             [
                 {
-                    "campaign": name,
-                    "pseudonym": report.name,
-                    "round": report.round,
+                    "survey": survey,
+                    "question": question,
+                    "pseudonym": who,
                     "carded": report.carded,
                     "report": report.report,
-                    "covariates": report.covariates,
                 }
-                for name, report in reports
+                for question, who, report in sent
             ],
         )
         self._add(
             self.serials,
             [
-                {"campaign": name, "dealer": at, "serial": serial, "pseudonym": report.name}
-                for name, report in reports
-                for at, serial in enumerate(report.serials)
+                {
+                    "survey": survey,
+                    "question": question,
+                    "dealer": dealer,
+                    "serial": serial,
+                    "pseudonym": who,
+                }
+                for question, who, report in sent
+                for dealer, serial in enumerate(report.serials)
                 if serial is not None
             ],
         )
+        self.count_arrivals(held, len(answers))
 
-    def serial_owners(
-        self, reports: Iterable[tuple[str, StoredReport]]
-    ) -> dict[str, dict[tuple[int, bytes], bytes]]:
-        """Who came with the serial numbers in some reports before: by campaign, dealer, serial."""
+    def serial_owners(self, name: str, cards: Sequence[CardOf]) -> dict[CardOf, bytes]:
+        """Who came with some serial numbers before."""
         table = self.serials
-        key = tuple_(table.c.campaign, table.c.dealer, table.c.serial)
-        wanted = [
-            (name, at, serial)
-            for name, report in reports
-            for at, serial in enumerate(report.serials)
-            if serial is not None
-        ]
-        found: dict[str, dict[tuple[int, bytes], bytes]] = defaultdict(dict)
-        for start in range(0, len(wanted), LOOKED_UP):
-            some = wanted[start : start + LOOKED_UP]
+        key = tuple_(table.c.survey, table.c.question, table.c.dealer, table.c.serial)
+        found: dict[CardOf, bytes] = {}
+        for start in range(0, len(cards), LOOKED_UP):
+            some = [(name, *card) for card in cards[start : start + LOOKED_UP]]
             for row in self.connection.execute(select(table).where(key.in_(some))):
-                found[row.campaign][row.dealer, bytes(row.serial)] = bytes(row.pseudonym)
+                found[row.question, row.dealer, bytes(row.serial)] = bytes(row.pseudonym)
         return found
 
-    def people_of(self, survey: str, who: Iterable[bytes]) -> dict[bytes, str]:
-        """The open answers of those of some people who have answered a survey."""
-        table = self.people
-        query = select(table.c.pseudonym, table.c.open).where(
-            table.c.survey == survey, table.c.pseudonym.in_(set(who))
-        )
-        return {bytes(name): text for name, text in self.connection.execute(query)}
-
-    def add_people(self, survey: str, answers: Mapping[bytes, str], total: int) -> None:
-        """Keep open answers, in random order; total: about how many there are then."""
-        rows = [{"survey": survey, "pseudonym": who, "open": text} for who, text in answers.items()]
-        self._add(self.people, rows)
-        if rows:
-            self.connection.info.setdefault("arrivals", {})[survey] = total
-
-    def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
-        """Serial numbers of one dealer, with round and covariates of the report of each."""
-        table, reports = self.serials, self.reports
+    def named(self, name: str, dealer: int) -> Iterator[tuple[int, bytes, str]]:
+        """Serial numbers of one dealer: number of the question, serial, the person's covariates."""
+        table, people = self.serials, self.people
         query = (
-            select(table.c.serial, reports.c.round, reports.c.covariates)
-            .join(
-                reports,
-                (reports.c.campaign == table.c.campaign)
-                & (reports.c.pseudonym == table.c.pseudonym),
-            )
-            .where(table.c.campaign == name, table.c.dealer == dealer)
-            .order_by(table.c.serial)
+            select(table.c.question, table.c.serial, people.c.covariates)
+            .join(people, _same_person(table, people))
+            .where(table.c.survey == name, table.c.dealer == dealer)
+            .order_by(table.c.question, table.c.serial)
         )
-        for serial, number, covariates in self.connection.execute(query):
-            yield bytes(serial), number, covariates
+        for question, serial, covariates in self.connection.execute(query):
+            yield question, bytes(serial), covariates
 
     def card_counts(self, name: str) -> Iterator[tuple[int, int, str, int]]:
-        """How many cards came back: round, number of the dealer, covariates, count."""
-        table, reports = self.serials, self.reports
-        columns = (reports.c.round, table.c.dealer, reports.c.covariates)
+        """How many cards came back: numbers of question and dealer, covariates, count."""
+        table, people = self.serials, self.people
+        columns = (table.c.question, table.c.dealer, people.c.covariates)
         query = (
             select(*columns, func.count().label("cards"))
-            .join(
-                reports,
-                (reports.c.campaign == table.c.campaign)
-                & (reports.c.pseudonym == table.c.pseudonym),
-            )
-            .where(table.c.campaign == name)
+            .join(people, _same_person(table, people))
+            .where(table.c.survey == name)
             .group_by(*columns)
         )
         for row in self.connection.execute(query):
-            yield row.round, row.dealer, row.covariates, row.cards
+            yield row.question, row.dealer, row.covariates, row.cards
 
-    def keep_grouping(self, held: CollectorCampaign, grouping: dict[str, Any]) -> None:
+    def keep_grouping(self, held: CollectorSurvey, grouping: CardGrouping) -> None:
         """Keep in which groups dealers are asked for sums."""
-        self._set(held.name, grouping=json.dumps(grouping))
+        self._set(held.name, grouping=json.dumps(grouping.to_document()))
 
-    def discard(self, name: str, serials: Iterable[bytes]) -> int:
-        """Delete the reports that came with these serial numbers; how many."""
-        table, gone = self.serials, set()
-        for serial in serials:
-            query = select(table.c.pseudonym).where(
-                table.c.campaign == name, table.c.serial == serial
+    def discard(self, held: CollectorSurvey, serials: Mapping[str, Iterable[bytes]]) -> int:
+        """Delete all answers of the people who came with some serial numbers; how many people.
+
+        serials: By question, of any dealer.
+        """
+        gone = set()
+        for question, wanted in serials.items():
+            found = find_rows(
+                self.connection,
+                self.serials,
+                survey=[held.name],
+                question=[held.numbers[question]],
+                dealer=range(len(held.survey.dealing.addresses)),
+                serial=set(wanted),
             )
-            gone |= {bytes(who) for (who,) in self.connection.execute(query)}
-        for who in gone:
-            for one in (table, self.reports):
-                where = (one.c.campaign == name) & (one.c.pseudonym == who)
-                self.connection.execute(delete(one).where(where))
+            gone |= {bytes(row.pseudonym) for row in found}
+        for table in (self.serials, self.reports, self.people):
+            for who in gone:
+                one = delete(table).where(table.c.survey == held.name, table.c.pseudonym == who)
+                if table is self.reports:  # found by its key
+                    one = one.where(table.c.question.in_(held.numbers.values()))
+                self.connection.execute(one)
         return len(gone)
 
-    def keep_sums(self, name: str, sums: dict[str, Any]) -> None:
+    def keep_sums(self, name: str, sums: ToldSums) -> None:
         """Keep what dealers told, and forget the serial numbers: nobody needs them any more."""
-        self._set(name, sums=json.dumps(sums))
-        self.connection.execute(delete(self.serials).where(self.serials.c.campaign == name))
+        self._set(name, sums=json.dumps(sums.to_document()))
+        self.connection.execute(delete(self.serials).where(self.serials.c.survey == name))
 
-    def fixed_results(self, name: str, round_number: int) -> FixedResults | None:
-        """The tallies of a round that are shown now and next; None where nobody asked yet."""
+    def fixed_results(self, name: str, question: int) -> FixedResults | None:
+        """The tallies of a question that are shown now and next; None where nobody asked yet."""
         table = self.results
-        query = select(table).where(table.c.campaign == name, table.c.round == round_number)
+        query = select(table).where(table.c.survey == name, table.c.question == question)
         row = self.connection.execute(query).one_or_none()
         if row is None:
             return None
         shown = None if row.shown is None else Tally.from_json(row.shown)
         return FixedResults(shown=shown, next=Tally.from_json(row.next))
 
-    def fix_results(self, name: str, round_number: int, fixed: FixedResults) -> None:
-        """Keep the tallies of a round that are shown now and next."""
+    def fix_results(self, name: str, question: int, fixed: FixedResults) -> None:
+        """Keep the tallies of a question that are shown now and next."""
         table = self.results
-        where = (table.c.campaign == name) & (table.c.round == round_number)
+        where = (table.c.survey == name) & (table.c.question == question)
         self.connection.execute(delete(table).where(where))
         self.connection.execute(
             insert(table).values(
-                campaign=name,
-                round=round_number,
+                survey=name,
+                question=question,
                 shown=None if fixed.shown is None else fixed.shown.to_json(),
                 next=fixed.next.to_json(),
             )
         )
 
-    def reports_by_round(self, name: str, rounds: int) -> list[int]:
-        """How many reports there are of each round."""
-        table = self.reports
+    def people_count(self, held: CollectorSurvey) -> int:
+        """How many have answered: counted as they come; at the end some may be discarded."""
+        return self.count(self.people, held.name) if held.is_final else held.arrivals
+
+    def report_counts(self, held: CollectorSurvey) -> dict[str, int]:
+        """Question -> how many reports there are; only those that not all are asked are counted."""
+        people = self.people_count(held)
+        counts = {one.name: people for one in held.survey.sensitive if not one.asked.only_if}
+        others = [number for name, number in held.numbers.items() if name not in counts]
+        table, names = self.reports, list(held.numbers)
         query = (
-            select(table.c.round, func.count())
-            .where(table.c.campaign == name)
-            .group_by(table.c.round)
+            select(table.c.question, func.count())
+            .where(table.c.survey == held.name, table.c.question.in_(others))
+            .group_by(table.c.question)
         )
-        counts = [0] * rounds
-        for number, count in self.connection.execute(query):
-            counts[number] = count
-        return counts
+        if others:
+            counts |= dict.fromkeys((names[number] for number in others), 0)
+            counts |= {names[at]: count for at, count in self.connection.execute(query)}
+        return {name: counts[name] for name in names}
 
     def report_blocks(
-        self, name: str, round_number: int, mechanism: Mechanism, *, also_in: str | None = None
+        self, held: CollectorSurvey, question: str, *, also_in: tuple[str, int] | None = None
     ) -> Iterator[ReportBlock]:
-        """Reports of a round by the order of their hashes, some at a time.
+        """Reports to a question by the order of their hashes, some at a time.
 
-        also_in: Only of people who have a report in this campaign too.
+        also_in: Only of people who have a report in this survey to the question of this number.
         """
-        table = self.reports
+        table, people = self.reports, self.people
+        form = held.mechanism(question).report_format
         query = (
-            select(table.c.report, table.c.carded, table.c.covariates)
-            .where(table.c.campaign == name, table.c.round == round_number)
+            select(table.c.report, table.c.carded, people.c.covariates)
+            .join(people, _same_person(table, people))
+            .where(table.c.survey == held.name, table.c.question == held.numbers[question])
             .order_by(table.c.pseudonym)
         )
         if also_in is not None:
-            others = select(table.c.pseudonym).where(table.c.campaign == also_in)
+            survey, number = also_in
+            others = select(table.c.pseudonym).where(
+                table.c.survey == survey, table.c.question == number
+            )
             query = query.where(table.c.pseudonym.in_(others))
         streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
         for rows in streaming.execute(query).partitions(ROWS):
             joined = b"".join(bytes(report) for report, _, _ in rows)
-            packed = np.frombuffer(joined, np.uint8).reshape(
-                len(rows), mechanism.report_format.width
-            )
+            packed = np.frombuffer(joined, np.uint8).reshape(len(rows), form.width)
             yield ReportBlock(
-                reports=mechanism.report_format.unpack(packed),
+                reports=form.unpack(packed),
                 carded=np.array([flag for _, flag, _ in rows], np.bool_),
                 covariates=[text for _, _, text in rows],
             )
+
+    def answer_blocks(self, held: CollectorSurvey) -> Iterator[list[StoredAnswers]]:
+        """Everybody's answers by the order of hashes, some people at a time."""
+        people, last = self.people, b""
+        while True:
+            query = (
+                select(people.c.pseudonym)
+                .where(people.c.survey == held.name, people.c.pseudonym > last)
+                .order_by(people.c.pseudonym)
+                .limit(PEOPLE)
+            )
+            names = [bytes(who) for (who,) in self.connection.execute(query)]
+            if not names:
+                return
+            found = self.stored_answers(held, names)
+            yield [found[name] for name in names if name in found]
+            last = names[-1]
+
+
+def _same_person(table: Table, people: Table) -> Any:
+    return (people.c.survey == table.c.survey) & (people.c.pseudonym == table.c.pseudonym)

@@ -1,6 +1,6 @@
 """Estimates from the collector's own tables in PostgreSQL, which counts them itself.
 
-For analysts who may read the database. Only campaigns that are closed: before, the collector says
+For analysts who may read the database. Only surveys that are closed: before, the collector says
 what may be shown and how often.
 """
 
@@ -13,11 +13,10 @@ from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import Column
-from jrr.servers.collector.report_header import header_of
-from jrr.servers.collector.store import CollectorCampaign, CollectorStore
-from jrr.servers.common.database import READS, connect
 from jrr.protocol.states import CLOSED
-from jrr.survey.told import ToldSums
+from jrr.servers.collector.report_header import header_of
+from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+from jrr.servers.common.database import READS, connect
 from jrr.tables.engines.database_table import quoted
 from jrr.tables.engines.postgres import PostgreSQL
 from jrr.tables.names import CARDED
@@ -25,57 +24,55 @@ from jrr.tables.reports import ReportFiles
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredCampaign:
-    """A closed campaign whose reports can be counted.
+class StoredQuestion:
+    """A question of a closed survey whose reports can be counted.
 
     Attributes:
-        name: its hash.
-        round: which of its rounds.
-        rounds: how many it has.
+        survey: its hash.
+        question: which one.
+        questions: how many the survey has.
         files: its reports, as `jrr.tables.estimating.estimate_opened` takes them.
     """
 
-    name: str
-    round: int
-    rounds: int
+    survey: str
+    question: str
+    questions: int
     files: ReportFiles
 
 
 def open_stored(
     url: str, engine: PostgreSQL, wanted: Sequence[str] = ()
-) -> Iterator[StoredCampaign]:
-    """Closed campaigns of a collector's database, one round after another.
+) -> Iterator[StoredQuestion]:
+    """Closed surveys of a collector's database, one question after another.
 
     Args:
         url: of the database.
         engine: counts the reports.
-        wanted: hashes of campaigns, or how they begin; none: all that are closed.
+        wanted: hashes of surveys, or how they begin; none: all that are closed.
 
     Raises:
-        ArgumentError: where the database is none of a collector, or a campaign is not there or
-            not closed.
+        ArgumentError: where the database is none of a collector, or a survey is not there or not
+            closed.
         UnreachableError: where nobody answers.
     """
     engine.table(url, "reports")  # says what is wrong with the address, without showing it
     for held in _closed(url, wanted):
-        for number in range(held.campaign.rounds):
-            table = engine.table(url, f"campaign {held.name[:12]}", _definition(held, number))
-            told = None
-            if held.sums is not None:
-                told = ToldSums.from_document(held.campaign, held.sums).of_round(number)
-            header = header_of(held, told, number)
+        for name in held.numbers:
+            table = engine.table(url, f"survey {held.name[:12]}", _definition(held, name))
+            header = header_of(held, name)
             files = ReportFiles(header=header, tables=((table, header),))
-            rounds = held.campaign.rounds
-            yield StoredCampaign(name=held.name, round=number, rounds=rounds, files=files)
+            yield StoredQuestion(
+                survey=held.name, question=name, questions=len(held.numbers), files=files
+            )
 
 
-def _closed(url: str, wanted: Sequence[str]) -> list[CollectorCampaign]:
+def _closed(url: str, wanted: Sequence[str]) -> list[CollectorSurvey]:
     database = connect(url)
     try:
         with database.connect().execution_options(**{READS: True}) as connection:
-            store = CollectorStore(connection)
-            columns = (CollectorStore.campaigns.c.campaign, CollectorStore.campaigns.c.state)
-            states = {row.campaign: row.state for row in connection.execute(select(*columns))}
+            store, table = CollectorStore(connection), CollectorStore.surveys
+            query = select(table.c.survey, table.c.state)
+            states = {row.survey: row.state for row in connection.execute(query)}
             names = sorted(name for name, state in states.items() if state == CLOSED)
             if wanted:
                 names = [_one(start, states) for start in wanted]
@@ -85,27 +82,27 @@ def _closed(url: str, wanted: Sequence[str]) -> list[CollectorCampaign]:
 
 
 def _one(start: str, states: dict[str, str]) -> str:
-    """The one closed campaign whose hash begins so."""
+    """The one closed survey whose hash begins so."""
     found = [name for name in states if name.startswith(start)]
     if len(found) != 1 or not start:
-        raise checks.refusal("campaign", start, "the beginning of one campaign's hash")
+        raise checks.refusal("survey", start, "the beginning of one survey's hash")
     if states[found[0]] != CLOSED:
         raise ArgumentError(
-            f"campaign must be closed, got {start!r}, which is {states[found[0]]}: until then ask "
-            "the collector (jrr campaign show)"
+            f"survey must be closed, got {start!r}, which is {states[found[0]]}: until then ask "
+            "the collector (jrr survey show)"
         )
     return found[0]
 
 
-def _definition(held: CollectorCampaign, round_number: int) -> str:
+def _definition(held: CollectorSurvey, name: str) -> str:
     """Its rows with the columns of a file of reports."""
-    columns = [*_report_columns(held.mechanism), f"carded AS {quoted(CARDED)}"]
+    columns = [*_report_columns(held.mechanism(name)), f"carded AS {quoted(CARDED)}"]
     columns += [
-        f"covariates::json ->> {_text(name)} AS {quoted(name)}" for name in held.campaign.covariates
+        f"covariates::json ->> {_text(one)} AS {quoted(one)}" for one in held.survey.covariates
     ]
     return (
-        f"SELECT {', '.join(columns)} FROM reports "
-        f"WHERE campaign = {_text(held.name)} AND round = {round_number}"
+        f"SELECT {', '.join(columns)} FROM reports JOIN people USING (survey, pseudonym) "
+        f"WHERE survey = {_text(held.name)} AND question = {held.numbers[name]}"
     )
 
 

@@ -8,10 +8,10 @@ nobody anything, and does not stand in the way of another.
 from sqlalchemy import Connection, select
 
 from jrr.errors import ProtocolError
+from jrr.protocol.states import NEW
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem
-from jrr.protocol.states import NEW
-from jrr.survey.surveys import Survey, read_survey
+from jrr.survey.survey import Survey, read_survey
 
 
 def check_wave(connection: Connection, survey: Survey) -> None:
@@ -23,28 +23,27 @@ def check_wave(connection: Connection, survey: Survey) -> None:
     if survey.panel is None:
         return  # a first wave begins a panel of its own
     panel = _panel(connection, survey.panel)
-    if _is_opened(connection, survey):
+    if any(opened and other.hash == survey.hash for other, opened in panel):
         return
-    for other in panel:
+    for other, opened in panel:
         is_same = other.wave == survey.wave and other.hash != survey.hash
-        if is_same and _is_opened(connection, other):
+        if is_same and opened:
             raise Problem(
                 409,
                 "wave-taken",
                 f"wave {survey.wave} of these people is another survey already, "
                 f"{other.hash[:12]}: they were promised one survey for each wave",
             )
-        told = other.questionnaire.waves
-        if other.hash == survey.panel and survey.wave > told:
+        if other.hash == survey.panel and survey.wave > other.waves:
             raise Problem(
                 409,
                 "wave-taken",
-                f"these people were told of {told} waves when they were first asked: there can "
-                f"be no wave {survey.wave}",
+                f"these people were told of {other.waves} waves when they were first asked: there "
+                f"can be no wave {survey.wave}",
             )
-    _check_promise(survey, panel)
-    for other in panel:
-        if other.wave != survey.wave and _is_opened(connection, other):
+    _check_promise(survey, [other for other, _ in panel])
+    for other, opened in panel:
+        if other.wave != survey.wave and opened:
             _check_listed(*sorted((survey, other), key=lambda one: one.wave))
 
 
@@ -76,21 +75,17 @@ def _check_promise(survey: Survey, panel: list[Survey]) -> None:
         raise Problem(409, "promise-broken", str(error)) from None
 
 
-def _panel(connection: Connection, first: str) -> list[Survey]:
-    """The surveys here of the people of a first wave, locked in one order."""
+def _panel(connection: Connection, first: str) -> list[tuple[Survey, bool]]:
+    """The surveys here of the people of a first wave, locked in one order.
+
+    With each, whether it takes answers, or has.
+    """
     table = CollectorStore.surveys
     query = select(table).order_by(table.c.survey).with_for_update()
     # Documents are in canonical form: what stands in somebody's words has its quotes escaped.
     mark = f'"panel":"{first}"'.encode()
     return [
-        read_survey(bytes(row.document))
+        (read_survey(bytes(row.document)), row.state != NEW.value)
         for row in connection.execute(query)
         if row.survey == first or mark in bytes(row.document)
     ]
-
-
-def _is_opened(connection: Connection, survey: Survey) -> bool:
-    """Whether a survey takes answers, or has."""
-    table = CollectorStore.campaigns
-    query = select(table.c.state).where(table.c.survey == survey.hash)
-    return any(row.state != NEW.value for row in connection.execute(query))

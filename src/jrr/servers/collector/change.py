@@ -1,0 +1,116 @@
+"""How answers have changed since another wave of the same people."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from jrr.estimation.differences import difference
+from jrr.mechanisms.numbers import Numbers
+from jrr.protocol.problems import RESULTS_WAIT
+from jrr.servers.collector.results import final_estimate
+from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+from jrr.servers.common.problems import Problem
+from jrr.survey.sensitive import SensitiveQuestion
+
+PAIRED_MASKS = (
+    "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
+    "off the reports of some; ask without pairing, or by a mechanism without masks"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeWish:
+    """What the operator wants to know of two waves."""
+
+    since: str  # hash of the wave before
+    paired: bool = False  # only among those who answered both
+    level: float = 0.95
+    simultaneous: bool = False
+    population: str = "respondents"
+
+
+def changes(
+    store: CollectorStore, before: CollectorSurvey, now: CollectorSurvey, wish: ChangeWish
+) -> dict[str, Any]:
+    """Question -> how shares and means have changed since another wave, or why it is not shown.
+
+    Paired: among those who answered both. Where cards are numbers, dealers told one sum for
+    everybody, which cannot be taken off the reports of some.
+    """
+    if now.survey.collector_salt != before.survey.collector_salt:
+        raise Problem(409, "other-panel", "the surveys must be waves of the same people")
+    found: dict[str, Any] = {}
+    for question in now.survey.sensitive:
+        old = before.survey.by_name.get(question.name)
+        if old is None or not _asks_the_same(old, question):
+            found[question.name] = {"refused": "the wave before did not ask the same"}
+            continue
+        try:
+            found[question.name] = _change_of(store, before, now, question.name, wish)
+        except Problem as problem:
+            found[question.name] = {"refused": problem.detail}
+    return found
+
+
+def _asks_the_same(old: SensitiveQuestion, new: SensitiveQuestion) -> bool:
+    """Whether two waves ask the same question, so that their answers can be compared."""
+    return (old.text, old.labels, old.number) == (new.text, new.labels, new.number)
+
+
+def _change_of(
+    store: CollectorStore,
+    before: CollectorSurvey,
+    now: CollectorSurvey,
+    name: str,
+    wish: ChangeWish,
+) -> dict[str, Any]:
+    """The change of one question; a Problem where it may not be shown."""
+    waves = (before, now)
+    if not all(one.is_final for one in waves):
+        raise Problem(409, RESULTS_WAIT, "changes are shown when both waves are closed")
+    if wish.paired and any(one.mechanism(name).masked for one in waves):
+        raise Problem(409, "paired-masks", PAIRED_MASKS)
+    first, second = (
+        final_estimate(
+            store,
+            one,
+            name,
+            also_in=(other.name, other.numbers[name]) if wish.paired else None,
+            population=wish.population,
+        )
+        for one, other in ((before, now), (now, before))
+    )
+    fewest = max(one.survey.smallest_group for one in waves)
+    if min(first.n, second.n) < fewest:
+        raise Problem(409, "too-few", f"fewer than {fewest} people are not shown")
+    if wish.paired:
+        # Those who answered one wave only follow from the waves' own results.
+        for one, estimate in zip(waves, (first, second), strict=True):
+            alone, least = store.report_counts(one)[name] - estimate.n, one.survey.min_batch
+            if 0 < alone < least:
+                raise Problem(
+                    409,
+                    "too-few",
+                    f"fewer than {least} people answered only one of the waves: ask without "
+                    "pairing",
+                )
+    question = now.survey.by_name[name]
+    moved = difference(second, first, same_deck=False)
+    facts = moved.to_dict(wish.level, simultaneous=wish.simultaneous)
+    facts |= {"n_before": first.n, "n_now": second.n, "labels": list(question.labels)}
+    if question.number is not None:
+        means = [
+            Numbers(*question.number, one.mechanism(name)).estimate_from(estimate)
+            for one, estimate in zip(waves, (first, second), strict=True)
+        ]
+        facts["mean"] = _change_of_means(*(one.to_dict(wish.level) for one in means))
+    return facts
+
+
+def _change_of_means(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Of two separate means and their intervals: distances of opposite ends, added as squares."""
+    change = now["mean"] - before["mean"]
+    (low, high), (low_before, high_before) = now["interval"], before["interval"]
+    down = math.hypot(now["mean"] - low, high_before - before["mean"])
+    up = math.hypot(high - now["mean"], before["mean"] - low_before)
+    return {"change": change, "interval": [change - down, change + up]}
