@@ -13,6 +13,7 @@ import uvicorn
 from sqlalchemy import Engine
 
 from jrr.errors import ArgumentError, JrrError, MissingExtraError
+from jrr.protocol.states import Role
 from jrr.servers.common.connections import DEADLINE, Door, protocol_of, quiet_logs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.garbage import settle
@@ -20,7 +21,6 @@ from jrr.servers.common.logs import configure
 from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.safety import alone, check_safety
 from jrr.servers.common.settings import Settings
-from jrr.protocol.states import Role
 
 APPS = {  # named, not imported: a role's application is loaded only where it runs
     Role.DEALER: ("jrr.servers.dealer.routes", "dealer_app"),

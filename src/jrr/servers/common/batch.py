@@ -38,7 +38,7 @@ class Housekeeping(Protocol):
     """What is done to a database between jobs."""
 
     def note(self, grown: dict[str, int]) -> None:
-        """Campaigns have so many arrivals now."""
+        """Surveys have so many arrivals now."""
 
     def between_batches(self, connection: Connection) -> None:
         """A little of what is due; jobs are waiting."""

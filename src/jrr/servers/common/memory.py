@@ -48,7 +48,7 @@ class SurveyMemory:
             raise
 
     def _remember(self, connection: Any, name: str) -> HeldSurvey:
-        """In the writer's thread: so a change that comes later makes it be forgotten, and none that came before."""
+        """In the writer's thread, so that changes are forgotten in the order in which they came."""
         held = self._jobs.find(connection, name)
         if len(self._known) >= MOST:
             self._known.clear()

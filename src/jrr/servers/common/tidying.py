@@ -16,7 +16,7 @@ PART = 2_000  # rows that are rewritten at once
 TOGETHER = 16  # surveys that are rewritten in one transaction, as parts of a survey
 WORK = 4  # rows that are rewritten per arrival while others wait
 _ENDS = 1 << 16  # ranges of hashes, by their first two bytes
-_NUMBERS = ", ".join(map(str, range(16)))  # of dealers, where a key has one
+_DEALERS = 16  # at most, where a key has their number
 
 
 @dataclass
@@ -46,7 +46,7 @@ class SqliteHousekeeping:
         self._has_log = False  # the write-ahead log may hold something
 
     def note(self, grown: dict[str, int]) -> None:
-        """Campaigns have so many arrivals now."""
+        """Surveys have so many arrivals now."""
         self._has_log = True
         for name, arrivals in grown.items():
             if name not in self._sweeps:  # not rewritten yet by this process
@@ -113,9 +113,14 @@ def _rewrite(connection: Connection, table: Table, name: str, low: int, high: in
     if high < _ENDS:
         where += f" AND {hashed} < :high"
         values["high"] = high.to_bytes(2, "big")
-    where += "".join(f" AND {key} IN ({_NUMBERS})" for key in keys[1:-1])
-    order = ", ".join(keys)
     run = connection.exec_driver_sql
+    counts = [_DEALERS] * (len(keys) - 2)
+    if counts:  # the first of them is the number of a question
+        last = f"SELECT max({keys[1]}) FROM {table.name} WHERE {keys[0]} = :name"
+        counts[0] = 1 + (run(last, {"name": name}).scalar() or 0)
+    for key, count in zip(keys[1:-1], counts, strict=True):  # so that the index finds them
+        where += f" AND {key} IN ({', '.join(map(str, range(count)))})"
+    order = ", ".join(keys)
     if run(f"SELECT 1 FROM {table.name} {where} LIMIT 1", values).first() is None:
         return  # as of a survey among tables that are by question
     kept = f"jrr_{table.name}"

@@ -33,7 +33,7 @@ log = logging.getLogger("jrr.servers")
 LONG_BODY = 1 << 30  # bytes of an operator's list of serials, read only after the token
 READY = 1.0  # seconds that an answer about health holds
 SMALL_BODY = 4096  # bytes of a contributor's request that is no report
-LONG_PATHS = ("/announce", "/unknown", "/discard", "/decks")
+LONG_PATHS = ("/check", "/close", "/discard", "/sums")
 LONG_FORMS = ("/invite", "/close")  # of the console: files of a name for each person
 HEX = {"type": "string", "pattern": "^[0-9a-f]{64}$"}  # of OpenAPI: 32 bytes in hexadecimal
 Name = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The survey's hash.")]

@@ -1,4 +1,4 @@
-"""The dealer's campaign keys: wrapped in the database, their wrapping key in a file apart.
+"""The keys of a dealer's surveys: wrapped in the database, their wrapping key in a file apart.
 
 Neither alone gives a card. Burning destroys the file, so that a backup of the database, or a
 database seized later, exposes nobody.
@@ -18,11 +18,10 @@ KEY = 32
 
 
 class KeyFiles:
-    """A directory with one key file per campaign, and what must outlive the database.
+    """A directory with one key file per survey, and what must outlive the database.
 
     HASH.key is the wrapping key; HASH.seats says how many seats were given away, so that a database
-    from an older backup is noticed; HASH.coin for which coin committed decks were opened, so that
-    the one that is dealt never is; HASH.burned is left of a key that was destroyed, so that one
+    from an older backup is noticed; HASH.burned is left of a key that was destroyed, so that one
     that is merely missing is not taken for it.
     """
 
@@ -32,20 +31,20 @@ class KeyFiles:
         self._made: set[str] = set()  # by this process: a second try may make them again
         self._given: dict[str, int] = {}  # seats, as far as this process has read or noted them
 
-    def path(self, campaign: str) -> Path:
-        """Where the campaign's wrapping key lies."""
-        return self._directory / f"{campaign}.key"
+    def path(self, survey: str) -> Path:
+        """Where the survey's wrapping key lies."""
+        return self._directory / f"{survey}.key"
 
-    def create(self, campaign: str) -> tuple[bytes, bytes]:
-        """A fresh campaign key, and the same wrapped by a fresh key file."""
+    def create(self, survey: str) -> tuple[bytes, bytes]:
+        """A fresh survey key, and the same wrapped by a fresh key file."""
         wrapping, key, nonce = secrets.token_bytes(KEY), secrets.token_bytes(KEY), os.urandom(12)
-        path = self.path(campaign)
-        if campaign not in self._made and (path.exists() or self._burned(campaign).exists()):
+        path = self.path(survey)
+        if survey not in self._made and (path.exists() or self._burned(survey).exists()):
             raise ArgumentError(
-                f"keys must have no file of a new campaign, but {path.with_suffix('.*')} is there: "
+                f"keys must have no file of a new survey, but {path.with_suffix('.*')} is there: "
                 "do two dealers share the directory, or was the database lost?"
             )
-        self._made.add(campaign)
+        self._made.add(survey)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             os.write(descriptor, wrapping)
@@ -53,92 +52,69 @@ class KeyFiles:
         finally:
             os.close(descriptor)
         self._sync()
-        wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, campaign.encode())
+        wrapped = nonce + AESGCM(wrapping).encrypt(nonce, key, survey.encode())
         overwrite(wrapping)
         return key, wrapped
 
-    def unwrap(self, campaign: str, wrapped: bytes) -> bytes | None:
-        """The campaign key; None where it has been burned."""
+    def unwrap(self, survey: str, wrapped: bytes) -> bytes | None:
+        """The survey key; None where it has been burned."""
         try:
-            descriptor = os.open(self.path(campaign), os.O_RDONLY)
+            descriptor = os.open(self.path(survey), os.O_RDONLY)
         except FileNotFoundError:
-            if self._burned(campaign).exists():
+            if self._burned(survey).exists():
                 return None
-            raise DamagedError(f"the key file {self.path(campaign)} is missing") from None
+            raise DamagedError(f"the key file {self.path(survey)} is missing") from None
         try:
             wrapping = os.read(descriptor, KEY + 1)  # not through a buffer, which would keep it
         finally:
             os.close(descriptor)
         try:
             cipher = AESGCM(wrapping)
-            return cipher.decrypt(wrapped[:12], wrapped[12:], campaign.encode())
+            return cipher.decrypt(wrapped[:12], wrapped[12:], survey.encode())
         except (InvalidTag, ValueError):
             raise DamagedError(
-                f"the key file {self.path(campaign)} is not the one of this database"
+                f"the key file {self.path(survey)} is not the one of this database"
             ) from None
         finally:
             overwrite(wrapping)
 
-    def seats(self, campaign: str) -> int:
+    def seats(self, survey: str) -> int:
         """How many seats were given away, at the least."""
-        if campaign not in self._given:
+        if survey not in self._given:
             try:
-                self._given[campaign] = int(self._seats(campaign).read_text("ascii"))
-            except FileNotFoundError:  # none, or by an earlier version
-                self._given[campaign] = 0
+                self._given[survey] = int(self._seats(survey).read_text("ascii"))
+            except FileNotFoundError:  # none
+                self._given[survey] = 0
             except ValueError:
-                raise DamagedError(f"{self._seats(campaign)} must be a number") from None
-        return self._given[campaign]
+                raise DamagedError(f"{self._seats(survey)} must be a number") from None
+        return self._given[survey]
 
-    def note_seats(self, campaign: str, seats: int) -> None:
+    def note_seats(self, survey: str, seats: int) -> None:
         """So many seats are given away; on the disk when this returns."""
-        seats = max(seats, self.seats(campaign))  # it never goes back
-        descriptor = os.open(self._seats(campaign), os.O_WRONLY | os.O_CREAT, 0o600)
+        seats = max(seats, self.seats(survey))  # it never goes back
+        descriptor = os.open(self._seats(survey), os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.pwrite(descriptor, b"%020d" % seats, 0)  # of one length: never half of a number
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        self._given[campaign] = seats
-
-    def note_coin(self, campaign: str, coin: bytes) -> None:
-        """Committed decks are opened for this coin and no other; on the disk when this returns."""
-        path = self._coin(campaign)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            noted = path.read_text("ascii")
-            if noted and noted != coin.hex():  # empty: interrupted before anything was opened
-                raise DamagedError(
-                    f"decks must be opened once, but {path} names another coin: is the database "
-                    "from an older backup? with a second coin the dealt cards would be public"
-                ) from None
-            descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.pwrite(descriptor, coin.hex().encode(), 0)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        self._sync()
+        self._given[survey] = seats
 
     def check(self) -> None:
         """Refuse to go on without the directory."""
         if not self._directory.is_dir():
             raise DamagedError(f"the key directory {self._directory} is missing")
 
-    def _seats(self, campaign: str) -> Path:
-        return self._directory / f"{campaign}.seats"
+    def _seats(self, survey: str) -> Path:
+        return self._directory / f"{survey}.seats"
 
-    def _coin(self, campaign: str) -> Path:
-        return self._directory / f"{campaign}.coin"
+    def _burned(self, survey: str) -> Path:
+        return self._directory / f"{survey}.burned"
 
-    def _burned(self, campaign: str) -> Path:
-        return self._directory / f"{campaign}.burned"
-
-    def burn(self, campaign: str) -> None:
+    def burn(self, survey: str) -> None:
         """Overwrite the key file, then remove it."""
-        self._burned(campaign).touch(mode=0o600)
-        path = self.path(campaign)
+        self._burned(survey).touch(mode=0o600)
+        path = self.path(survey)
         try:
             descriptor = os.open(path, os.O_WRONLY)
         except FileNotFoundError:
@@ -151,10 +127,8 @@ class KeyFiles:
                 os.close(descriptor)
             path.unlink()
             self._sync()
-        # Last: while there is a key, they guard it.
-        for note in (self._seats(campaign), self._coin(campaign)):
-            note.unlink(missing_ok=True)
-        self._given.pop(campaign, None)
+        self._seats(survey).unlink(missing_ok=True)  # last: while there is a key, it guards it
+        self._given.pop(survey, None)
 
     def _sync(self) -> None:
         descriptor = os.open(self._directory, os.O_RDONLY)

@@ -1,33 +1,25 @@
 """The dealer's server: it gives out cards and never sees an answer."""
 
-import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
+from jrr.dealing.messages import read_card_request
+from jrr.protocol.documents import read_body
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
 from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
-from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
-from jrr.servers.dealer.commitments import DeckJobs, Drawing, ShownDecks, read_draw
+from jrr.servers.dealer.closing import ClosingWish
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
-from jrr.servers.dealer.surveys import DealerSurveyJobs
-from jrr.protocol.documents import read_body
-from jrr.survey.messages import device_of, mark_of, marks_of, name_hash
 
-PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
-CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "mark": HEX})
-MARKS = {"type": "object", "additionalProperties": HEX}
-SURVEY_CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "marks": MARKS})
-NAMING = ("campaign", "by", "rounds")
-MARKS_BODY = 1 << 17  # bytes: the marks of MOST_PARTS parts with the longest names
+CARD_REQUEST = body_schema(pseudonym=HEX, optional={"device": HEX})
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -39,88 +31,45 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     app = role_app(settings, engine, writer, jobs)
     admin = admin_dependency(settings)
 
-    @app.post("/v1/campaigns/{name}/seats", openapi_extra=PSEUDONYM)
+    @app.post("/v1/surveys/{name}/seats", openapi_extra=CARD_REQUEST)
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the next deal; again changes nothing."""
         new = await writer.run_bulk(jobs.enrol_all, await visitor(name, request))
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
-    @app.post("/v1/campaigns/{name}/cards", openapi_extra=CARDS)
+    @app.post("/v1/surveys/{name}/cards", openapi_extra=CARD_REQUEST)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
-        """One's cards, one per round; the same ones however often one asks."""
-        return await writer.run_bulk(jobs.cards_all, await visitor(name, request, "mark"))
+        """One's cards of all questions; the same ones however often one asks."""
+        return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
-    decks = DeckJobs(jobs)
-    public_decks = ShownDecks(engine, decks)
-
-    @app.get("/v1/campaigns/{name}/decks")
-    async def shown_decks(name: Name) -> Response:
-        """What is public of the decks that the dealer committed to."""
-        return Response(await public_decks.of(name), media_type="application/json")
-
-    @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
-    async def next_decks(name: Name, request: Request) -> dict[str, Any]:
-        """Promise decks, commit to them by the beacon, and open all but one by the coin."""
-        told = read_body(await request.body(), "beacon", "coin")
-        beacon, coin = read_draw("beacon", told), read_draw("coin", told)
-        found = await writer.run(decks.begin, name, beacon)
-        if isinstance(found, Drawing):
-            drawn = await asyncio.to_thread(found.run)
-            found = await writer.run(decks.keep_roots, name, drawn)
-        if coin is not None:
-            found = await writer.run(decks.open_others, name, coin)
-        return found.to_dict()
-
-    surveys = DealerSurveyJobs(jobs)
-    add_survey_routes(app, writer, surveys, admin)
-
-    @app.post("/v1/surveys/{name}/cards", openapi_extra=SURVEY_CARDS)
-    async def survey_cards(name: Name, request: Request) -> dict[str, Any]:
-        """One's cards of all parts of a survey; the same ones however often one asks."""
-        who = await visitor(name, request, "marks", limit=MARKS_BODY)
-        return await writer.run_bulk(surveys.cards_all, who)
-
-    @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
-    async def open_campaign(name: Name) -> dict[str, Any]:
+    @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)
+    async def open_survey(name: Name) -> dict[str, Any]:
         """Begin: enrolment, or dealing on arrival."""
         return {"state": await writer.run(jobs.open, name)}
 
-    @app.post("/v1/admin/campaigns/{name}/deal", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/deal", dependencies=admin)
     async def deal(name: Name) -> dict[str, Any]:
         """End enrolment and deal to exactly those who enrolled."""
-        return await writer.run(jobs.deal, name)
+        return {"n": await writer.run(jobs.deal, name)}
 
-    @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/check", dependencies=admin)
+    async def check(name: Name, request: Request) -> dict[str, Any]:
+        """What closing by this request would find; nothing changes."""
+        asked = read_body(await request.body(), dict[str, Any])
+        return await writer.run(jobs.closing.check, name, asked)
+
+    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
     async def close(name: Name, request: Request) -> dict[str, Any]:
-        """Close and burn: nothing that is left can expose anybody."""
-        body = await request.body()
-        wish = read_body(body, optional=("without_sum",)) if body not in (b"", b"null") else {}
-        without = wish.get("without_sum") is True
-        result = await writer.run(jobs.close, name, without_sum=without)
-        await end(name)
-        return result
-
-    @app.post("/v1/admin/campaigns/{name}/announce", dependencies=admin)
-    async def announce(name: Name, request: Request) -> dict[str, Any]:
-        """Tell the sum of the named cards, once for all time; then close and burn."""
-        named = read_body(await request.body(), *NAMING, optional=("merged",))
-        told = await writer.run(jobs.announce, name, named)
-        await end(name)
-        return told
-
-    @app.post("/v1/admin/campaigns/{name}/unknown", dependencies=admin)
-    async def unknown(name: Name, request: Request) -> dict[str, Any]:
-        """Which of the named serials nobody was given."""
-        named = read_body(await request.body(), *NAMING, optional=("merged",))
-        return {"unknown": await writer.run(jobs.unknown, name, named)}
-
-    async def end(name: str) -> None:
-        """Destroy the key, before anybody hears what was committed as told of its cards."""
+        """Tell the sums of the cards that came back, once for all time; then burn all cards."""
+        wish = read_body(await request.body() or b"{}", ClosingWish)
+        told = await writer.run(jobs.closing.close, name, wish)
+        # Before anybody hears what was committed: nothing that is left can expose anybody.
         await writer.run_alone(lambda: jobs.burn(name))
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
+        return told
 
-    @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(jobs.show, name)
@@ -128,14 +77,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     return app
 
 
-async def visitor(name: str, request: Request, *more: str, limit: int = SMALL_BODY) -> Visitor:
-    """Who asks, and from which device; more: fields that may be there besides."""
-    body = await read_at_most(request, limit)
-    fields = read_body(body, "pseudonym", optional=("device", *more))
-    return Visitor(
-        name,
-        name_hash(fields),
-        device_of(fields),
-        mark=mark_of(fields),
-        marks=marks_of(fields),
-    )
+async def visitor(name: str, request: Request) -> Visitor:
+    """Who asks, and from which device."""
+    asked = read_card_request(await read_at_most(request, SMALL_BODY))
+    return Visitor(name, asked.name, asked.device_hash)

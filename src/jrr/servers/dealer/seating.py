@@ -1,17 +1,18 @@
 """Who sits where, as far as it concerns those who ask together: looked up and written at once."""
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jrr.protocol.states import Act
+from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem, unknown_name
 
 if TYPE_CHECKING:
+    from jrr.dealing.decks import SurveyDecks
     from jrr.servers.dealer.keyfiles import KeyFiles
-    from jrr.servers.dealer.store import DealerCampaign, DealerStore
-    from jrr.survey.committed_deck import CommittedDeck
-    from jrr.dealing.decks import Dealer
+    from jrr.servers.dealer.store import DealerStore, HeldByDealer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,111 +23,93 @@ class Seat:
     number: int | None
     fetched: bool  # whether its cards may have left the dealer
     device: bytes  # hash of the device's secret; empty where it gave none
-    mark: bytes | None = None  # of a committed deck
 
 
 @dataclass(frozen=True)
 class Visitor:
     """Somebody who asks for a place or for cards."""
 
-    campaign: str
+    survey: str  # its hash
     who: bytes  # hash of the pseudonym
-    device: bytes | None  # hash of the device's secret
-    survey: str | None = None  # through which they ask, if they do
-    mark: bytes | None = None  # to be published with their place, of a committed deck
-    marks: Mapping[str, bytes] = field(default_factory=dict)  # of a survey: one for each part
+    device: bytes | None = None  # hash of the device's secret
 
 
 @dataclass
 class Seating:
-    """The seats of one campaign."""
+    """The seats of one survey: one for each person, whatever the number of questions."""
 
-    held: "DealerCampaign"
+    held: "HeldByDealer"
     invited: Mapping[bytes, Any] | None  # None: anybody may come
     seats: dict[bytes, Seat]  # of those who ask
     new: dict[bytes, Seat] = field(default_factory=dict)
     fetched: list[bytes] = field(default_factory=list)  # whose cards leave for the first time
-    marks: set[bytes] = field(default_factory=set)  # that somebody has left, of those who ask
 
     @property
     def arrivals(self) -> int:
         """Seats that are taken, those of this moment included."""
         return self.held.arrivals + len(self.new)
 
-    def check_invited(self, visitor: Visitor) -> None:
-        """Refuse whoever was not invited."""
+    def enrol(self, visitor: Visitor) -> bool:
+        """Give somebody a seat for the next deal; False where they have one."""
+        self._check_invited(visitor)
+        seat = self.seats.get(visitor.who)
+        if seat is not None:
+            check_device(seat, visitor.device)
+            return False
+        check_state(Act.ENROL, self.held)
+        if self.arrivals >= self.held.survey.capacity:
+            raise Problem(409, "full", "every place is taken")
+        self._seat(visitor, None)
+        return True
+
+    def cards(self, visitor: Visitor, decks: "SurveyDecks") -> dict[str, Any]:
+        """Somebody's cards of all questions; whoever has no seat is given the next one."""
+        seat = self.seats.get(visitor.who)
+        if seat is not None and seat.block is not None and seat.number is not None:
+            check_device(seat, visitor.device)
+            cards = decks.cards(seat.block, seat.number)
+            if not seat.fetched and self._is_masked:
+                self.fetched.append(visitor.who)
+            return cards
+        if self.held.n is not None:  # dealt to exactly those who enrolled
+            raise unknown_name()
+        self._check_invited(visitor)
+        if self.arrivals >= self.held.survey.capacity:
+            raise Problem(404, "no-card-left", "every card is dealt: answer without one")
+        place = decks.place(self.arrivals)
+        cards = decks.cards(*place)  # before the seat is taken: all cards or none
+        self._seat(visitor, place)
+        return cards
+
+    @property
+    def _is_masked(self) -> bool:
+        """Whether it matters at the end who has fetched cards."""
+        return any(question.mechanism.masked for question in self.held.survey.dealt)
+
+    def _check_invited(self, visitor: Visitor) -> None:
         if self.invited is not None and visitor.who not in self.invited:
             raise unknown_name()
 
-    def seat(self, visitor: Visitor, place: tuple[int, int] | None) -> None:
-        """Seat somebody; place: block and number, where the cards are given away now."""
+    def _seat(self, visitor: Visitor, place: tuple[int, int] | None) -> None:
+        """place: Block and number, where the cards are given away now."""
         block, number = place or (None, None)
-        device = visitor.device or b""
         seat = Seat(
             block=block,
             number=number,
             fetched=place is not None,
-            device=device,
-            mark=visitor.mark,
+            device=visitor.device or b"",
         )
-        if visitor.mark is not None:
-            self.marks.add(visitor.mark)
         self.seats[visitor.who] = self.new[visitor.who] = seat
 
-    def check_mark(self, visitor: Visitor) -> None:
-        """Refuse a request without a mark for a committed deck, and one with it for others."""
-        if (visitor.mark is not None) != bool(self.held.campaign.committed_decks):
-            wish = "given" if visitor.mark is None else "left out"
-            raise Problem(422, "refused", f"mark must be {wish} in this campaign")
-
-    def unseat(self, visitor: Visitor) -> None:
-        """Take back the last seat that was given away, if it is this visitor's."""
-        if visitor.who in self.new:
-            seat = self.new.pop(visitor.who)
-            del self.seats[visitor.who]
-            if seat.mark is not None:
-                self.marks.discard(seat.mark)
-
-    def place_of(self, visitor: Visitor, dealer: "Dealer | CommittedDeck") -> tuple[int, int]:
-        """Block and number of somebody's seat; they are given the next one if they have none."""
-        seat = self.seats.get(visitor.who)
-        campaign = self.held.campaign
-        if seat is not None and seat.block is not None and seat.number is not None:
-            check_device(seat, visitor.device)
-            if seat.mark != visitor.mark:
-                raise Problem(409, "other-mark", "another mark was left under this pseudonym")
-            if not seat.fetched and campaign.mechanism.masked:
-                self.fetched.append(visitor.who)
-            return seat.block, seat.number
-        if campaign.enrols:
-            raise unknown_name()
-        self.check_invited(visitor)
-        if self.arrivals >= campaign.capacity:
-            raise Problem(404, "no-card-left", "every card is dealt: answer without one")
-        if visitor.mark is not None and visitor.mark in self.marks:
-            raise Problem(409, "other-mark", "somebody else has left this mark")
-        place = dealer.place(self.arrivals)
-        self.seat(visitor, place)
-        return place
-
-
-def keep_seats(store: "DealerStore", keys: "KeyFiles", seatings: Sequence[Seating]) -> None:
-    """Write what is new, and beside the keys how many seats there are then.
-
-    The parts of a survey have one number for all of them: whoever has a card of one has of each.
-    """
-    for survey, held in {
-        one.held.survey or one.held.name: one.held for one in seatings if one.new
-    }.items():
-        # Counted again then: a part of the transaction may have been taken back.
-        def note(name: str = survey, counted: str = held.name) -> None:
-            keys.note_seats(name, store.committed_arrivals(counted))
-
-        store.when_committed(note)
-    store.add_seats({one.held.name: one.new for one in seatings})
-    store.count_all_arrivals([(one.held, len(one.new)) for one in seatings])
-    for one in seatings:
-        store.note_fetched(one.held.name, one.fetched)
+    def keep(self, store: "DealerStore", keys: "KeyFiles") -> None:
+        """Write what is new, and beside the key how many seats there are then."""
+        name = self.held.name
+        if self.new:
+            # Counted again then: a part of the transaction may have been taken back.
+            store.when_committed(lambda: keys.note_seats(name, store.committed_arrivals(name)))
+        store.add_seats(name, self.new)
+        store.count_arrivals(self.held, len(self.new))
+        store.note_fetched(name, self.fetched)
 
 
 def check_device(seat: Seat, device: bytes | None) -> None:

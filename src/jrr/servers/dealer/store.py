@@ -1,7 +1,7 @@
-"""What the dealer stores: campaigns with their wrapped keys, and who sits where."""
+"""What the dealer stores: surveys with their wrapped keys, and who sits where."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,106 +20,83 @@ from sqlalchemy import (
     update,
 )
 
+from jrr.protocol.states import CLOSED, OPEN, Role, State
 from jrr.servers.common.store import (
-    CampaignStore,
-    HeldCampaign,
+    HeldSurvey,
+    SurveyStore,
     arrivals_table,
-    campaigns_table,
     invited_table,
-    survey_column,
     surveys_table,
 )
 from jrr.servers.dealer.seating import Seat
-from jrr.protocol.states import CLOSED, OPEN, Role
 
 METADATA = MetaData()  # the tables of this server
 
 
 @dataclass(frozen=True, kw_only=True)
-class DealerCampaign(HeldCampaign):
-    """A campaign as the dealer holds it."""
+class HeldByDealer(HeldSurvey):
+    """A survey as the dealer holds it."""
 
     wrapped_key: bytes | None  # None: burned
     told: dict[str, Any] | None  # what was told of its cards at the end, once and for all
 
 
-class DealerStore(CampaignStore[DealerCampaign]):
+class DealerStore(SurveyStore[HeldByDealer]):
     """Queries of the dealer within one transaction."""
 
     role = Role.DEALER
     metadata = METADATA
-    campaigns = campaigns_table(
+    surveys = surveys_table(
         metadata,
         Column("wrapped_key", LargeBinary),
         Column("told", Text),  # JSON: sums of cards that were told at the end, never a card
-        survey_column(),
     )
-    surveys = surveys_table(metadata)
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     seats = Table(
         "seats",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("block", BigInteger),
-        Column("seat", BigInteger),
+        Column("block", BigInteger),  # None: enrolled, not dealt to yet
+        Column("number", BigInteger),
+        Column("fetched", Boolean, nullable=False),  # whether cards may have left the dealer
         Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
-        Column("fetched", Boolean),  # whether the cards may have left the dealer
-        Column("mark", LargeBinary(32)),  # of a committed deck: published at the end, by place
-        UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
+        UniqueConstraint("survey", "block", "number", name="one_person_per_seat"),
         sqlite_with_rowid=False,
     )
 
-    decks = Table(
-        "decks",
-        metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("published", Text, nullable=False),  # JSON: what is public of committed decks
-    )
-
-    def _held(self, row: Any, facts: dict[str, Any]) -> DealerCampaign:
+    def _held(self, row: Any, facts: dict[str, Any]) -> HeldByDealer:
         wrapped = None if row.wrapped_key is None else bytes(row.wrapped_key)
         told = None if row.told is None else json.loads(row.told)
-        return DealerCampaign(**facts, wrapped_key=wrapped, told=told)
+        return HeldByDealer(**facts, wrapped_key=wrapped, told=told)
 
     def seats_of(self, name: str, people: Iterable[bytes]) -> dict[bytes, Seat]:
         """Where those of some people sit who have a seat."""
-        return self.all_seats_of([name], people)[name]
-
-    def all_seats_of(
-        self, names: Sequence[str], people: Iterable[bytes]
-    ) -> dict[str, dict[bytes, Seat]]:
-        """The same in each of some campaigns."""
-        table = self.seats
-        query = select(table).where(table.c.campaign.in_(names), table.c.pseudonym.in_(set(people)))
-        found: dict[str, dict[bytes, Seat]] = {name: {} for name in names}
-        for row in self.connection.execute(query):
-            found[row.campaign][bytes(row.pseudonym)] = Seat(
+        return {
+            who: Seat(
                 block=row.block,
-                number=row.seat,
+                number=row.number,
                 fetched=bool(row.fetched),
                 device=b"" if row.device is None else bytes(row.device),
-                mark=None if row.mark is None else bytes(row.mark),
             )
-        return found
+            for who, row in self.rows_of(self.seats, name, people).items()
+        }
 
-    def add_seats(self, seats: Mapping[str, Mapping[bytes, Seat]]) -> None:
-        """Seat people in each of some campaigns, in random order."""
+    def add_seats(self, name: str, seats: Mapping[bytes, Seat]) -> None:
+        """Seat people, in random order."""
         self._add(
             self.seats,
             [
                 {
-                    "campaign": name,
+                    "survey": name,
                     "pseudonym": who,
                     "block": seat.block,
-                    "seat": seat.number,
-                    "device": seat.device or None,
+                    "number": seat.number,
                     "fetched": seat.fetched,
-                    "mark": seat.mark,
+                    "device": seat.device or None,
                 }
-                for name, some in seats.items()
-                for who, seat in some.items()
+                for who, seat in seats.items()
             ],
         )
 
@@ -127,63 +104,31 @@ class DealerStore(CampaignStore[DealerCampaign]):
         """From now on the cards of some people may have left the dealer."""
         table, found = self.seats, set(people)
         if found:
-            where = (table.c.campaign == name) & table.c.pseudonym.in_(found)
+            where = (table.c.survey == name) & table.c.pseudonym.in_(found)
             self.connection.execute(update(table).where(where).values(fetched=True))
 
     def places(self, name: str) -> list[tuple[int, int]]:
         """Blocks and seats of all whose cards may have left the dealer."""
         table = self.seats
-        query = select(table.c.block, table.c.seat).where(
-            table.c.campaign == name, table.c.block.is_not(None), table.c.fetched
+        query = select(table.c.block, table.c.number).where(
+            table.c.survey == name, table.c.block.is_not(None), table.c.fetched
         )
-        return [(block, seat) for block, seat in self.connection.execute(query)]
-
-    def published(self, name: str) -> str | None:
-        """What is public of a campaign's committed decks; None: nothing yet."""
-        query = select(self.decks.c.published).where(self.decks.c.campaign == name)
-        found: str | None = self.connection.execute(query).scalar_one_or_none()
-        return found
-
-    def publish(self, name: str, document: str) -> None:
-        """Keep what is public of a campaign's committed decks, instead of what was before."""
-        added = self._upsert(self.decks).values(campaign=name, published=document)
-        change = added.on_conflict_do_update(
-            index_elements=["campaign"], set_={"published": document}
-        )
-        self.connection.execute(change)
-
-    def taken_marks(self, name: str, marks: Iterable[bytes]) -> set[bytes]:
-        """Those of some marks that somebody has left already."""
-        table = self.seats
-        where = (table.c.campaign == name) & table.c.mark.in_(set(marks))
-        return {
-            bytes(mark) for (mark,) in self.connection.execute(select(table.c.mark).where(where))
-        }
-
-    def marks(self, name: str) -> list[bytes]:
-        """The marks of all who were dealt a card, in the order of their places."""
-        table = self.seats
-        query = select(table.c.mark).where(table.c.campaign == name).order_by(table.c.seat)
-        return [bytes(mark) for (mark,) in self.connection.execute(query)]
-
-    def forget_places(self, name: str) -> None:
-        """Forget who sat where: places of committed decks tell who came when."""
-        table = self.seats
-        where = table.c.campaign == name
-        self.connection.execute(update(table).where(where).values(block=None, seat=None, mark=None))
+        return [(block, number) for block, number in self.connection.execute(query)]
 
     def closed(self) -> list[str]:
-        """Campaigns that are over."""
-        query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == CLOSED.value)
-        return [name for (name,) in self.connection.execute(query)]
+        """Surveys that are over."""
+        return self._in_state(CLOSED)
 
     def open_ones(self) -> list[str]:
-        """Campaigns whose cards are given away."""
-        query = select(self.campaigns.c.campaign).where(self.campaigns.c.state == OPEN.value)
-        return [name for (name,) in self.connection.execute(query)]
+        """Surveys whose cards are given away."""
+        return self._in_state(OPEN)
 
-    def tell(self, held: DealerCampaign, told: dict[str, Any]) -> None:
-        """End a campaign and keep what is told of its cards; the key is of no more use."""
+    def _in_state(self, state: State) -> list[str]:
+        query = select(self.surveys.c.survey).where(self.surveys.c.state == state.value)
+        return list(self.connection.execute(query).scalars())
+
+    def tell(self, held: HeldByDealer, told: dict[str, Any]) -> None:
+        """End a survey and keep what is told of its cards; the key is of no more use."""
         self.move(held, CLOSED, told=json.dumps(told), wrapped_key=None)
 
     def number_seats(self, name: str) -> None:
@@ -194,11 +139,11 @@ class DealerStore(CampaignStore[DealerCampaign]):
                 table.c.pseudonym,
                 (func.row_number().over(order_by=table.c.pseudonym) - 1).label("rank"),
             )
-            .where(table.c.campaign == name)
+            .where(table.c.survey == name)
             .subquery()
         )
         self.connection.execute(
             update(table)
-            .values(block=0, seat=ranks.c.rank)
-            .where(table.c.campaign == name, table.c.pseudonym == ranks.c.pseudonym)
+            .values(block=0, number=ranks.c.rank)
+            .where(table.c.survey == name, table.c.pseudonym == ranks.c.pseudonym)
         )
