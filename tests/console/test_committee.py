@@ -16,7 +16,7 @@ from jrr.survey.complaining import complaint_request
 from jrr.survey.identity import invitation_secret
 from tests.console import Reply, Visitor
 from tests.e2e import answer_all, ask, enrol_all, path_of
-from tests.survey.committee.servers import Committee, names_of
+from tests.dealing.committee.servers import Committee, names_of
 
 QUESTION = "Have you ever taken a bribe?"
 

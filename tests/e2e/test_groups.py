@@ -25,7 +25,7 @@ from jrr.survey.group_file import GroupMembers
 from jrr.survey.group_place import GroupPlace, read_place
 from tests.e2e import Pair
 from tests.e2e.test_commands import jrr
-from tests.survey.committee.parties import identity, peers
+from tests.dealing.committee.parties import identity, peers
 
 COUNT = 4
 TEXTS: dict[str, Any] = {"question": "Do you?", "labels": ("no", "yes")}

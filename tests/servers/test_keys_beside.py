@@ -6,28 +6,23 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Engine
 
-from jrr import DRR
 from jrr.errors import ArgumentError, JrrError
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
+from jrr.servers.dealer.closing import ClosingWish
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from tests.survey.test_promises import campaign
+from jrr.servers.dealer.seating import Visitor
+from jrr.survey.survey import Survey
+from tests.servers.surveys import survey_of
 
-CAMPAIGN = "0" * 64
+NAME = "0" * 64
 
 
-def dealing(folder: Path) -> tuple[Engine, Campaign, DealerJobs]:
+def dealing(folder: Path) -> tuple[Engine, Survey, DealerJobs]:
     engine = connect(f"sqlite:///{folder}/dealer.db")
     prepare(engine, "dealer")
-    made = campaign(
-        mechanism=DRR(20, truth=0.5, own=0.1),
-        dealer=DealerServer("http://127.0.0.1:1"),
-        capacity=20,
-        invitations=False,
-    )
+    made = survey_of(mechanism="drr")
     jobs = DealerJobs(KeyFiles(folder / "keys"))
     with engine.begin() as connection:
         jobs.install(connection, made)
@@ -35,9 +30,9 @@ def dealing(folder: Path) -> tuple[Engine, Campaign, DealerJobs]:
     return engine, made, jobs
 
 
-def give(connection: Connection, jobs: DealerJobs, made: Campaign, person: int) -> None:
+def give(connection: Connection, jobs: DealerJobs, made: Survey, person: int) -> None:
     connection.info["committed"] = []
-    jobs.cards(connection, made.hash, bytes([person]) * 32, None)
+    jobs.cards(connection, Visitor(made.hash, bytes([person]) * 32))
     for act in connection.info["committed"]:
         act()
 
@@ -58,7 +53,7 @@ def test_a_database_from_an_older_backup_deals_nothing(
     with engine.begin() as connection, caplog.at_level(logging.ERROR):
         for _ in range(5):
             with pytest.raises(Problem, match="cannot open its deck") as refused:
-                restored.cards(connection, made.hash, bytes([9]) * 32, None)
+                restored.cards(connection, Visitor(made.hash, bytes([9]) * 32))
             assert (refused.value.status, refused.value.kind) == (503, "no-key")
         with pytest.raises(Problem):
             restored.check_ready(connection)
@@ -84,7 +79,7 @@ def test_a_missing_key_is_not_a_burned_one(tmp_path: Path) -> None:
     jobs = DealerJobs(KeyFiles(tmp_path / "keys"))
     with engine.begin() as connection:
         with pytest.raises(Problem) as refused:
-            jobs.cards(connection, made.hash, bytes(32), None)
+            jobs.cards(connection, Visitor(made.hash, bytes(32)))
         assert refused.value.status == 503
         with pytest.raises(Problem):
             jobs.check_ready(connection)
@@ -92,19 +87,19 @@ def test_a_missing_key_is_not_a_burned_one(tmp_path: Path) -> None:
         kept.rename(tmp_path / "keys")  # it was only not mounted
         jobs.check_ready(connection)
         give(connection, jobs, made, 0)
-        jobs.close(connection, made.hash)
+        jobs.closing.close(connection, made.hash, ClosingWish())
         jobs.check_ready(connection)
         with pytest.raises(Problem) as refused:
-            jobs.cards(connection, made.hash, bytes(32), None)
+            jobs.cards(connection, Visitor(made.hash, bytes(32)))
         assert refused.value.status == 410
 
 
 def test_another_dealers_key_is_not_overwritten(tmp_path: Path) -> None:
     first, second = KeyFiles(tmp_path), KeyFiles(tmp_path)
-    key, wrapped = first.create(CAMPAIGN)
+    key, wrapped = first.create(NAME)
     with pytest.raises(ArgumentError, match="do two dealers share"):
-        second.create(CAMPAIGN)
-    assert second.unwrap(CAMPAIGN, wrapped) == key
-    first.burn(CAMPAIGN)
-    with pytest.raises(JrrError):  # a new key for a campaign that is over: other cards
-        second.create(CAMPAIGN)
+        second.create(NAME)
+    assert second.unwrap(NAME, wrapped) == key
+    first.burn(NAME)
+    with pytest.raises(JrrError):  # a new key for a survey that is over: other cards
+        second.create(NAME)

@@ -12,19 +12,20 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
-from jrr import MRR
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem, unavailable
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_digest
+from jrr.servers.dealer.closing import ClosingWish
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.routes import dealer_app
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
+from jrr.servers.dealer.seating import Visitor
+from jrr.survey.survey import Survey
 from tests.servers.asking import TOKEN, ask
+from tests.servers.surveys import survey_of
 
 PEOPLE = 12
 
@@ -34,8 +35,8 @@ class Dealing:
     """A dealer of its own, its files, and what it gave to whom."""
 
     folder: Path
-    campaign: Campaign
-    serials: list[str]
+    survey: Survey
+    serials: dict[str, list[str]]  # by question
     engine: Engine
 
     @property
@@ -49,7 +50,7 @@ class Dealing:
 
     @property
     def key_file(self) -> Path:
-        return self.folder / "keys" / f"{self.campaign.hash}.key"
+        return self.folder / "keys" / f"{self.survey.hash}.key"
 
     def started(self) -> FastAPI:
         """The server, as after a start."""
@@ -59,53 +60,53 @@ class Dealing:
         return dealer_app(self.settings, self.engine)
 
     def names(self, count: int = PEOPLE) -> dict[str, Any]:
-        rounds = [{"": self.serials[:count]}]
-        return {"campaign": self.campaign.hash, "by": None, "rounds": rounds}
+        questions = {name: {"": serials[:count]} for name, serials in self.serials.items()}
+        return {"survey": self.survey.hash, "by": None, "questions": questions}
 
     def job(self) -> DealerJobs:
         return DealerJobs(KeyFiles(self.folder / "keys"))
 
+    def close(self, connection: Connection, names: dict[str, Any]) -> dict[str, Any]:
+        """The job alone, as a server would do it."""
+        wish = ClosingWish(request=names)
+        return self.job().closing.close(connection, self.survey.hash, wish)
+
 
 @pytest.fixture
 def dealing(tmp_path: Path) -> Iterator[Dealing]:
-    campaign = Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(10, 1.0, announced=True),
-        dealer=DealerServer("https://dealer.example"),
-        collector="https://collector.example",
-        capacity=20,
-        min_cell=5,
-        invitations=False,
-    )
+    survey = survey_of(2, deck=10)
     engine = connect(f"sqlite:///{tmp_path}/dealer.db")
     prepare(engine, "dealer")
     jobs = DealerJobs(KeyFiles(tmp_path / "keys"))
-    serials = []
+    serials: dict[str, list[str]] = {"q0": [], "q1": []}
     with engine.begin() as connection:
-        jobs.install(connection, campaign)
-        jobs.open(connection, campaign.hash)
+        jobs.install(connection, survey)
+        jobs.open(connection, survey.hash)
         for person in range(PEOPLE):
-            hand = jobs.cards(connection, campaign.hash, bytes([person]) * 32, None)
-            serials += hand["serials"]
-    made = Dealing(tmp_path, campaign, serials, engine)
+            dealt = jobs.cards(connection, Visitor(survey.hash, bytes([person]) * 32))
+            for name, given in dealt["cards"].items():
+                serials[name].append(given["serial"])
+    made = Dealing(tmp_path, survey, serials, engine)
     yield made
     made.engine.dispose()
 
 
 def announce(app: FastAPI, dealing: Dealing, names: dict[str, Any]) -> tuple[int, Any]:
-    path = f"/v1/admin/campaigns/{dealing.campaign.hash}/announce"
-    return ask(app, "POST", path, json.dumps(names).encode())
+    path = f"/v1/admin/surveys/{dealing.survey.hash}/close"
+    return ask(app, "POST", path, json.dumps({"request": names}).encode())
+
+
+def cards_in(told: dict[str, Any]) -> dict[str, int]:
+    return {name: groups[""]["cards"] for name, groups in told["sums"]["questions"].items()}
 
 
 def test_before_the_commit_nothing_has_happened(dealing: Dealing) -> None:
-    name = dealing.campaign.hash
     with dealing.engine.connect() as connection, connection.begin() as transaction:
-        dealing.job().announce(connection, name, dealing.names())
+        dealing.close(connection, dealing.names())
         transaction.rollback()  # the power fails
     assert dealing.key_file.exists()
     status, told = announce(dealing.started(), dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, cards_in(told)) == (200, {"q0": PEOPLE, "q1": PEOPLE})
     assert not dealing.key_file.exists()
 
 
@@ -113,9 +114,8 @@ def test_before_the_commit_nothing_has_happened(dealing: Dealing) -> None:
 def test_between_commit_and_burning_the_sum_is_kept_and_the_key_goes(
     dealing: Dealing, names: int
 ) -> None:
-    name = dealing.campaign.hash
     with dealing.engine.begin() as connection:
-        first = dealing.job().announce(connection, name, dealing.names())
+        first = dealing.close(connection, dealing.names())
     assert dealing.key_file.exists()  # the power fails here: nobody was told
     app = dealing.started()
     assert not dealing.key_file.exists()  # the next start finishes it
@@ -128,7 +128,7 @@ def test_what_cannot_be_burned_is_not_told(
 ) -> None:
     app = dealing.started()
 
-    def fail(self: KeyFiles, campaign: str) -> None:
+    def fail(self: KeyFiles, survey: str) -> None:
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as broken:
@@ -136,7 +136,7 @@ def test_what_cannot_be_burned_is_not_told(
         status, problem = announce(app, dealing, dealing.names())
         assert (status, problem["type"]) == (503, "urn:jrr:problem:unavailable")
     with dealing.engine.begin() as connection:
-        kept = dealing.job().announce(connection, dealing.campaign.hash, dealing.names())
+        kept = dealing.close(connection, dealing.names())
     assert announce(app, dealing, dealing.names()) == (200, kept)
     assert not dealing.key_file.exists()
 
@@ -158,25 +158,29 @@ def test_a_backup_from_before_the_end_announces_nothing_more(dealing: Dealing) -
 
 
 def test_cards_and_serials_end_with_the_commit(dealing: Dealing) -> None:
-    name, jobs = dealing.campaign.hash, dealing.job()
+    name, jobs = dealing.survey.hash, dealing.job()
     with dealing.engine.begin() as connection:
-        jobs.announce(connection, name, dealing.names())
+        jobs.closing.close(connection, name, ClosingWish(request=dealing.names()))
         with pytest.raises(Problem, match="burned"):  # in the same breath, before any burning
-            jobs.cards(connection, name, bytes(32), None)
-        assert jobs.unknown(connection, name, dealing.names()) == []
+            jobs.cards(connection, Visitor(name, bytes(32)))
+        found = jobs.closing.check(connection, name, dealing.names())
+        assert found == {"unknown": {"q0": [], "q1": []}, "announced": True}
+        with pytest.raises(Problem, match="another request"):
+            jobs.closing.check(connection, name, dealing.names(PEOPLE - 1))
 
 
-@pytest.mark.parametrize("rounds", [[{}], [{"": []}]], ids=["no group", "no names"])
+@pytest.mark.parametrize("groups", [{}, {"": []}], ids=["no group", "no names"])
 def test_no_names_at_all_are_refused_and_nothing_is_lost(
-    dealing: Dealing, rounds: list[Any]
+    dealing: Dealing, groups: dict[str, Any]
 ) -> None:
     app = dealing.started()
-    status, problem = announce(app, dealing, dealing.names() | {"rounds": rounds})
+    nobody = {"questions": {"q0": groups, "q1": groups}}
+    status, problem = announce(app, dealing, dealing.names() | nobody)
     assert status == 422
-    assert "rounds must name the serials of the cards that came back, got none" in problem["detail"]
+    assert "request must name the serials of the cards that came back, got" in problem["detail"]
     assert dealing.key_file.exists()
     status, told = announce(app, dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, cards_in(told)) == (200, {"q0": PEOPLE, "q1": PEOPLE})
 
 
 def test_of_six_dealers_on_one_database_one_announces(dealing: Dealing) -> None:
@@ -206,9 +210,7 @@ def test_six_jobs_at_once_wait_for_each_other(dealing: Dealing) -> None:
         engine = connect(dealing.settings.database)
         try:
             with engine.begin() as connection:
-                return dealing.job().announce(
-                    connection, dealing.campaign.hash, dealing.names(PEOPLE - at)
-                )
+                return dealing.close(connection, dealing.names(PEOPLE - at))
         except Problem as problem:
             return problem.status, problem.kind
         finally:
@@ -231,4 +233,4 @@ def test_a_database_that_stays_locked_is_answered_by_try_again(dealing: Dealing)
         assert "Retry-After" in unavailable().headers
         other.execute("ROLLBACK")
     status, told = announce(app, dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, cards_in(told)) == (200, {"q0": PEOPLE, "q1": PEOPLE})

@@ -62,7 +62,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
     def _enrol_some(self, store: DealerStore, name: str, people: People) -> list[bool | Problem]:
         held = store.find(name, lock=True)
         if not held.survey.dealing.enrols:
-            raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
+            raise _no_enrolment()
         check_state(Act.ENROL_AGAIN, held)
         check_times(held.survey, self.clock())
         self._decks.check_backup(held)
@@ -73,6 +73,8 @@ class DealerJobs(SurveyJobs[DealerStore]):
         """Deal to exactly those who enrolled, so many; again changes nothing."""
         store = DealerStore(connection)
         held = store.find(name, lock=True)
+        if not held.survey.dealing.enrols:
+            raise _no_enrolment()
         if held.state == OPEN and held.n is not None:
             return held.n
         check_state(Act.DEAL, held)
@@ -158,3 +160,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
 def _survey_of(visitor: Visitor) -> str:
     return visitor.survey
+
+
+def _no_enrolment() -> Problem:
+    return Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")

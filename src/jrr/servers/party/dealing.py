@@ -2,23 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from jrr._base import checks
+from jrr.dealing.committee.dealing import Abort, MissingPartyError
+from jrr.dealing.committee.deals import DealingParty, Keeper, deal_together
+from jrr.protocol.documents import Message
+from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.problems import Problem
-from jrr.servers.party.jobs import PartyJobs
-from jrr.dealing.committee.dealing import Abort, MissingPartyError
-from jrr.dealing.committee.rounds import DealingParty, Keeper, deal_rounds
-from jrr.dealing.committee_order import deal_order
-from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY
+from jrr.servers.party.jobs import PartyJobs, committee_of
 
 LONGEST = 3600.0  # seconds that parties may wait for each other
 
 
-@dataclass(frozen=True, kw_only=True)
-class DealWish:
+class DealWish(Message):
     """How the operator wants a deal to be done."""
 
     patience: float  # seconds for each message
@@ -29,11 +27,9 @@ class DealWish:
         for name in ("patience", "join"):
             value = getattr(self, name)
             checks.real(name, value, "seconds > 0", 0.0, LONGEST, open_low=True)
-        if not isinstance(self.again, bool):
-            raise checks.refusal("again", self.again, "true or false")
 
 
-async def deal_together(
+async def deal_with_others(
     writer: Writer, jobs: PartyJobs, name: str, wish: DealWish
 ) -> dict[str, Any]:
     """Deal with the other parties; what the operator is told of it."""
@@ -58,16 +54,17 @@ async def deal_together(
         settle=by_writer(jobs.settle_deal),
     )
     party = DealingParty(
-        number=jobs.number(begun.campaign),
+        number=jobs.number(begun.survey),
         identity=jobs.identity,
         members=begun.roster,
         patience=wish.patience,
         join=wish.join,
-        listen=jobs.listen(begun.campaign),
+        listen=jobs.listen(begun.survey),
         kept=begun.kept,
         again=wish.again,
     )
-    work = deal_rounds(deal_order(begun.campaign), party, keeper=keeper)
+    order = committee_of(begun.survey).deal_order(begun.survey)
+    work = deal_together(order, party, keeper=keeper)
     try:
         # In a thread with a loop of its own: arithmetic must not keep contributors waiting.
         dealt = await asyncio.to_thread(asyncio.run, work)

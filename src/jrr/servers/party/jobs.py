@@ -7,36 +7,35 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from jrr.dealing.committee.cards import Envelope, Record, check_committee_mechanism, usable
+from jrr.dealing.committee.complaints import Finding, judge
+from jrr.dealing.committee.deals import DealtDeck, KeptDeal, Member, deal_name
+from jrr.dealing.committee.meeting import Identity
+from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.complaining import Complaint
+from jrr.dealing.kinds import Committee
 from jrr.errors import ArgumentError, DamagedError
+from jrr.protocol.addresses import check_link
+from jrr.protocol.problems import LEFT_OUT, LOST_CARD
+from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
 from jrr.servers.common.certificates import check_pair
-from jrr.servers.common.jobs import CampaignJobs, Clock, check_state, check_times, utc_now
+from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
 from jrr.servers.common.settings import Settings
 from jrr.servers.party.store import PartyStore, StoredComplaint
-from jrr.protocol.addresses import check_link
-from jrr.survey.campaign import Campaign
-from jrr.dealing.committee.cards import Envelope, check_committee_mechanism, usable
-from jrr.dealing.committee.complaints import Finding, judge
-from jrr.dealing.committee.meeting import Identity
-from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.committee.rounds import DealtRounds, KeptDeal, Member, deal_name
-from jrr.dealing.committee_order import committee_of
-from jrr.dealing.complaining import Complaint
-from jrr.survey.dealer_kinds import Committee
-from jrr.protocol.problems import LEFT_OUT, LOST_CARD
-from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
+from jrr.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
 class DealBegun:
     """What a party brings to a meeting."""
 
-    campaign: Campaign
+    survey: Survey
     roster: list[Member]
     kept: KeptDeal | None
 
 
-class PartyJobs(CampaignJobs[PartyStore]):
+class PartyJobs(SurveyJobs[PartyStore]):
     """The jobs, and what they need to know of the party itself."""
 
     title = "jrr committee party"
@@ -53,26 +52,25 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise ArgumentError(
                 f"link_certificate must be a PEM file, got {settings.link_certificate!r}"
             ) from None
-        self._trees: dict[tuple[str, int], tuple[Tree, Tree]] = {}
+        self._trees: dict[str, tuple[Tree, Tree]] = {}
 
-    def number(self, campaign: Campaign) -> int:
-        """Which party of the campaign this is."""
-        shown = [party.certificate.strip() for party in committee_of(campaign).parties]
+    def number(self, survey: Survey) -> int:
+        """Which party of the survey this is."""
+        shown = [party.certificate.strip() for party in committee_of(survey).parties]
         if self._certificate not in shown:
-            raise Problem(422, "refused", "this party's certificate is not in the campaign")
+            raise Problem(422, "refused", "this party's certificate is not in the survey")
         return shown.index(self._certificate)
 
-    def listen(self, campaign: Campaign) -> tuple[str, int]:
+    def listen(self, survey: Survey) -> tuple[str, int]:
         """Where to wait for the others."""
-        link = committee_of(campaign).parties[self.number(campaign)].link
+        link = committee_of(survey).parties[self.number(survey)].link
         return self._settings.link_host, self._settings.link_port or check_link(link)[1]
 
-    def new_columns(self, campaign: Campaign) -> dict[str, Any]:
-        """Nothing; refuses a campaign that this party cannot deal."""
-        if not isinstance(campaign.dealer, Committee):
-            raise Problem(422, "refused", "the campaign must be dealt by a committee")
-        self.number(campaign)
-        check_committee_mechanism(campaign.mechanism)
+    def new_columns(self, survey: Survey) -> dict[str, Any]:
+        """Nothing; refuses a survey that this party cannot deal."""
+        self.number(survey)
+        for question in survey.dealt:
+            check_committee_mechanism(question.mechanism)
         return {}
 
     def open(self, connection: Connection, name: str) -> State:
@@ -90,7 +88,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.ENROL_AGAIN, held)
-        check_times(held.campaign, self.clock())
+        check_times(held.survey, self.clock())
         self.check_invited(store, held, who)
         member = store.member(name, who)
         if member is not None:
@@ -98,7 +96,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
                 raise Problem(409, "conflict", "this pseudonym enrolled with another key")
             return False
         check_state(Act.ENROL, held)
-        if held.arrivals >= held.campaign.capacity:
+        if held.arrivals >= held.survey.capacity:
             raise Problem(409, "full", "every place is taken")
         if not usable(key) or store.has_key(name, key):
             raise Problem(422, "refused", "key must be a fresh public key")
@@ -118,13 +116,13 @@ class PartyJobs(CampaignJobs[PartyStore]):
             return None
         if not served:
             check_state(Act.DEAL, held)
-        records = store.kept_records(name)
+        record = store.kept_record(name)
         kept = None
-        if records:
-            kept = KeptDeal(name=deal_name(records), published=served, given=held.state == SERVING)
-        return DealBegun(campaign=held.campaign, roster=store.roster(name), kept=kept)
+        if record is not None:
+            kept = KeptDeal(name=deal_name(record), published=served, given=held.state == SERVING)
+        return DealBegun(survey=held.survey, roster=store.roster(name), kept=kept)
 
-    def keep_deal(self, connection: Connection, name: str, dealt: DealtRounds) -> None:
+    def keep_deal(self, connection: Connection, name: str, dealt: DealtDeck) -> None:
         """Keep everything, but serve nothing yet."""
         store = PartyStore(connection)
         check_state(Act.DEAL, store.find(name, lock=True))  # it may have been closed meanwhile
@@ -136,7 +134,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         if held.state not in (OPEN, SERVING):
-            store.move(held, OPEN, n=store.kept_records(name)[0].n, settled=False)
+            store.move(held, OPEN, n=_record(store, name).n, settled=False)
 
     def settle_deal(self, connection: Connection, name: str) -> None:
         """Every party serves: nobody needs to meet again."""
@@ -154,49 +152,47 @@ class PartyJobs(CampaignJobs[PartyStore]):
 
     def _forget(self, store: PartyStore, name: str) -> None:
         store.remove_deal(name)
-        for key in [key for key in self._trees if key[0] == name]:
-            del self._trees[key]
+        self._trees.pop(name, None)
 
     def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
         """The sealed shares of one contributor, with the proofs that belong to them."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
-        check_times(held.campaign, self.clock())
+        check_times(held.survey, self.clock())
         slot = _slot(store, name, who)
         if store.complaint(name, slot) is not None:
             raise Problem(410, LOST_CARD, "this card is lost: its holder complained of it")
         if held.state == OPEN:
             store.move(held, SERVING)
-        rounds = []
-        for number, record in enumerate(store.kept_records(name)):
-            tree, checked = self._tree_pair(store, name, number)
-            sealed, excess = store.envelope(name, number, slot)
-            excess_path = tuple(checked.path(slot)) if excess else ()
-            envelope = Envelope(slot, sealed, tuple(tree.path(slot)), excess, excess_path)
-            rounds.append({"record": record.to_document(), "envelope": envelope.to_document()})
-        return {"campaign": name, "n": held.n, "rounds": rounds}
+        tree, checked = self._tree_pair(store, name)
+        sealed, excess = store.envelope(name, slot)
+        envelope = Envelope(slot, sealed, tuple(tree.path(slot)), excess, tuple(checked.path(slot)))
+        return {
+            "survey": name,
+            "n": held.n,
+            "record": _record(store, name).to_document(),
+            "envelope": envelope.to_document(),
+        }
 
-    def _tree_pair(self, store: PartyStore, name: str, number: int) -> tuple[Tree, Tree]:
-        """What was committed to in a round: sealed shares, and what all shares were checked with.
+    def _tree_pair(self, store: PartyStore, name: str) -> tuple[Tree, Tree]:
+        """What was committed to: sealed shares, and what all shares were checked with.
 
         Kept, since it takes all envelopes.
         """
-        if (name, number) not in self._trees:
-            envelopes = store.round_envelopes(name, number)
-            self._trees[name, number] = (
+        if name not in self._trees:
+            envelopes = store.all_envelopes(name)
+            self._trees[name] = (
                 Tree([sealed for sealed, _ in envelopes]),
                 Tree([excess for _, excess in envelopes]),
             )
-        return self._trees[name, number]
+        return self._trees[name]
 
-    def complain(
-        self, connection: Connection, name: str, who: bytes, complaint: Complaint
-    ) -> Finding:
+    def complain(self, connection: Connection, name: str, complaint: Complaint) -> Finding:
         """Judge a complaint: its holder's card is lost, and nobody else's."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
-        slot = _slot(store, name, who)
+        slot = _slot(store, name, complaint.name)
         known = store.complaint(name, slot)
         if known is not None:
             return known.finding
@@ -204,30 +200,26 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise gone("there are no cards to complain of")
         finding, accused, document = Finding.UNPROVEN, complaint.accused, None
         if complaint.evidence is not None:
-            records = store.kept_records(name)
-            if complaint.evidence.round >= len(records):
-                raise DamagedError("evidence must be of a round of this campaign")
-            record = records[complaint.evidence.round]
-            member = store.member(name, who)
+            member = store.member(name, complaint.name)
             assert member is not None  # it has a slot
             verdict = judge(
                 complaint.evidence,
-                record=record,
+                record=_record(store, name),
                 slot=slot,
                 holder=member.key,
-                excess=store.envelope(name, record.round, slot)[1],
+                excess=store.envelope(name, slot)[1],
             )
             finding, accused = verdict.finding, verdict.accused
             document = complaint.evidence.to_document()
-        elif accused is not None and accused >= len(committee_of(held.campaign).parties):
-            raise DamagedError("accused must be a party of this campaign")
+        elif accused is not None and accused >= len(committee_of(held.survey).parties):
+            raise DamagedError("accused must be a party of this survey")
         store.add_complaint(
             name, StoredComplaint(slot=slot, finding=finding, accused=accused, evidence=document)
         )
         return finding
 
     def close(self, connection: Connection, name: str) -> dict[str, Any]:
-        """End the campaign; nothing of its cards is kept."""
+        """End the survey; nothing of its cards is kept."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         self._forget(store, name)
@@ -239,11 +231,11 @@ class PartyJobs(CampaignJobs[PartyStore]):
         """What the operator is told of a deal."""
         store = PartyStore(connection)
         held = store.find(name)
-        records = store.kept_records(name)
+        record = _record(store, name)
         return {
             "n": held.n,
-            "records": [record.hash for record in records],
-            "roster": records[0].roster,
+            "record": record.hash,
+            "roster": record.roster,
             "left_out": dict(store.unnamed(name)),
         }
 
@@ -252,7 +244,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name)
         complaints = store.complaints_of(name)
-        records = store.kept_records(name)
+        record = store.kept_record(name)
         findings = {
             finding.value: Counter(
                 "nobody" if one.accused is None else str(one.accused)
@@ -262,16 +254,16 @@ class PartyJobs(CampaignJobs[PartyStore]):
             for finding in Finding
         }
         return {
-            "campaign": name,
+            "survey": name,
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
             "members": store.count(store.members, name),
-            # Kept, whether or not it is served yet; nothing is after the campaign is closed.
-            "committed": bool(records),
+            # Kept, whether or not it is served yet; nothing is after the survey is closed.
+            "committed": record is not None,
             "served_by_all": held.settled,
             "burned": held.state in (CLOSED, ABORTED),
-            "roster": records[0].roster if records else None,
+            "roster": None if record is None else record.roster,
             "left_out": {str(party): count for party, count in store.unnamed(name).items()},
             "lost": len(complaints),
             "complaints": findings,
@@ -284,10 +276,26 @@ class PartyJobs(CampaignJobs[PartyStore]):
         """All complaints with what was shown, for whoever wants to judge them anew."""
         store = PartyStore(connection)
         store.find(name)
+        record = store.kept_record(name)
         return {
-            "records": [record.to_document() for record in store.kept_records(name)],
+            "record": None if record is None else record.to_document(),
             "complaints": [vars(one) for one in store.complaints_of(name)],
         }
+
+
+def committee_of(survey: Survey) -> Committee:
+    """The committee that deals; a Problem where none does."""
+    if not isinstance(survey.dealing, Committee):
+        raise Problem(422, "refused", "the survey must be dealt by a committee")
+    return survey.dealing
+
+
+def _record(store: PartyStore, name: str) -> Record:
+    """The public facts of a deal that is kept."""
+    record = store.kept_record(name)
+    if record is None:
+        raise wrong_state("no deal is kept")
+    return record
 
 
 def _slot(store: PartyStore, name: str, who: bytes) -> int:

@@ -6,6 +6,9 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
+from jrr.dealing.complaining import read_complaint
+from jrr.dealing.messages import read_card_request
+from jrr.protocol.documents import read_body
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
@@ -14,11 +17,8 @@ from jrr.servers.common.routes import admin_dependency, role_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
-from jrr.servers.party.dealing import DealWish, deal_together
+from jrr.servers.party.dealing import DealWish, deal_with_others
 from jrr.servers.party.jobs import PartyJobs
-from jrr.dealing.complaining import read_complaint
-from jrr.protocol.documents import read_body
-from jrr.survey.messages import key_of, name_hash
 
 
 def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -29,56 +29,53 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     admin = admin_dependency(settings)
     dealing = asyncio.Lock()
 
-    @app.post("/v1/campaigns/{name}/seats", openapi_extra=body_schema(pseudonym=HEX, key=HEX))
+    @app.post("/v1/surveys/{name}/seats", openapi_extra=body_schema(pseudonym=HEX, key=HEX))
     async def enrol(name: Name, request: Request, response: Response) -> dict[str, Any]:
         """Enrol for the deal with the key that one's shares are to be sealed to."""
-        fields = read_body(await read_at_most(request, SMALL_BODY), "pseudonym", "key")
-        new = await writer.run(jobs.enrol, name, name_hash(fields), key_of(fields))
+        asked = read_card_request(await read_at_most(request, SMALL_BODY))
+        new = await writer.run(jobs.enrol, name, asked.name, asked.public_key)
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
-    @app.post("/v1/campaigns/{name}/cards", openapi_extra=body_schema(pseudonym=HEX))
+    @app.post("/v1/surveys/{name}/cards", openapi_extra=body_schema(pseudonym=HEX))
     async def cards(name: Name, request: Request) -> dict[str, Any]:
-        """One's sealed shares, with proof that they are those committed to."""
-        who = name_hash(read_body(await read_at_most(request, SMALL_BODY), "pseudonym"))
-        return await writer.run(jobs.cards, name, who)
+        """One's sealed share, with proof that it is the one committed to."""
+        asked = read_card_request(await read_at_most(request, SMALL_BODY))
+        return await writer.run(jobs.cards, name, asked.name)
 
-    @app.post("/v1/campaigns/{name}/complaints", openapi_extra=body_schema(pseudonym=HEX))
+    @app.post("/v1/surveys/{name}/complaints", openapi_extra=body_schema(pseudonym=HEX))
     async def complain(name: Name, request: Request) -> dict[str, Any]:
         """Complain of one's card, with a share that shows whose fault it is; others keep theirs."""
-        body = await read_at_most(request, SMALL_BODY)
-        fields = read_body(body, "pseudonym", optional=("accused", "evidence"))
-        who, complaint = name_hash(fields), read_complaint(fields)
-        finding = await writer.run(jobs.complain, name, who, complaint)
-        return {"finding": finding}
+        complaint = read_complaint(await read_at_most(request, SMALL_BODY))
+        return {"finding": await writer.run(jobs.complain, name, complaint)}
 
-    @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
-    async def open_campaign(name: Name) -> dict[str, Any]:
+    @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)
+    async def open_survey(name: Name) -> dict[str, Any]:
         """Begin enrolment."""
         return {"state": await writer.run(jobs.open, name)}
 
-    @app.post("/v1/admin/campaigns/{name}/deal", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/deal", dependencies=admin)
     async def deal(name: Name, request: Request) -> dict[str, Any]:
         """Deal together with the other parties, whose operators must do the same meanwhile."""
-        wish = DealWish(**read_body(await request.body(), "patience", "join", "again"))
+        wish = read_body(await request.body(), DealWish)
         if dealing.locked():
             raise Problem(409, "busy", "this party is dealing already")
         async with dealing:
-            return await deal_together(writer, jobs, name, wish)
+            return await deal_with_others(writer, jobs, name, wish)
 
-    @app.post("/v1/admin/campaigns/{name}/close", dependencies=admin)
+    @app.post("/v1/admin/surveys/{name}/close", dependencies=admin)
     async def close(name: Name) -> dict[str, Any]:
         """Close and burn: the shares are gone, and with them the cards."""
         result = await writer.run(jobs.close, name)
         await writer.run_alone(lambda: scrub(engine, jobs.store.metadata))
         return result
 
-    @app.get("/v1/admin/campaigns/{name}/complaints", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}/complaints", dependencies=admin)
     async def complaints(name: Name) -> dict[str, Any]:
         """Every complaint, and what was shown with it."""
         return await writer.run(jobs.evidence, name)
 
-    @app.get("/v1/admin/campaigns/{name}", dependencies=admin)
+    @app.get("/v1/admin/surveys/{name}", dependencies=admin)
     async def show(name: Name) -> dict[str, Any]:
         """Counts, no names."""
         return await writer.run(jobs.show, name)

@@ -1,4 +1,4 @@
-"""What a party stores: campaigns, who has enrolled with which key, and sealed shares of cards."""
+"""What a party stores: surveys, who has enrolled with which key, and sealed shares of cards."""
 
 import json
 from collections import Counter
@@ -19,23 +19,22 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
     delete,
-    func,
     insert,
     select,
     update,
 )
 
-from jrr.servers.common.store import (
-    CampaignStore,
-    HeldCampaign,
-    arrivals_table,
-    campaigns_table,
-    invited_table,
-)
 from jrr.dealing.committee.cards import Record
 from jrr.dealing.committee.complaints import Finding
-from jrr.dealing.committee.rounds import DealtRounds, Member
+from jrr.dealing.committee.deals import DealtDeck, Member
 from jrr.protocol.states import Role
+from jrr.servers.common.store import (
+    HeldSurvey,
+    SurveyStore,
+    arrivals_table,
+    invited_table,
+    surveys_table,
+)
 
 ROWS = 10_000  # envelopes stored at a time
 
@@ -52,8 +51,8 @@ class StoredMember:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldByParty(HeldCampaign):
-    """A campaign as a party holds it."""
+class HeldByParty(HeldSurvey):
+    """A survey as a party holds it."""
 
     settled: bool  # all parties serve the deal
 
@@ -68,39 +67,38 @@ class StoredComplaint:
     evidence: dict[str, Any] | None
 
 
-class PartyStore(CampaignStore[HeldByParty]):
+class PartyStore(SurveyStore[HeldByParty]):
     """Queries of a party within one transaction."""
 
     role = Role.PARTY
     metadata = METADATA
-    campaigns = campaigns_table(metadata, Column("settled", Boolean))
+    surveys = surveys_table(metadata, Column("settled", Boolean))
     invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     members = Table(
         "members",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
         Column("key", LargeBinary(32), nullable=False),
         Column("slot", BigInteger),  # None: not dealt to
         Column("unnamed_by", String(64)),  # numbers of parties, or None
-        UniqueConstraint("campaign", "key", name="one_person_per_key"),
+        UniqueConstraint("survey", "key", name="one_person_per_key"),
         sqlite_with_rowid=False,
     )
     envelopes = Table(
         "envelopes",
         metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("sealed", LargeBinary, nullable=False),
-        Column("excess", LargeBinary),  # None: dealt by an older version
+        Column("excess", LargeBinary, nullable=False),
         sqlite_with_rowid=False,
     )
     complaints = Table(
         "complaints",
         metadata,
-        Column("campaign", String(64), primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("finding", String(16), nullable=False),
         Column("accused", Integer),
@@ -110,8 +108,7 @@ class PartyStore(CampaignStore[HeldByParty]):
     records = Table(
         "records",
         metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
+        Column("survey", String(64), primary_key=True),
         Column("record", Text, nullable=False),
         sqlite_with_rowid=False,
     )
@@ -126,7 +123,7 @@ class PartyStore(CampaignStore[HeldByParty]):
     def member(self, name: str, who: bytes) -> StoredMember | None:
         """Somebody who has enrolled; None where they have not."""
         table = self.members
-        query = select(table).where(table.c.campaign == name, table.c.pseudonym == who)
+        query = select(table).where(table.c.survey == name, table.c.pseudonym == who)
         row = self.connection.execute(query).one_or_none()
         if row is None:
             return None
@@ -136,55 +133,46 @@ class PartyStore(CampaignStore[HeldByParty]):
     def has_key(self, name: str, key: bytes) -> bool:
         """Whether somebody has enrolled with this key."""
         table = self.members
-        query = select(table.c.campaign).where(table.c.campaign == name, table.c.key == key)
+        query = select(table.c.survey).where(table.c.survey == name, table.c.key == key)
         return self.connection.execute(query).first() is not None
 
     def add_member(self, name: str, who: bytes, key: bytes) -> None:
         """Take somebody in."""
-        row = {"campaign": name, "pseudonym": who, "key": key}
+        row = {"survey": name, "pseudonym": who, "key": key}
         self.connection.execute(insert(self.members).values(**row))
 
     def roster(self, name: str) -> list[Member]:
         """Everybody who has enrolled."""
         table = self.members
-        query = select(table.c.pseudonym, table.c.key).where(table.c.campaign == name)
+        query = select(table.c.pseudonym, table.c.key).where(table.c.survey == name)
         return [(bytes(who), bytes(key)) for who, key in self.connection.execute(query)]
 
     def remove_members(self, name: str) -> None:
         """Forget who has enrolled."""
-        self.connection.execute(delete(self.members).where(self.members.c.campaign == name))
+        self.connection.execute(delete(self.members).where(self.members.c.survey == name))
 
-    def add_deal(self, name: str, dealt: DealtRounds) -> None:
-        """Keep the shares of all rounds, and who holds which slot."""
-        for record, sealed, excess in zip(dealt.records, dealt.sealed, dealt.excess, strict=True):
-            row = {"campaign": name, "round": record.round, "record": record.to_json()}
-            self.connection.execute(insert(self.records).values(**row))
-            self._add_envelopes(name, record.round, sealed, excess)
+    def add_deal(self, name: str, dealt: DealtDeck) -> None:
+        """Keep the shares, and who holds which slot."""
+        row = {"survey": name, "record": dealt.record.to_json()}
+        self.connection.execute(insert(self.records).values(**row))
+        self._add_envelopes(name, dealt.sealed, dealt.excess)
         rows = [{"who": who, "place": slot} for slot, (who, _) in enumerate(dealt.members)]
         table = self.members
         self.connection.execute(
             update(table)
-            .where(table.c.campaign == name, table.c.pseudonym == bindparam("who"))
+            .where(table.c.survey == name, table.c.pseudonym == bindparam("who"))
             .values(slot=bindparam("place")),
             rows,
         )
         for key, parties in dealt.left_out.items():
-            change = update(table).where(table.c.campaign == name, table.c.key == key)
+            change = update(table).where(table.c.survey == name, table.c.key == key)
             numbers = " ".join(map(str, parties))
             self.connection.execute(change.values(unnamed_by=numbers))
 
-    def _add_envelopes(
-        self, name: str, round_number: int, sealed: Sequence[bytes], excess: Sequence[bytes]
-    ) -> None:
+    def _add_envelopes(self, name: str, sealed: Sequence[bytes], excess: Sequence[bytes]) -> None:
         for start in range(0, len(sealed), ROWS):
             rows = [
-                {
-                    "campaign": name,
-                    "round": round_number,
-                    "slot": slot,
-                    "sealed": sealed[slot],
-                    "excess": excess[slot],
-                }
+                {"survey": name, "slot": slot, "sealed": sealed[slot], "excess": excess[slot]}
                 for slot in range(start, min(start + ROWS, len(sealed)))
             ]
             self.connection.execute(insert(self.envelopes), rows)
@@ -192,42 +180,34 @@ class PartyStore(CampaignStore[HeldByParty]):
     def remove_deal(self, name: str) -> None:
         """Forget the shares and who holds which slot."""
         for table in (self.envelopes, self.records, self.complaints):
-            self.connection.execute(delete(table).where(table.c.campaign == name))
+            self.connection.execute(delete(table).where(table.c.survey == name))
         members = self.members
-        change = update(members).where(members.c.campaign == name)
+        change = update(members).where(members.c.survey == name)
         self.connection.execute(change.values(slot=None, unnamed_by=None))
 
-    def kept_records(self, name: str) -> list[Record]:
-        """The public facts of all rounds; none where no deal is kept."""
-        table = self.records
-        query = select(table.c.record).where(table.c.campaign == name).order_by(table.c.round)
-        found = self.connection.execute(query).scalars()
-        return [Record.from_document(json.loads(record)) for record in found]
+    def kept_record(self, name: str) -> Record | None:
+        """The public facts of the deal; None where no deal is kept."""
+        query = select(self.records.c.record).where(self.records.c.survey == name)
+        record = self.connection.execute(query).scalar_one_or_none()
+        return None if record is None else Record.from_document(json.loads(record))
 
-    def envelope(self, name: str, round_number: int, slot: int) -> tuple[bytes, bytes]:
+    def envelope(self, name: str, slot: int) -> tuple[bytes, bytes]:
         """One sealed share, and what the shares of its slot were checked with."""
         table = self.envelopes
-        query = select(table.c.sealed, table.c.excess).where(
-            table.c.campaign == name, table.c.round == round_number, table.c.slot == slot
-        )
+        query = select(table).where(table.c.survey == name, table.c.slot == slot)
         row = self.connection.execute(query).one()
-        return bytes(row.sealed), bytes(row.excess or b"")
+        return bytes(row.sealed), bytes(row.excess)
 
-    def round_envelopes(self, name: str, round_number: int) -> list[tuple[bytes, bytes]]:
-        """The same of all slots of a round, in their order."""
+    def all_envelopes(self, name: str) -> list[tuple[bytes, bytes]]:
+        """The same of all slots, in their order."""
         table = self.envelopes
-        query = (
-            select(table.c.sealed, table.c.excess)
-            .where(table.c.campaign == name, table.c.round == round_number)
-            .order_by(table.c.slot)
-        )
-        rows = self.connection.execute(query)
-        return [(bytes(row.sealed), bytes(row.excess or b"")) for row in rows]
+        query = select(table).where(table.c.survey == name).order_by(table.c.slot)
+        return [(bytes(row.sealed), bytes(row.excess)) for row in self.connection.execute(query)]
 
     def add_complaint(self, name: str, complaint: StoredComplaint) -> None:
         """Remember what came of a complaint: the slot is lost."""
         evidence = None if complaint.evidence is None else json.dumps(complaint.evidence)
-        row = vars(complaint) | {"campaign": name, "evidence": evidence}
+        row = vars(complaint) | {"survey": name, "evidence": evidence}
         self.connection.execute(insert(self.complaints).values(**row))
 
     def complaint(self, name: str, slot: int) -> StoredComplaint | None:
@@ -237,7 +217,7 @@ class PartyStore(CampaignStore[HeldByParty]):
     def complaints_of(self, name: str, slot: int | None = None) -> list[StoredComplaint]:
         """What came of all complaints, in the order of slots; slot: of one only."""
         table = self.complaints
-        query = select(table).where(table.c.campaign == name).order_by(table.c.slot)
+        query = select(table).where(table.c.survey == name).order_by(table.c.slot)
         if slot is not None:
             query = query.where(table.c.slot == slot)
         return [
@@ -254,14 +234,7 @@ class PartyStore(CampaignStore[HeldByParty]):
         """How many who have enrolled each party did not name for the deal."""
         table = self.members
         query = select(table.c.unnamed_by).where(
-            table.c.campaign == name, table.c.unnamed_by.is_not(None)
+            table.c.survey == name, table.c.unnamed_by.is_not(None)
         )
         found = self.connection.execute(query).scalars()
         return Counter(int(number) for entry in found for number in entry.split())
-
-    def dealt_members(self, name: str) -> int:
-        """How many hold a slot."""
-        table = self.members
-        query = select(func.count()).select_from(table)
-        query = query.where(table.c.campaign == name, table.c.slot.is_not(None))
-        return int(self.connection.execute(query).scalar_one())

@@ -15,15 +15,15 @@ from scipy import stats
 from jrr import DRR, MRR, SeededRandom
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.masks import laplace_variance
-from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
+from jrr.dealing.announced import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
 from jrr.survey.creation import CampaignRequest
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import Committee, DealerServer, DealerServers, Party, read_dealer
-from jrr.survey.deck import deck_of
+from jrr.dealing.deck import deck_of
 from jrr.survey.messages import read_report, report_request
 from jrr.survey.naming import Announcement, Naming, UndealtSum
-from jrr.survey.serials import Serials
+from jrr.dealing.serials import Serials
 from jrr.survey.told import ToldSums
 from tests.statistics_rules import P_VALUE
 

@@ -21,16 +21,16 @@ from jrr.mechanisms import DRR, JRR
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
 from jrr.survey.campaign import ENROL, Campaign, read_campaign
-from jrr.survey.committee.cards import Envelope, card_key, open_card
-from jrr.survey.committee.link import Link
-from jrr.survey.committee.meeting import Identity, Peer
-from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
+from jrr.dealing.committee.cards import Envelope, card_key, open_card
+from jrr.dealing.committee.link import Link
+from jrr.dealing.committee.meeting import Identity, Peer
+from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
 from jrr.survey.committee_order import deal_order
 from jrr.survey.dealer_kinds import Committee, Party
 
 ROOT = Path(__file__).parents[3]
-PRELOADED = ["tests.survey.committee.parties", "tests.survey.committee.mortal"]
+PRELOADED = ["tests.dealing.committee.parties", "tests.dealing.committee.mortal"]
 DEADLINE = 120.0  # seconds after which a process is held to hang
 
 

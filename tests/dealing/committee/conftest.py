@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import pytest
 
 from jrr.research.processes import running
-from tests.survey.committee.mortal import mortal_parties
-from tests.survey.committee.servers import Committee
-from tests.survey.committee.stage import Stage
+from tests.dealing.committee.mortal import mortal_parties
+from tests.dealing.committee.servers import Committee
+from tests.dealing.committee.stage import Stage
 
 
 @pytest.fixture(scope="session")

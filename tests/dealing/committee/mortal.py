@@ -17,11 +17,11 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import new_token, token_digest
 from jrr.servers.party.store import PartyStore
 from jrr.servers.run import serve
-from jrr.survey.committee import cards, rounds
-from jrr.survey.committee.field import PRIME
-from jrr.survey.committee.link import Link
-from jrr.survey.committee.rounds import Member
-from tests.survey.committee.parties import _processes, warm_up
+from jrr.dealing.committee import cards, rounds
+from jrr.dealing.committee.field import PRIME
+from jrr.dealing.committee.link import Link
+from jrr.dealing.committee.rounds import Member
+from tests.dealing.committee.parties import _processes, warm_up
 
 STARTS = 20.0  # seconds
 

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import jrr
 from jrr.mechanisms.unary import Unary
-from jrr.survey.deck import Deck, card_from_json, card_to_json
-from jrr.survey.permutation import SHUFFLED, Permutation, grid
+from jrr.dealing.deck import Deck, card_from_json, card_to_json
+from jrr.dealing.permutation import SHUFFLED, Permutation, grid
 from tests.statistics_rules import SAMPLES, accepts_only, chi_square
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "deck.json"

@@ -9,12 +9,12 @@ from jrr import JRR
 from jrr.client.operator import new_invitations
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import BadShareError, Envelope, Record, card_key, open_card
-from jrr.survey.committee.complaints import Finding, ShareEvidence, judge
+from jrr.dealing.committee.cards import BadShareError, Envelope, Record, card_key, open_card
+from jrr.dealing.committee.complaints import Finding, ShareEvidence, judge
 from tests.e2e import tally_of
 from tests.e2e.test_javascript_client import by_script
 from tests.golden import make_committee_cards
-from tests.survey.committee.servers import Committee
+from tests.dealing.committee.servers import Committee
 
 PEOPLE = 6
 

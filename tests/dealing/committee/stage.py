@@ -4,8 +4,8 @@ from jrr.errors import JrrError
 from jrr.mechanisms import JRR
 from jrr.survey.campaign import Campaign
 from tests.e2e import enrol_all
-from tests.survey.committee.mortal import MortalParty
-from tests.survey.committee.servers import Committee
+from tests.dealing.committee.mortal import MortalParty
+from tests.dealing.committee.servers import Committee
 
 PEOPLE = 5
 CARDS = {1: 2, -1: 2, 0: 1}

@@ -14,13 +14,13 @@ from jrr.errors import DamagedError, UnreachableError
 from jrr.research.processes import free_port
 from jrr.survey import dealer_kinds
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee import group as dealing_group
-from jrr.survey.committee.dealing import Abort, Kind
-from jrr.survey.committee.group import deal_among, sign_of
-from jrr.survey.committee.link import Link
+from jrr.dealing.committee import group as dealing_group
+from jrr.dealing.committee.dealing import Abort, Kind
+from jrr.dealing.committee.group import deal_among, sign_of
+from jrr.dealing.committee.link import Link
 from tests.e2e import answer_all, enrol_all
-from tests.survey.committee.parties import certificate, identity, peers
-from tests.survey.committee.servers import Committee
+from tests.dealing.committee.parties import certificate, identity, peers
+from tests.dealing.committee.servers import Committee
 
 PATIENCE = 600.0  # seconds for a command on a busy machine
 

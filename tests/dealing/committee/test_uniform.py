@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from jrr._base.randomness import SeededRandom
 from jrr.mechanisms import DRR, JRR
-from jrr.survey.committee import field
-from jrr.survey.committee.cards import card_of, deck_of
-from jrr.survey.committee.schedule import groups
+from jrr.dealing.committee import field
+from jrr.dealing.committee.cards import card_of, deck_of
+from jrr.dealing.committee.schedule import groups
 from tests import oracle
 from tests.statistics_rules import (
     OFF,
@@ -25,8 +25,8 @@ from tests.statistics_rules import (
     mean_test,
     skewed,
 )
-from tests.survey.committee.abstract import Coins, Order, run_with
-from tests.survey.committee.memory import assignments, opened
+from tests.dealing.committee.abstract import Coins, Order, run_with
+from tests.dealing.committee.memory import assignments, opened
 
 PARTIES = [(3, 1), (5, 2)]
 DECKS = [(1, 1, 2, 2), (1, 2, 3), (1, 1, 2, 3)]
@@ -175,7 +175,7 @@ def test_assignments_are_uniform(
     right = counts(assignments(parties, deck, threshold, runs, "uniform"), deck)
     biased(monkeypatch)
     # Several passes, each biased, would be almost uniform again.
-    monkeypatch.setattr("jrr.survey.committee.dealing.groups", lambda m, t: groups(m, t)[:1])
+    monkeypatch.setattr("jrr.dealing.committee.dealing.groups", lambda m, t: groups(m, t)[:1])
     wrong = counts(assignments(parties, deck, threshold, runs, "biased"), deck)
     accepts_only(lambda found: chi_square(found, law), right, wrong)
 

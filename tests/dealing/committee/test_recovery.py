@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jrr.errors import JrrError
-from jrr.survey.committee.dealing import Kind
-from tests.survey.committee.mortal import Fate, MortalParty
-from tests.survey.committee.stage import CARDS, PEOPLE, Stage
+from jrr.dealing.committee.dealing import Kind
+from tests.dealing.committee.mortal import Fate, MortalParty
+from tests.dealing.committee.stage import CARDS, PEOPLE, Stage
 
 MESSAGES = 32  # of a party in one deal; the last two say that it serves
 LAST = range(MESSAGES - 6, MESSAGES)  # from the record on

@@ -17,14 +17,14 @@ from jrr.servers.party.store import PartyStore
 from jrr.survey import contributor, messages
 from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee import cards
-from jrr.survey.committee.cards import Envelope, Place, card_key
-from jrr.survey.committee.meeting import Identity
-from jrr.survey.identity import hashed, invitation_secret
+from jrr.dealing.committee import cards
+from jrr.dealing.committee.cards import Envelope, Place, card_key
+from jrr.dealing.committee.meeting import Identity
+from jrr.protocol.identity import hashed, invitation_secret
 from jrr.survey.limits import Limits
 from tests.e2e import answer_all, ask, enrol_all, is_problem, path_of
-from tests.survey.committee.parties import Part, campaign_of, peers, together, warm_up
-from tests.survey.committee.servers import Committee, names_of
+from tests.dealing.committee.parties import Part, campaign_of, peers, together, warm_up
+from tests.dealing.committee.servers import Committee, names_of
 
 QUICK = Limits(700.0, patience=1.0, one_round=True)
 

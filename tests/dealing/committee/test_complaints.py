@@ -14,17 +14,17 @@ from jrr.errors import IntegrityError
 from jrr.mechanisms import DRR
 from jrr.survey import contributor
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import Envelope, card_key
-from jrr.survey.committee.complaints import ShareEvidence
-from jrr.survey.committee.dealing import Abort, Kind
-from jrr.survey.committee.rounds import _roster
-from jrr.survey.complaining import complaint_request
+from jrr.dealing.committee.cards import Envelope, card_key
+from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.dealing import Abort, Kind
+from jrr.dealing.committee.rounds import _roster
+from jrr.dealing.complaining import complaint_request
 from jrr.survey.limits import Limits
 from tests.e2e import Answer, answer_all, ask, enrol_all, is_problem, path_of
-from tests.survey.committee.memory import Mesh, Wire
-from tests.survey.committee.mortal import Sin
-from tests.survey.committee.servers import Committee, names_of
-from tests.survey.committee.stage import CARDS, PEOPLE, Stage
+from tests.dealing.committee.memory import Mesh, Wire
+from tests.dealing.committee.mortal import Sin
+from tests.dealing.committee.servers import Committee, names_of
+from tests.dealing.committee.stage import CARDS, PEOPLE, Stage
 
 QUICK = Limits(700.0, patience=1.0, one_round=True)
 CULPRIT = 1

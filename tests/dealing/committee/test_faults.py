@@ -15,9 +15,9 @@ import pytest
 from jrr.mechanisms import DRR
 from jrr.research.processes import free_port
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.dealing import Kind
-from jrr.survey.committee.rounds import DealtRounds
-from tests.survey.committee.parties import (
+from jrr.dealing.committee.dealing import Kind
+from jrr.dealing.committee.rounds import DealtRounds
+from tests.dealing.committee.parties import (
     Ended,
     Part,
     campaign_of,

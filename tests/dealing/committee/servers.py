@@ -10,8 +10,8 @@ from jrr.mechanisms import Mechanism
 from jrr.research.processes import Running, running_committee
 from jrr.survey import messages
 from jrr.survey.campaign import ENROL, Campaign
-from jrr.survey.committee.cards import Envelope, Record, card_key, open_card
-from jrr.survey.identity import invitation_secret, pseudonym
+from jrr.dealing.committee.cards import Envelope, Record, card_key, open_card
+from jrr.protocol.identity import invitation_secret, pseudonym
 from tests.e2e import Answer, ask, enrol_all, path_of, read_rows
 
 

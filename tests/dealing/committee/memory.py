@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from jrr.errors import JrrError
-from jrr.survey.committee import dealing
-from jrr.survey.committee.dealing import Abort, Commitment, Dealt, Kind, deal
-from jrr.survey.committee.field import PRIME, Seeds, Vector
+from jrr.dealing.committee import dealing
+from jrr.dealing.committee.dealing import Abort, Commitment, Dealt, Kind, deal
+from jrr.dealing.committee.field import PRIME, Seeds, Vector
 
 SESSION = bytes(32)
 Message = tuple[int, int, Kind, bytes]  # sender, receiver, kind, payload

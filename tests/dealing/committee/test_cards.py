@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from jrr.errors import JrrError
 from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
-from jrr.survey.committee.cards import (
+from jrr.dealing.committee.cards import (
     SEALED,
     Envelope,
     Record,
@@ -21,8 +21,8 @@ from jrr.survey.committee.cards import (
     deck_of,
     seal_shares,
 )
-from jrr.survey.committee.dealing import Abort
-from jrr.survey.committee.field import (
+from jrr.dealing.committee.dealing import Abort
+from jrr.dealing.committee.field import (
     PRIME,
     add,
     expand,
@@ -32,7 +32,7 @@ from jrr.survey.committee.field import (
     to_bytes,
     total,
 )
-from jrr.survey.committee.merkle import Tree, belongs, leaf
+from jrr.dealing.committee.merkle import Tree, belongs, leaf
 
 # The tree ---------------------------------------------------------------------------------------
 

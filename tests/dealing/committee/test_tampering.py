@@ -14,8 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from jrr.mechanisms import JRR
-from jrr.survey.committee import cards, dealing
-from jrr.survey.committee.cards import (
+from jrr.dealing.committee import cards, dealing
+from jrr.dealing.committee.cards import (
     Envelope,
     Place,
     Record,
@@ -24,12 +24,12 @@ from jrr.survey.committee.cards import (
     open_card,
     seal_shares,
 )
-from jrr.survey.committee.dealing import Abort, Dealt, Kind
-from jrr.survey.committee.field import PRIME, Vector
-from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.schedule import groups
-from tests.survey.committee.abstract import Coins, draws, run_with
-from tests.survey.committee.memory import Forge, Mesh, Message, honest, opened, run
+from jrr.dealing.committee.dealing import Abort, Dealt, Kind
+from jrr.dealing.committee.field import PRIME, Vector
+from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.committee.schedule import groups
+from tests.dealing.committee.abstract import Coins, draws, run_with
+from tests.dealing.committee.memory import Forge, Mesh, Message, honest, opened, run
 
 NAME = "ab" * 32
 ROSTER = "cd" * 32

@@ -8,7 +8,7 @@ import secrets
 import pytest
 
 from jrr.errors import ArgumentError
-from jrr.survey.identity import LETTERS, PLAIN, check_letters, invitation_secret, new_invitation
+from jrr.protocol.identity import LETTERS, PLAIN, check_letters, invitation_secret, new_invitation
 
 
 def test_a_fresh_invitation_has_its_check() -> None:

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from jrr.survey.committee import dealing
-from jrr.survey.committee import field as arithmetic
-from jrr.survey.committee.dealing import Dealt, Kind
-from jrr.survey.committee.field import SEED, Vector
-from tests.survey.committee.memory import Mesh, Message, in_turn, step_by_step, succeeded
+from jrr.dealing.committee import dealing
+from jrr.dealing.committee import field as arithmetic
+from jrr.dealing.committee.dealing import Dealt, Kind
+from jrr.dealing.committee.field import SEED, Vector
+from tests.dealing.committee.memory import Mesh, Message, in_turn, step_by_step, succeeded
 
 Label = tuple[int, int]  # party, how many seeds it drew before
 Order = tuple[int, ...]

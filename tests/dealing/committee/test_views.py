@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from jrr.survey.committee.schedule import groups
-from tests.survey.committee.abstract import (
+from jrr.dealing.committee.schedule import groups
+from tests.dealing.committee.abstract import (
     Coins,
     Label,
     Order,
@@ -21,7 +21,7 @@ from tests.survey.committee.abstract import (
     run_with,
     view,
 )
-from tests.survey.committee.memory import opened
+from tests.dealing.committee.memory import opened
 
 Groups = Sequence[tuple[int, ...]]
 Laws = dict[tuple[int, ...], Counter[tuple[object, ...]]]  # assignment -> cosets

@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 from jrr.research.processes import free_port
-from jrr.survey.committee.field import PRIME
+from jrr.dealing.committee.field import PRIME
 from tests.statistics_rules import OFF, P_VALUE
-from tests.survey.committee.memory import (
+from tests.dealing.committee.memory import (
     Mesh,
     assignments,
     counted_seeds,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from jrr.survey.committee.dealing import Abort, Dealt, Kind, deal
-from jrr.survey.committee.link import HEADER, MAGIC, Link
-from jrr.survey.committee.meeting import Identity, Meeting, Peer, meet
-from tests.survey.committee.memory import nothing_sealed, opened, succeeded
-from tests.survey.committee.parties import certificate, identity, peers
+from jrr.dealing.committee.dealing import Abort, Dealt, Kind, deal
+from jrr.dealing.committee.link import HEADER, MAGIC, Link
+from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
+from tests.dealing.committee.memory import nothing_sealed, opened, succeeded
+from tests.dealing.committee.parties import certificate, identity, peers
 
 AGREED = b"a" * 32
 PATIENCE, JOIN = 1.5, 3.0
