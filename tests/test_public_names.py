@@ -31,7 +31,6 @@ PUBLIC = [
     "SUE",
     "SecureRandom",
     "SeededRandom",
-    "SurveyContributor",
     "Tally",
     "TwoPhasePlan",
     "Words",

@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jrr.reporting.cost_table import CostRow, cost_row, same_in_every_wave
+from jrr.privacy.cost_table import CostRow, cost_row, same_in_every_wave
 from jrr.reporting.lay import SurveyFacts, introduction
 
 ROOT = Path(__file__).parents[1]

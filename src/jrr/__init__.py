@@ -8,7 +8,6 @@ from jrr.errors import JrrError
 if TYPE_CHECKING:
     from jrr._base.randomness import SecureRandom, SeededRandom
     from jrr.client.contributor import Contributor
-    from jrr.client.survey_contributor import SurveyContributor
     from jrr.estimation import postprocess
     from jrr.estimation.differences import Difference, difference
     from jrr.estimation.estimates import Estimate
@@ -68,7 +67,6 @@ __all__ = [
     "RangeTree",
     "SecureRandom",
     "SeededRandom",
-    "SurveyContributor",
     "Tally",
     "TwoPhasePlan",
     "Words",
@@ -117,7 +115,6 @@ _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not
     "SUE": "jrr.mechanisms.unary",
     "SecureRandom": "jrr._base.randomness",
     "SeededRandom": "jrr._base.randomness",
-    "SurveyContributor": "jrr.client.survey_contributor",
     "Tally": "jrr.estimation.tally",
     "TwoPhasePlan": "jrr.planning.two_phases",
     "Words": "jrr.telemetry.words",

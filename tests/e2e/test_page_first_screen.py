@@ -8,7 +8,7 @@ import pytest
 
 from jrr import OUE
 from jrr.client.answer_links import answer_link
-from jrr.reporting.cost_table import people_of_100
+from jrr.privacy.cost_table import people_of_100
 from jrr.survey.creation import CampaignRequest
 from tests.e2e import Pair
 from tests.e2e.test_page_surveys import begun as begun_survey

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import jrr
 from jrr._base.wording import show_at_least, show_epsilon
-from jrr.reporting.cost_table import belief
+from jrr.privacy.cost_table import belief
 from jrr.reporting.explain import adversaries, consent, contributor_text, shown_belief
 from tests import bare_plans
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from jrr.privacy.cost_table import CostTable, belief, cost_row, same_in_every_wave
 from jrr.reporting.catalogue import known_languages, text
-from jrr.reporting.cost_table import CostTable, belief, cost_row, same_in_every_wave
 from jrr.reporting.explain import OUTSIDE
 from jrr.reporting.intervals import sentence
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals

@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-
-from jrr.errors import ArgumentError, DamagedError, ProtocolError
-from jrr.reporting.cost_table import belief
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.questionnaire_plan import plan_questionnaire
-from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave, next_wave
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey
+
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.privacy.cost_table import belief
+from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave, next_wave
 
 
 def asked(items: int = 1, waves: int = 2, **more: Any) -> Questionnaire:

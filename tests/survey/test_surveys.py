@@ -9,13 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from jrr import DRR, MRR
-from jrr.errors import ArgumentError, DamagedError, ProtocolError
-from jrr.reporting.cost_table import people_of_100
 from jrr.survey.committed_rules import check_survey_decks
-from jrr.survey.limits import Limits
-from jrr.survey.open_answers import as_covariates, check_open_answers, is_asked
 from jrr.survey.questionnaire import NOT_ASKED, PREFER_NOT, Questionnaire
 from jrr.survey.questionnaire_plan import plan_questionnaire
 from jrr.survey.questionnaire_toml import questionnaire_toml
@@ -23,6 +17,12 @@ from jrr.survey.survey_contributor import read_answers
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.survey_limits import check_survey_limits
 from jrr.survey.surveys import Survey, read_survey
+
+from jrr import DRR, MRR
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.privacy.cost_table import people_of_100
+from jrr.survey.limits import Limits
+from jrr.survey.open_answers import as_covariates, check_open_answers, is_asked
 
 YES_NO = {"kind": "yes-no", "text": "?"}
 OPEN: dict[str, Any] = {

@@ -1,6 +1,6 @@
 // What somebody's answers can tell about them: one answer, one wave, the whole study; by the
 // collector alone, and by dealers and collector together. The same table as Python's
-// jrr.reporting.cost_table, from losses that were computed here.
+// jrr.privacy.cost_table, from losses that were computed here.
 
 import { costView, lossOf } from "./survey.js";
 

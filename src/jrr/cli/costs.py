@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.table import Table
 
+from jrr.privacy.cost_table import CostTable
 from jrr.reporting.catalogue import FALLBACK
-from jrr.reporting.cost_table import CostTable
 from jrr.reporting.cost_words import shown_costs
 
 

@@ -11,7 +11,7 @@ from jrr.cli.costs import print_costs
 from jrr.cli.options import console, print_json
 from jrr.estimation.groups import HIDDEN_GROUP_REMARK
 from jrr.planning.numbers import NumberPlan
-from jrr.reporting.cost_table import CostTable, cost_row, same_in_every_wave
+from jrr.privacy.cost_table import CostTable, cost_row, same_in_every_wave
 from jrr.reporting.intervals import intervals_in_words, weights_in_words
 
 if TYPE_CHECKING:

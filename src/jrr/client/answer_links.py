@@ -13,7 +13,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr.client.letters import Letter, letters_page
 from jrr.client.qr import qr_png
-from jrr.protocol.addresses import check_address, is_survey_link, without_slash
+from jrr.protocol.addresses import check_address, without_slash
 
 Format = Literal["csv", "links", "qr", "letters"]
 # The first is what people are sent; the last is for programs, and shows a person nothing.
@@ -47,18 +47,17 @@ def answer_link(
 
     Args:
         page: As `page_address` gives it.
-        link: Of the campaign or survey.
+        link: Of the survey.
         invitation: None: anybody may answer.
         language: In which the page begins; None: that of the browser.
 
     Example:
-        >>> answer_link("https://a.example/", "https://b.example/v1/campaigns/0", "abc")
-        'https://a.example/#campaign=https://b.example/v1/campaigns/0&invitation=abc'
+        >>> answer_link("https://a.example/", "https://b.example/v1/surveys/0", "abc")
+        'https://a.example/#survey=https://b.example/v1/surveys/0&invitation=abc'
     """
-    kind = "survey" if is_survey_link(link) else "campaign"
     more = {"invitation": invitation, "language": language}
     told = "".join(f"&{name}={value}" for name, value in more.items() if value is not None)
-    return f"{page}#{kind}={link}{told}"
+    return f"{page}#survey={link}{told}"
 
 
 def write_answer_links(
@@ -81,7 +80,7 @@ def write_answer_links(
             (a line each), "qr" (a folder of PNG pictures and a CSV file that names them) or
             "letters" (HTML, a sheet each).
         page: Address of the answer page.
-        link: Of the campaign or survey.
+        link: Of the survey.
         invitations: None: anybody may answer, and there is one link for all.
         letter: What letters say besides.
         language: In which the page begins; None: that of the browser.

@@ -9,12 +9,13 @@ from typing import Any
 
 from jrr import __version__
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.questionnaire import Item
-from jrr.survey.surveys import VIEWS, Survey, SurveyPart
+from jrr.survey.question import Question
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import VIEWS, Survey
 
 FIELDS = (
     "column",
-    "item",
+    "question",
     "text",
     "kind",
     "answers",
@@ -42,10 +43,10 @@ def columns_of(survey: Survey, language: str | None = None) -> list[dict[str, st
         survey: Which was asked.
         language: Of the questions' texts; None: the first one.
     """
-    word = language or survey.questionnaire.languages[0]
-    rows = [_open_column(item, word) for item in survey.questionnaire.open]
-    for part in survey.parts:
-        rows += [_report_column(part, word), _card_column(part)]
+    word = language or survey.languages[0]
+    rows = [_open_column(question, word) for question in survey.open]
+    for one in survey.sensitive:
+        rows += [_report_column(one, word), _card_column(one)]
     return [{field: row.get(field, "") for field in FIELDS} for row in rows]
 
 
@@ -63,92 +64,91 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
 
     Args:
         survey: Which was asked.
-        results: Part -> the collector's estimate, as `SurveyOperator.estimates` returns it; what
+        results: Question -> the collector's estimate, as `Operator.estimates` returns it; what
             dealers told of their cards is taken from it.
         language: As for `columns_of`.
     """
-    parts = {part.name: part for part in survey.parts}
     columns: list[dict[str, Any]] = []
     for row in columns_of(survey, language):
         column: dict[str, Any] = dict(row)
-        part = parts.get(row["column"])
-        if part is not None:
-            result = results.get(part.name, {})
+        one = survey.by_name.get(row["column"])
+        if one is not None:
+            result = results.get(one.name, {})
             column |= {
-                "parameters": part.campaign.mechanism.to_dict(),
-                "epsilon": {view: _loss(part.campaign.guarantee(view)) for view in VIEWS},
+                "parameters": one.mechanism.to_dict(),
+                "epsilon": {view: _loss(one.guarantee(view)) for view in VIEWS},
                 "decks": result.get("decks"),
                 "sums": result.get("sums"),
             }
         columns.append(column)
     document = {
         "survey": survey.hash,
-        "title": dict(survey.questionnaire.title),
+        "title": dict(survey.title),
         "wave": survey.wave,
         "jrr": __version__,
         "rows": "one for each person who answered, in no order that tells who they are",
         "epsilon": {view: _loss(survey.guarantee(view)) for view in VIEWS},
-        "delta": survey.delta,
-        "questionnaire": survey.questionnaire.to_dict(),
+        "delta": survey.total_delta,
+        "questions": [question.to_document() for question in survey.questions],
         "columns": columns,
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _open_column(item: Item, language: str) -> dict[str, str]:
-    row = _about(item, language) | {"column": item.name, "protection": "open"}
-    declined = _DECLINED if item.prefer_not else ""
-    meaning = f"{_OPEN[item.kind]}; {_EMPTY}{declined}"
+def _open_column(question: Question, language: str) -> dict[str, str]:
+    row = _about(question, language) | {"column": question.name, "protection": "open"}
+    declined = _DECLINED if question.prefer_not else ""
+    meaning = f"{_OPEN[question.kind]}; {_EMPTY}{declined}"
     return row | {"meaning": meaning, "estimate": "as it is: nothing was changed"}
 
 
-def _report_column(part: SurveyPart, language: str) -> dict[str, str]:
-    row = _about(part.item, language)
-    if part.label is not None:
-        row["text"] += f" {part.item.labels[part.label][language]}"
-    mechanism = part.campaign.mechanism
+def _report_column(one: SensitiveQuestion, language: str) -> dict[str, str]:
+    row = _about(one.asked, language)
+    if one.label is not None:
+        row["text"] += f" {one.asked.labels[one.label][language]}"
+    mechanism = one.mechanism
     return row | {
-        "column": part.name,
+        "column": one.name,
         "protection": "perturbed",
         "mechanism": mechanism.brief(),
-        "meaning": f"{_meaning(part)}; {_EMPTY}",
-        "estimate": _estimate(part),
+        "meaning": f"{_meaning(one)}; {_EMPTY}",
+        "estimate": _estimate(one),
     }
 
 
-def _card_column(part: SurveyPart) -> dict[str, str]:
+def _card_column(one: SensitiveQuestion) -> dict[str, str]:
     return {
-        "column": f"{part.name}_carded",
-        "item": part.item.name,
+        "column": f"{one.name}_carded",
+        "question": one.asked.name,
         "protection": "open",
         "answers": "false, true",
-        "meaning": f"whether {part.name} was made with a card; {_EMPTY}",
+        "meaning": f"whether {one.name} was made with a card; {_EMPTY}",
         "estimate": "those with and without a card are estimated apart, and their counts added",
     }
 
 
-def _about(item: Item, language: str) -> dict[str, str]:
+def _about(question: Question, language: str) -> dict[str, str]:
     conditions = (
-        f"{name}: {' or '.join(answers)}" for name, answers in (item.only_if or {}).items()
+        f"{name}: {' or '.join(answers)}" for name, answers in (question.only_if or {}).items()
     )
-    answers = ", ".join(item.answers) or f"{item.low:g} to {item.high:g}"
-    if item.kind == "several" and not item.sensitive:
-        answers = ", ".join(next(iter(label.values())) for label in item.labels)
+    answers = ", ".join(question.answers) or f"{question.low:g} to {question.high:g}"
+    if question.kind == "several" and not question.sensitive:
+        answers = ", ".join(next(iter(label.values())) for label in question.labels)
     return {
-        "item": item.name,
-        "text": item.text[language],
-        "kind": item.kind,
+        "question": question.name,
+        "text": question.text[language],
+        "kind": question.kind,
         "answers": answers,
         "asked_if": "; ".join(conditions),
     }
 
 
-def _meaning(part: SurveyPart) -> str:
+def _meaning(one: SensitiveQuestion) -> str:
     """What a report is; never an answer."""
-    mechanism, form = part.campaign.mechanism, part.campaign.mechanism.report_format
-    asked = f"; answers are numbered from 0: {', '.join(part.campaign.labels)}"
-    if part.campaign.number is not None:
-        low, high = part.campaign.number
+    mechanism, form = one.mechanism, one.mechanism.report_format
+    asked = f"; answers are numbered from 0: {', '.join(one.labels)}"
+    if one.number is not None:
+        low, high = one.number
         asked = f"; the number was first rounded by chance to {low:g} (0) or {high:g} (1)"
         if mechanism.steps > 1:
             steps = f"rounded by chance to one of {mechanism.steps} steps from {low:g} to {high:g}"
@@ -170,10 +170,10 @@ def _meaning(part: SurveyPart) -> str:
     return f"a report as {mechanism.title} makes it{asked}"
 
 
-def _estimate(part: SurveyPart) -> str:
-    mechanism = part.campaign.mechanism
-    if part.campaign.number is not None and mechanism.steps > 1:
-        low, high = part.campaign.number
+def _estimate(one: SensitiveQuestion) -> str:
+    mechanism = one.mechanism
+    if one.number is not None and mechanism.steps > 1:
+        low, high = one.number
         off = ", the dealers' sums taken off" if mechanism.announced else ""
         return f"mean = {low:g} + {(high - low) / mechanism.steps:g} * sum of the reports{off} / n"
     moments = mechanism.moments
@@ -187,8 +187,8 @@ def _estimate(part: SurveyPart) -> str:
         how = f"{formula} with {support}; with a card {chances}, without {alone}"
     else:
         how = f"{formula} with support = reports that name or mark the answer; {chances}"
-    if part.campaign.number is not None:
-        low, high = part.campaign.number
+    if one.number is not None:
+        low, high = one.number
         how += f"; mean = {low:g} + {high - low:g} * count of 1 / n"
     return f"{how}. The R file beside this one does it, with standard errors"
 

@@ -1,52 +1,57 @@
 """A contributor's own client: files that keep what was fetched and made, and the conversation."""
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
-from jrr._base.files import write_once, write_whole
-from jrr.client.device import Device
-from jrr.client.ledger import Entry
-from jrr.errors import ArgumentError, DamagedError
-from jrr.mechanisms.base import Mechanism
-from jrr.survey import contributor as protocol
-from jrr.survey.answers import Receipt, read_answer
-from jrr.survey.campaign import Campaign
-from jrr.survey.card_checks import own_mark
-from jrr.dealing.deck import card_from_json, card_to_json
+from jrr._base import checks
+from jrr._base.files import write_once
+from jrr.client.device import Device, default_state
+from jrr.client.http import Http
+from jrr.client.kept_cards import keep_cards, read_cards
+from jrr.client.ledger import NAME, Ledger
 from jrr.dealing.group_place import read_place
-from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
-from jrr.survey.limits import check_limits
-from jrr.survey.spending import Expense, Spent, expense_of, question_hash
-from jrr.protocol.steps import Reply, Save
+from jrr.errors import ArgumentError, DamagedError
+from jrr.mechanisms.base import Rng
+from jrr.protocol.addresses import split_link
+from jrr.protocol.identity import invitation_secret
+from jrr.protocol.steps import Call, Reply, Save, Steps, Wait
+from jrr.survey import contributor as protocol
+from jrr.survey.answers import Answers
+from jrr.survey.contributor import Receipt
+from jrr.survey.limits import Limits, check_limits
+from jrr.survey.promises import DELTA
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.spending import Expense, Spent, expense_of, total
+from jrr.survey.survey import Survey
 
-if TYPE_CHECKING:
-    from jrr.client.deck_audits import PublishedDecks
+T = TypeVar("T")
 
 
-class Contributor(Device):
-    """One person's part in a campaign, on that person's own device.
+class Contributor:
+    """One person's part in a survey, on that person's own device.
 
-    Checks that the campaign is the one that the link names and costs no more than the limits, gets
-    a card from a dealer that serves the same campaign (or answers without one when none is to be
-    had within the patience), perturbs the answer, keeps the perturbed report in the directory
-    `state`, and sends it until the collector has committed it. The true answer is neither stored,
-    logged nor sent.
+    Checks that the survey is the one that the link names and costs no more than the limits, gets
+    cards from dealers that serve the same survey (or answers without where none are to be had
+    within the patience), perturbs every answer to a sensitive question, keeps the perturbed answers
+    in the directory `state`, and sends them until the collector has committed them. True answers to
+    sensitive questions are neither stored, logged nor sent.
 
-    Limits hold for everything that was answered before, in this and in other campaigns, which a
-    ledger on this device adds up (jrr.survey.spending). All rounds of a campaign count at once.
+    Limits hold for everything that was answered before, in this and in other surveys, which a
+    ledger on this device adds up (jrr.survey.spending).
 
     Args:
-        link: The campaign's link, as https://survey.example/v1/campaigns/ and its name.
+        link: The survey's link, as https://survey.example/v1/surveys/ and its name.
         invitation: One's own; None where anybody may answer.
         limit: Most ε accepted against the collector, who has all reports (view: everything), for
-            all answers in the ledger and this campaign together.
+            all answers in the ledger and this survey together.
         dealer_limit: The same against dealer and collector together; None: any.
         delta: The δ at which `limit` is kept, for all answers together.
-        one_round: Count a campaign's rounds one at a time, when they are answered.
-        patience: Seconds to wait for a card, and for the collector.
+        patience: Seconds to wait for cards, and for the collector.
         state: Directory for what must survive an interruption; by default below the home
             directory.
         ledger: File that adds up what answers cost; by default in `state`. People who share an
@@ -59,314 +64,209 @@ class Contributor(Device):
         OSError: The directory cannot be made.
 
     Example:
-        >>> person = jrr.Contributor(link, invitation, limit=1.0)  # doctest: +SKIP
-        >>> person.answer("yes")  # doctest: +SKIP
-        Receipt(campaign='4f4ee8…', round=0, carded=True)
+        >>> person = jrr.Contributor(link, invitation, limit=2.0)  # doctest: +SKIP
+        >>> person.answer({"sector": "office", "drinks": "no"})  # doctest: +SKIP
+        Receipt(survey='4f4ee8…', carded=True)
     """
 
-    _campaign: Campaign | None = None  # as soon as it was fetched
+    def __init__(
+        self,
+        link: str,
+        invitation: str | None = None,
+        *,
+        limit: float,
+        dealer_limit: float | None = None,
+        delta: float = DELTA,
+        patience: float = 30.0,
+        state: str | Path | None = None,
+        ledger: str | Path | None = None,
+        ca: str | Path | None = None,
+        rng: Rng = None,
+    ) -> None:
+        _, self.name = split_link(link)
+        self._link = link.strip()
+        self._limits = Limits(
+            checks.epsilon("limit", limit),
+            None if dealer_limit is None else checks.epsilon("dealer_limit", dealer_limit),
+            checks.real("patience", patience, "seconds >= 0", 0.0),
+            checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True),
+        )
+        self._invitation = None if invitation is None else invitation_secret(invitation)
+        self._state = Path(state) if state is not None else default_state()
+        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._ledger = Ledger(self._state / NAME if ledger is None else Path(ledger))
+        self._http = Http(ca)
+        self._rng = rng
+        self._survey: Survey | None = None  # as soon as it was fetched
 
     @property
-    def _by_invitation(self) -> bool:
-        return self.campaign.invitations
-
-    @property
-    def campaign(self) -> Campaign:
+    def survey(self) -> Survey:
         """What is asked and promised; fetched once and checked."""
-        if self._campaign is None:
-            self._campaign = self._drive(protocol.fetch(self._link, self._limits))
-        return self._campaign
+        if self._survey is None:
+            self._survey = self._drive(protocol.fetch_survey(self._link, self._limits))
+        return self._survey
 
-    def check_spending(self, round_number: int = 0) -> Spent:
-        """What will have been spent after answering, as it counts against the limits.
+    @property
+    def spent(self) -> Spent:
+        """What all answers in the ledger have cost together."""
+        return total(self._ledger.expenses(), self._limits.delta)
 
-        Args:
-            round_number: Which round.
-
-        Returns:
-            What was spent before, and this campaign: its rounds that are not answered yet, or
-            only this one, if they are counted one at a time.
+    def check_spending(self) -> Spent:
+        """What will have been spent after answering every question.
 
         Raises:
-            ProtocolError: That is more than the limits.
+            ProtocolError: That is more than the limits; the message says what each answer costs.
         """
-        return self._check_spending(self._ledger.expenses(), round_number)
+        return self._check(self._ledger.expenses(), self.survey.sensitive)
 
-    def _check_spending(self, before: list[Expense], round_number: int) -> Spent:
-        campaign = self.campaign
-        answered = self._ledger.answered(campaign.hash, self._person())
-        counted = {round_number} if self._limits.one_round else set(range(campaign.rounds))
-        return check_limits(campaign, self._limits, before, sorted(counted - answered))
+    def check_ready(self) -> None:
+        """Refuse, before anybody is asked anything, where answers would not be taken."""
+        self._drive(protocol.check_open(self.survey, self._limits.patience))
 
     def enrol(self) -> None:
-        """Take a place in the next deal, where the campaign enrols first."""
+        """Take a place in the next deal, where people enrol before cards are dealt."""
         self.check_spending()
-        self._drive(protocol.enrol(self.campaign, self._secret(), self._limits, self._device()))
+        self._drive(
+            protocol.enrol(
+                self.survey, self._device.secret, self._limits, self._device.own_secret()
+            )
+        )
 
     def fetch_cards(self) -> bool:
-        """Fetch the cards of all rounds now and keep them for later; whether there are any.
+        """Fetch the cards of all questions now and keep them for later; whether there are any.
 
         Answering long after, and not at the time the dealer saw one, is what keeps somebody who
         watches both servers from matching people.
         """
-        if not self.campaign.deals:
-            return False
         patience = self._limits.patience
-        steps = fetch_hand(self.campaign, self._secret(), patience, self._device())
-        hand = self._drive(steps)
-        if hand.cards is None:
+        steps = protocol.fetch_hands(
+            self.survey, self._device.secret, patience, self._device.own_secret()
+        )
+        hands = self._drive(steps)
+        if not hands.cards:
             return False
-        self._keep_place(hand)
-        cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
-        document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
-        write_whole(self._file("cards"), json.dumps(document), private=True)
+        keep_cards(self._device.file("cards"), self.survey, hands)
         return True
 
     @property
     def has_cards(self) -> bool:
         """Whether cards are kept here, fetched or taken from a file."""
-        return self._file("cards").exists()
+        return self._device.file("cards").exists()
 
     def take_card(self, file: str | Path) -> None:
-        """Move a card that one's own group dealt (`jrr mpc group`) into this device's keeping.
+        """Move a card that one's own group dealt (`jrr survey deal-in-group`) into this device.
 
         The file is deleted, so that the card serves one answer.
 
         Args:
-            file: As `jrr mpc group -o` wrote it.
+            file: As `jrr survey deal-in-group -o` wrote it.
 
         Raises:
             ArgumentError: There is no such file, or a card is kept already.
             DamagedError: It is no card.
-            ProtocolError: It was dealt for another campaign, or not as this one asks.
+            ProtocolError: It was dealt for another survey, or not as this one asks.
         """
         path = Path(file)
-        campaign = self.campaign
-        card = read_place(path).card_in(campaign)
-        document = {
-            "n": campaign.mechanism.moments.deck,
-            "cards": [card_to_json(campaign.mechanism, card)],
-        }
+        hands = read_place(path).hands(self.survey)
         try:
-            write_once(self._file("cards"), json.dumps(document))
+            keep_cards(self._device.file("cards"), self.survey, hands, once=True)
         except FileExistsError:
             raise ArgumentError(
-                f"card must be left out: one for this campaign is kept already, got {path}"
+                f"card must be left out: one for this survey is kept already, got {path}"
             ) from None
         path.unlink()
 
-    def _hand(self) -> Hand | None:
-        path = self._file("cards")
-        if not self.has_cards:
-            return None
-        try:
-            document = json.loads(path.read_text("utf-8"))
-            n, cards = document["n"], list(document["cards"])
-            serials = document.get("serials")  # earlier versions had none
-            if serials is not None:
-                serials = tuple(tuple(one) for one in serials)
-        except (ValueError, KeyError, TypeError):
-            raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
-        mechanism = self.campaign.for_people(n)
-        held = tuple(_held_from_json(self.campaign, mechanism, card) for card in cards)
-        return Hand(held, mechanism, serials)
-
-    def answer(
-        self,
-        answer: str | float,
-        covariates: Mapping[str, str] | None = None,
-        round_number: int = 0,
-    ) -> Receipt:
-        """Answer once; a report that was made before is sent again instead of a new one.
+    def answer(self, answers: Answers | str | float) -> Receipt:
+        """Answer once; what was made before is sent again instead of something new.
 
         Args:
-            answer: A label of the campaign, or its number; where a number is asked for, that.
-            covariates: Public attributes, exactly those that the campaign declares.
-            round_number: Which round.
+            answers: Question -> a label in any of the survey's languages, a number, a list of
+                labels of "several"; None for "prefer not to say". Of exactly the questions that
+                are asked. Where the survey has one question, its answer alone will do.
 
         Returns:
             The collector's receipt.
 
         Raises:
-            ArgumentError: Answer, covariates or round are none of this campaign.
+            ArgumentError: An answer is none of this survey's; what was answered is not repeated.
             DamagedError: A file in `state`, or a reply, is not what it should be.
-            ProtocolError: A server refuses, or the campaign costs more than the limits.
-            UnreachableError: The collector does not answer; the report is kept for another try.
-            IntegrityError: The parties of a committee did not keep to the rules, or a card is not
-                the one that its dealer committed to.
+            ProtocolError: A server refuses, or the survey costs more than the limits.
+            UnreachableError: The collector does not answer; the answers are kept for another try.
+            IntegrityError: The parties of a committee did not keep to the rules.
         """
-        campaign = self.campaign
-        waiting = self.resume(round_number)
+        waiting = self.resume()
         if waiting is not None:
             return waiting
-        value, hand = read_answer(campaign, answer, self._rng), self._hand()
-        if campaign.committed_decks and hand is None:
-            steps = fetch_hand(campaign, self._secret(), self._limits.patience, self._device())
-            hand = self._drive(steps)
-            self._keep_place(hand)
         conversation = protocol.contribute(
-            campaign,
-            self._secret(),
-            value,
+            self.survey,
+            self._device.secret,
+            self._by_question(answers),
             self._limits,
-            covariates=covariates,
-            round_number=round_number,
             rng=self._rng,
-            device=self._device(),
-            hand=hand,
+            device=self._device.own_secret(),
+            hands=read_cards(self._device.file("cards"), self.survey) if self.has_cards else None,
         )
-        return self._drive(conversation, lambda step: self._save(step, round_number, False))
+        return self._drive(conversation, self._save)
 
-    def check_place(self) -> "PublishedDecks":
-        """Audit the dealer of a campaign with committed decks, one's own place included.
-
-        Before the campaign is closed this draws the opened decks again. Afterwards it also looks
-        for one's own mark, which must stand at the place of one's card and nowhere else: else the
-        same card was given to others. The whole list is fetched, so that nobody learns whose it is.
-
-        Returns:
-            What is published, and every fault.
-
-        Raises:
-            ArgumentError: The campaign's dealer commits to no decks.
-            ProtocolError: A server has nothing to show.
-            UnreachableError: A server does not answer.
-        """
-        from jrr.client.deck_audits import audit_campaign
-
-        found = audit_campaign(self.campaign, self._ca)
-        path = self._file("place")
-        mark = own_mark(self.campaign, self._secret(), self._device())
-        if path.exists():
-            own = found.place_faults(int(path.read_text("ascii")), mark)
-        else:
-            own = found.kept_faults(mark)
-        return replace(found, faults=(*found.faults, *own))
-
-    def _keep_place(self, hand: Hand) -> None:
-        """Keep where one's mark must stand at the end; the card itself is not in it."""
-        if hand.place is not None:
-            write_whole(self._file("place"), str(hand.place), private=True)
-
-    def can_repeat(self) -> bool:
-        """Whether a report was made before for the same question, by the same chances."""
-        if (
-            self.campaign.mechanism.masked and self.campaign.deals
-        ):  # the card in it belongs to a sum that is over
-            return False
-        asked = question_hash(self.campaign, self.campaign.mechanism)
-        return self._ledger.remembered(asked) is not None
-
-    def repeat(
-        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
-    ) -> Receipt | None:
-        """Answer a question that is asked again by the report that was made for it before.
-
-        Nobody is asked, and nothing is spent: however often the same report is sent, it tells what
-        it told the first time. It also stays what it was if the answer has changed since, and
-        whoever sees a report of many values twice can tell that it is the same one.
-
-        Args:
-            covariates: Public attributes, exactly those that the campaign declares.
-            round_number: Which round.
-
-        Returns:
-            The collector's receipt; None where no such report is remembered.
-
-        Raises:
-            ProtocolError: A server refuses.
-            UnreachableError: The collector does not answer; the report is kept for another try.
-        """
-        campaign = self.campaign
-        waiting = self.resume(round_number)
-        if waiting is not None:
-            return waiting
-        mechanism = campaign.mechanism
-        if mechanism.masked and mechanism.deals:  # the card in it belongs to a sum that is over
-            return None
-        if campaign.enrols:
-            mechanism = self._drive(announced_mechanism(campaign, self._limits.patience))
-        report = self._ledger.remembered(question_hash(campaign, mechanism))
-        if report is None:
-            return None
-        conversation = protocol.repeat(
-            campaign,
-            self._secret(),
-            report,
-            self._limits,
-            mechanism=mechanism,
-            covariates=covariates,
-            round_number=round_number,
-        )
-        return self._drive(conversation, lambda step: self._save(step, round_number, True))
-
-    def check_ready(
-        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
-    ) -> None:
-        """Refuse what could not be sent, before the person is asked for an answer."""
-        patience = self._limits.patience
-        self._drive(protocol.check_ready(self.campaign, covariates, round_number, patience))
-
-    def resume(self, round_number: int = 0) -> Receipt | None:
-        """Send a report that was saved and perhaps not received; None where there is none."""
-        path = self._path(round_number)
+    def resume(self) -> Receipt | None:
+        """Send answers that were saved and perhaps not received; None where there are none."""
+        path = self._device.file("upload")
         if not path.exists():
             return None
-        body = path.read_bytes()
-        if round_number not in self._ledger.answered(self.campaign.hash, self._person()):
-            self._enter(body, round_number)  # made before there was a ledger
-        return self._drive(protocol.send(self.campaign, body, self._limits.patience))
+        return self._drive(protocol.send(self.survey, path.read_bytes(), self._limits.patience))
 
-    def _path(self, round_number: int) -> Path:
-        return self._file(f"{round_number}.report")
+    def _by_question(self, answers: Answers | str | float) -> Answers:
+        if isinstance(answers, Mapping):
+            return answers
+        if len(self.survey.questions) != 1:
+            names = ", ".join(question.name for question in self.survey.questions)
+            raise ArgumentError(f"answers must be by question where there are several: {names}")
+        return {self.survey.questions[0].name: answers}
 
-    def _enter(
-        self,
-        body: bytes,
-        round_number: int,
-        mechanism: Mechanism | None = None,
-        *,
-        repeated: bool = False,
-        check: Callable[[list[Expense]], object] = lambda before: None,
-    ) -> None:
-        campaign = self.campaign
-        made_by = mechanism or campaign.mechanism
+    def _check(self, before: list[Expense], questions: Iterable[SensitiveQuestion]) -> Spent:
+        entered = self._ledger.answered(self.survey.hash, self._device.person)
+        unpaid = [one for one in questions if one.name not in entered]
+        return check_limits(unpaid, self._limits, before)
+
+    def _save(self, step: Save) -> Reply | None:
+        """Keep what may be sent; what is kept already, where another run was faster."""
         try:
-            report = json.loads(body)["report"]
+            reports = json.loads(step.body)["reports"]
         except (ValueError, KeyError, TypeError):
-            return  # damaged: it will not be sent
-        entry = Entry(
-            campaign=campaign.hash,
-            person=self._person(),
-            round=round_number,
-            question=question_hash(campaign, made_by),
-            expense=None if repeated else expense_of(campaign, round_number),
-            mechanism=made_by,
-            report=report,
-        )
-        self._ledger.enter(entry, check)
-
-    def _save(self, step: Save, round_number: int, repeated: bool) -> Reply | None:
-        body = step.body
+            raise DamagedError("an upload must be one that jrr made") from None
+        answered = [one for one in self.survey.sensitive if one.name in reports]
         # First the ledger: what is in it and was never sent was only counted for nothing.
-        self._enter(
-            body,
-            round_number,
-            step.mechanism,
-            repeated=repeated,
-            check=lambda before: self._check_spending(before, round_number),
+        self._ledger.enter(
+            self._device.person,
+            map(expense_of, answered),
+            lambda before: self._check(before, answered),
         )
-        return self._keep(self._path(round_number), body)
+        path = self._device.file("upload")
+        with contextlib.suppress(FileExistsError):
+            write_once(path, step.body.decode())
+            return None
+        return Reply(200, path.read_bytes())
 
+    @cached_property
+    def _device(self) -> Device:
+        if self._invitation is None and self.survey.invitations:
+            raise ArgumentError("invitation must be given: this survey is by invitation only")
+        return Device(self._state, self.name, self._invitation)
 
-def _held_to_json(campaign: Campaign, mechanism: Mechanism, held: Any) -> Any:
-    """What is held for a round: a card, or a list with one from each of several dealers."""
-    if campaign.by_several:
-        return [card_to_json(mechanism, card) for card in held]
-    return card_to_json(mechanism, held)
-
-
-def _held_from_json(campaign: Campaign, mechanism: Mechanism, document: Any) -> Any:
-    if campaign.by_several:
-        return [card_from_json(mechanism, card) for card in document]
-    return card_from_json(mechanism, document)
+    def _drive(self, steps: Steps[T], save: Callable[[Save], Reply | None] | None = None) -> T:
+        """Run a conversation: call, wait, and keep what must survive an interruption."""
+        reply: Reply | None = None
+        try:
+            while True:
+                step = steps.send(reply)
+                reply = None
+                if isinstance(step, Call):
+                    reply = self._http.call(step)
+                elif isinstance(step, Wait):
+                    time.sleep(step.seconds)
+                elif isinstance(step, Save):
+                    assert save is not None  # who makes a report keeps it
+                    reply = save(step)
+        except StopIteration as finished:
+            result: T = finished.value
+            return result

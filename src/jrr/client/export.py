@@ -1,52 +1,64 @@
-"""All reports of a campaign as a file on the operator's machine."""
+"""A survey's answers as files for other programs: the table, its codebook, an R script."""
 
-import tempfile
 from pathlib import Path
 
 from jrr._base import checks
-from jrr._base.files import write_whole_bytes
+from jrr._base.files import write_whole, write_whole_bytes
+from jrr.client.codebook import codebook_csv, codebook_json
 from jrr.client.operator import Operator
+from jrr.client.r_script import r_script
 
 ENDINGS = (".parquet", ".csv")
+_BESIDE = {"codebook": ".codebook.csv", "codebook_json": ".codebook.json", "r": ".R"}
 
 
-def check_export_file(out: Path, force: bool = False) -> None:
-    """Refuse a file of another format, and one that exists unless `force`."""
+def check_export_files(out: Path, force: bool = False) -> None:
+    """Refuse a file of another format, and files that exist unless `force`."""
     if out.suffix not in ENDINGS:
         raise checks.refusal("out", str(out), "a name that ends in .parquet or .csv")
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    for suffix in _BESIDE.values():
+        beside = Path(f"{out}{suffix}")
+        if beside.exists() and not force:
+            allowed = f"one without {beside.name} beside it (or give --force)"
+            raise checks.refusal("out", str(out), allowed)
 
 
-def export_reports(
-    operator: Operator, out: Path, *, round_number: int = 0, force: bool = False
+def export_survey(
+    operator: Operator, out: Path, *, language: str | None = None, force: bool = False
 ) -> dict[str, str]:
-    """Write all reports of a round, for `jrr estimate`.
+    """Write all answers, a row per person, and what one needs to read them.
 
     Args:
         operator: Of the collector.
-        out: A .parquet or .csv file.
-        round_number: Which round.
-        force: Overwrite an existing file.
+        out: A .parquet or .csv file; `jrr file estimate` reads the former.
+        language: Of the texts in the codebook; None: the first one of the survey.
+        force: Overwrite existing files.
 
     Returns:
-        What was written: the reports and, for CSV, the header beside them.
+        What was written: answers, codebook, codebook_json and r, each with its path.
 
     Raises:
-        ArgumentError: The file or the round is refused.
+        ArgumentError: A file or the language is refused.
         ProtocolError: The collector refuses.
         UnreachableError: The collector does not answer.
     """
-    check_export_file(out, force)
-    operator.campaign.check_round(round_number)
-    data = operator.export("parquet", round_number)
-    if out.suffix == ".parquet":
-        write_whole_bytes(out, data)
-        return {"reports": str(out)}
-    from jrr.tables.converting import convert  # needs pyarrow
-
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / "reports.parquet"
-        whole.write_bytes(data)
-        convert(whole, out, force=force)
-    return {"reports": str(out), "header": f"{out}.json"}
+    check_export_files(out, force)
+    survey = operator.survey
+    if language is not None:
+        checks.one_of("language", language, survey.languages)
+    data = operator.export(out.suffix.removeprefix("."))
+    results = operator.estimates()
+    texts = {
+        "codebook": codebook_csv(survey, language),
+        "codebook_json": codebook_json(survey, results, language),
+        "r": r_script(survey, results, out.name),
+    }
+    write_whole_bytes(out, data)
+    written = {"answers": str(out)}
+    for name, text in texts.items():
+        path = Path(f"{out}{_BESIDE[name]}")
+        write_whole(path, text)
+        written[name] = str(path)
+    return written

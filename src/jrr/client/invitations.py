@@ -8,15 +8,13 @@ from pathlib import Path
 from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr.client.operator import Operator, new_invitations
-from jrr.client.survey_operator import SurveyOperator
 from jrr.errors import DamagedError, JrrError
 from jrr.protocol.identity import invitation_secret
 
-AnyOperator = Operator | SurveyOperator
 MOST = 10_000_000  # invitations made at once
 
 
-def make_invitations(operator: AnyOperator, count: int, out: Path, again: list[str]) -> list[str]:
+def make_invitations(operator: Operator, count: int, out: Path, again: list[str]) -> list[str]:
     """Make fresh invitations, keep them in a private file, and tell the servers of them.
 
     Args:
@@ -30,7 +28,7 @@ def make_invitations(operator: AnyOperator, count: int, out: Path, again: list[s
         The invitations.
 
     Raises:
-        ArgumentError: The file exists, or the campaign has no room for so many.
+        ArgumentError: The file exists, or the survey has no room for so many.
         ProtocolError: A server refuses.
         UnreachableError: A server does not answer; the file is kept.
     """
@@ -53,7 +51,7 @@ def make_invitations(operator: AnyOperator, count: int, out: Path, again: list[s
     return invitations
 
 
-def tell_invitations(operator: AnyOperator, source: Path) -> list[str]:
+def tell_invitations(operator: Operator, source: Path) -> list[str]:
     """Tell the servers of invitations that were made before.
 
     Args:
@@ -78,7 +76,7 @@ def tell_invitations(operator: AnyOperator, source: Path) -> list[str]:
 def read_invitations(source: Path) -> list[str]:
     """The invitations in a file that `make_invitations` wrote."""
     if not source.is_file():
-        raise checks.refusal("from", str(source), "a file that jrr invite wrote")
+        raise checks.refusal("from", str(source), "a file that jrr survey invite wrote")
     try:
         text = source.read_text("utf-8")
     except UnicodeDecodeError:
@@ -106,11 +104,11 @@ def invitations_in(text: str, argument: str, where: str) -> list[str]:
         entries = []
     except JrrError as error:
         raise DamagedError(
-            f"{argument} must be a file that jrr invite wrote, {where}: {error}"
+            f"{argument} must be a file that jrr survey invite wrote, {where}: {error}"
         ) from None
     if not entries:
         raise DamagedError(
-            f"{argument} must be a file that jrr invite wrote, with invitations, got "
+            f"{argument} must be a file that jrr survey invite wrote, with invitations, got "
             f"{argument}={where!r}"
         )
     return entries

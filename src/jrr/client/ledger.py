@@ -4,8 +4,7 @@ One SQLite file, readable by its owner only. Every entry is made in a transactio
 what was spent against the limits, so that two programs at once cannot both spend what is left. An
 entry is made before its report is sent: whatever happens then, nothing was sent that is not in it.
 
-It holds no answer. It holds the perturbed report, so that a question that is asked again can be
-answered by the same report, which costs nothing more.
+It holds neither answers nor reports.
 """
 
 import contextlib
@@ -13,41 +12,22 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jrr.errors import DamagedError
-from jrr.mechanisms.base import Mechanism
 from jrr.survey.spending import Expense
 
 NAME = "ledger.sqlite"
 PATIENCE = 60.0  # seconds to wait for another program that writes
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
-    campaign TEXT NOT NULL,
+    survey TEXT NOT NULL,
     person TEXT NOT NULL,
-    round INTEGER NOT NULL,
     question TEXT NOT NULL,
-    expense TEXT,
-    mechanism TEXT NOT NULL,
-    report TEXT NOT NULL,
-    PRIMARY KEY (campaign, person, round)
+    expense TEXT NOT NULL,
+    PRIMARY KEY (survey, person, question)
 )
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One report: its question, its cost, and the report as it was sent."""
-
-    campaign: str
-    person: str  # a name of this contributor in this campaign, that nobody else knows
-    round: int
-    question: str  # a hash of question, labels and mechanism
-    expense: Expense | None  # None: an earlier report, sent again
-    mechanism: Mechanism  # by which it was made
-    report: Any  # in JSON
 
 
 class Ledger:
@@ -64,53 +44,50 @@ class Ledger:
         self.path = path
 
     def expenses(self) -> list[Expense]:
-        """What every answer so far has cost; reports that were sent again cost nothing."""
+        """What every answer so far has cost."""
         with self._open() as connection:
             return _expenses(connection)
 
-    def answered(self, campaign: str, person: str) -> set[int]:
-        """The rounds of a campaign that somebody has answered."""
-        query = "SELECT round FROM answers WHERE campaign = ? AND person = ?"
-        with self._open() as connection:
-            return {number for (number,) in connection.execute(query, (campaign, person))}
-
-    def enter(self, entry: Entry, check: Callable[[list[Expense]], object]) -> None:
-        """Enter a report, unless it is there already.
+    def answered(self, survey: str, person: str) -> set[str]:
+        """The questions of a survey that somebody has answered.
 
         Args:
-            entry: What is entered.
-            check: Is given what was spent before, and raises where the entry must not be made.
+            survey: Its hash.
+            person: A name of the contributor in this survey that nobody else knows.
         """
-        self.enter_all([entry], check)
+        with self._open() as connection:
+            return _answered(connection, survey, person)
 
-    def enter_all(self, entries: Iterable[Entry], check: Callable[[list[Expense]], object]) -> None:
-        """Enter reports that are sent together: all of them or none.
+    def enter(
+        self, person: str, expenses: Iterable[Expense], check: Callable[[list[Expense]], object]
+    ) -> None:
+        """Enter answers that are sent together: all of them or none; not again what is here.
 
         Args:
-            entries: What is entered.
+            person: A name of the contributor in this survey that nobody else knows.
+            expenses: What each answer costs.
             check: Is given what was spent before, and raises where the entries must not be made.
         """
-        entered = list(entries)
+        entered = list(expenses)
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")  # nobody else spends meanwhile
             try:
                 # Entered and not sent, as after a power cut: the same answer is not paid twice.
-                if any(not _is_paid(connection, entry) for entry in entered):
+                if any(
+                    one.question not in _answered(connection, one.survey, person) for one in entered
+                ):
                     check(_expenses(connection))
-                for entry in entered:
-                    _insert(connection, entry)
+                connection.executemany(
+                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)",
+                    [
+                        (one.survey, person, one.question, json.dumps(one.to_dict()))
+                        for one in entered
+                    ],
+                )
                 connection.execute("COMMIT")
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
-
-    def remembered(self, question: str) -> Any | None:
-        """The last report that was made for a question; None where there is none."""
-        with self._open() as connection:
-            row = connection.execute(
-                "SELECT report FROM answers WHERE question = ? ORDER BY rowid DESC", (question,)
-            ).fetchone()
-        return None if row is None else json.loads(row[0])
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -129,33 +106,13 @@ class Ledger:
             connection.close()
 
 
-def _is_paid(connection: sqlite3.Connection, entry: Entry) -> bool:
-    """Whether an entry costs nothing more: an earlier report sent again, or one that is here."""
-    there = connection.execute(
-        "SELECT expense FROM answers WHERE campaign = ? AND person = ? AND round = ?",
-        (entry.campaign, entry.person, entry.round),
-    ).fetchone()
-    return entry.expense is None or (there is not None and there[0] is not None)
-
-
-def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
-    expense = None if entry.expense is None else json.dumps(entry.expense.to_dict())
-    connection.execute(
-        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            entry.campaign,
-            entry.person,
-            entry.round,
-            entry.question,
-            expense,
-            entry.mechanism.to_json(),
-            json.dumps(entry.report),
-        ),
-    )
+def _answered(connection: sqlite3.Connection, survey: str, person: str) -> set[str]:
+    query = "SELECT question FROM answers WHERE survey = ? AND person = ?"
+    return {name for (name,) in connection.execute(query, (survey, person))}
 
 
 def _expenses(connection: sqlite3.Connection) -> list[Expense]:
-    rows = connection.execute("SELECT expense FROM answers WHERE expense IS NOT NULL").fetchall()
+    rows = connection.execute("SELECT expense FROM answers").fetchall()
     try:
         return [Expense.from_dict(json.loads(text)) for (text,) in rows]
     except json.JSONDecodeError:

@@ -9,10 +9,9 @@ from html import escape
 from urllib.parse import urlsplit
 
 from jrr.client.qr import qr_svg
-from jrr.reporting.catalogue import known_languages, text, texts
 from jrr.protocol.addresses import split_link
-from jrr.survey.campaign import Campaign
-from jrr.survey.surveys import Survey
+from jrr.reporting.catalogue import known_languages, text, texts
+from jrr.survey.survey import Survey
 
 GROUP = 4  # letters of an invitation that are printed together
 STYLE = """
@@ -54,20 +53,19 @@ class Letter:
     page_knows: bool = False  # whether the page opens this survey without being told which
 
 
-def letter_of(
-    document: Campaign | Survey, language: str | None, *, page_knows: bool = False
-) -> Letter:
-    """What letters of a campaign or survey say, in a language; None: its first."""
-    if isinstance(document, Campaign):  # a question is nothing to print on a letter
-        language = language or "en"
-        title, by, contact = text(language, "letter.title"), document.by, document.contact
-    else:
-        asked = document.questionnaire
-        language = language or asked.languages[0]
-        spoken = language if language in asked.languages else asked.languages[0]
-        title = asked.title[spoken]
-        by, contact = ((told or {}).get(spoken) for told in (asked.by, asked.contact))
+def letter_of(survey: Survey, language: str | None, *, page_knows: bool = False) -> Letter:
+    """What letters of a survey say, in a language; None: its first."""
+    language = language or survey.languages[0]
+    spoken = language if language in survey.languages else survey.languages[0]
+    by, contact = ((told or {}).get(spoken) for told in (survey.by, survey.contact))
+    title = survey.title[spoken]
+    if title in _texts_of_questions(survey):  # a question is nothing to print on a letter
+        title = text(language, "letter.title")
     return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)
+
+
+def _texts_of_questions(survey: Survey) -> set[str]:
+    return {words for question in survey.questions for words in question.text.values()}
 
 
 def letters_page(
@@ -84,7 +82,7 @@ def letters_page(
         links: To the answer page, one for each letter.
         invitations: Beside them; None: anybody may answer.
         page: Address of the answer page, for who cannot scan.
-        link: Of the campaign or survey.
+        link: Of the survey.
         letter: What every letter says.
 
     Returns:

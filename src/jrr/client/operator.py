@@ -1,30 +1,28 @@
-"""What the operators of dealer and collector do to a campaign; each step may be repeated.
+"""What the operators of a survey's servers do; each step may be repeated.
 
-Two parties run the two servers. Each step works for one of them alone; whoever holds both
-tokens, as in a demonstration, does both at once.
+Different people run the servers. Each step works for one of them alone; whoever holds all tokens,
+as in a demonstration, does everything at once.
 """
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Closing, Ending, Prospect
-from jrr.client.committing import Committing
-from jrr.client.http import Admin, ResultsWaitError
-from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
+from jrr.client.http import Admin
+from jrr.errors import ArgumentError, IntegrityError, ProtocolError
 from jrr.estimation.estimates import POPULATIONS, Population
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.protocol.identity import DEALER, accepted, collector_role, new_invitation
+from jrr.protocol import identity
+from jrr.protocol.addresses import admin_path
 from jrr.protocol.states import CLOSED, Role
+from jrr.survey.survey import Survey
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
-PASSED = "passed"  # of committed decks; else what is wrong with them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,29 +34,73 @@ class Tokens:
     parties: Mapping[int, str] = field(default_factory=dict)  # by the number of the party
     dealers: Mapping[int, str] = field(default_factory=dict)  # by number, where there are several
 
+    def of(self, survey: Survey) -> dict[int, str]:
+        """The tokens of those who deal, by number; a dealer's is ignored where there is none.
+
+        Raises:
+            ArgumentError: One is of somebody who does not deal in this survey.
+        """
+        word, count = survey.dealing.word, len(survey.dealing.addresses)
+        found: dict[int, str] = {}
+        if self.dealer is not None and word == Role.DEALER:
+            if count > 1:
+                raise ArgumentError("dealer_token must be as NUMBER:TOKEN where there are several")
+            found = dict.fromkeys(range(count), self.dealer)
+        for kind, given in ((Role.PARTY, self.parties), (Role.DEALER, self.dealers)):
+            for number, token in given.items():
+                if kind != word or number >= count:
+                    allowed = f"the number of a {kind} of this survey"
+                    raise checks.refusal(f"{kind}_token", str(number), allowed)
+                found[number] = token
+        return found
+
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignSummary:
-    """What an operator is shown of a campaign."""
+class EstimateWish:
+    """How results are asked for.
 
-    servers: dict[str, Any]  # counts at each server
-    too_few: int | None = None  # reports, where they are too few to estimate from
-    waits: str | None = None  # why no result is shown yet, where results must be some apart
-    estimate: dict[str, Any] | None = None  # None without the collector, or with too few reports
+    Attributes:
+        level: of the confidence intervals.
+        by: an open question: one estimate for each of its answers.
+        simultaneous: whether the intervals of all answers hold at once with that chance.
+        population: whom they speak of: "respondents", or with "sample" those whom the respondents
+            are a random sample of.
+        population_size: people in that population; None: no end of them.
+    """
+
+    level: float = 0.95
+    by: str | None = None
+    simultaneous: bool = False
+    population: Population | str = "respondents"
+    population_size: int | None = None
+
+    def query(self, survey: Survey, **more: str) -> str:
+        """As a collector is asked.
+
+        Raises:
+            ArgumentError: There is no such level, population or open question.
+        """
+        checks.one_of("population", self.population, POPULATIONS)
+        asked = more | {"level": repr(checks.level(self.level)), "population": str(self.population)}
+        if self.by is not None:
+            asked["by"] = checks.one_of("by", self.by, tuple(survey.covariates))
+        if self.simultaneous:
+            asked["simultaneous"] = "true"
+        if self.population_size is not None:
+            asked["population_size"] = str(self.population_size)
+        return urlencode(asked)
 
 
 @dataclass(frozen=True)
 class Operator:
-    """The servers that can be reached: both, or one's own."""
+    """The servers that can be reached: all, or one's own."""
 
-    campaign: Campaign
-    dealer: Admin | None = None
+    survey: Survey
+    dealing: Mapping[int, Admin] = field(default_factory=dict)  # those who deal, by number
     collector: Admin | None = None
-    parties: tuple[Admin, ...] = ()  # of a committee; or several dealers
-    ca: str | Path | None = None  # certificates to trust, where a server is asked without a token
 
     def __post_init__(self) -> None:
-        if not self._dealing and self.collector is None:
+        if not self.dealing and self.collector is None:
             raise ArgumentError(
                 "tokens must be given for the servers to act on, got none: set "
                 "JRR_COLLECTOR_TOKEN, JRR_DEALER_TOKEN or JRR_PARTY_TOKEN (as NUMBER:TOKEN), or "
@@ -66,141 +108,122 @@ class Operator:
             )
 
     @classmethod
-    def by_tokens(
-        cls, campaign: Campaign, tokens: Tokens, ca: str | Path | None = None
-    ) -> "Operator":
-        """The operator of those servers of a campaign whose tokens are given.
+    def by_tokens(cls, survey: Survey, tokens: Tokens, ca: str | Path | None = None) -> "Operator":
+        """The operator of those servers of a survey whose tokens are given.
 
         Args:
-            campaign: Which names the servers' addresses.
-            tokens: Of one server or of several; a dealer's is ignored where there is none.
+            survey: Which names the servers' addresses.
+            tokens: Of one server or of several.
             ca: File of certificates to trust, in PEM.
 
         Returns:
             The operator; nothing is asked of a server yet.
 
         Raises:
-            ArgumentError: No token is given, or one of a party that there is not.
+            ArgumentError: No token is given, or one of somebody who does not deal in this survey.
         """
-        dealer = None
-        if tokens.dealer is not None and isinstance(campaign.dealer, DealerServer):
-            dealer = Admin(campaign.dealer.url, tokens.dealer, ca, variable="JRR_DEALER_TOKEN")
-        if tokens.dealer is not None and campaign.by_several:
-            raise ArgumentError("dealer_token must be as NUMBER:TOKEN where there are several")
-        parties = []
-        for word, several, given in (
-            ("party", campaign.by_committee, tokens.parties),
-            ("dealer", campaign.by_several, tokens.dealers),
-        ):
-            for number, token in given.items():
-                if not several or number >= len(campaign.dealers):
-                    allowed = f"the number of a {word} of this campaign"
-                    raise checks.refusal(f"{word}_token", str(number), allowed)
-                address, variable = campaign.dealers[number], f"JRR_{word.upper()}_TOKEN"
-                parties.append(Admin(address, token, ca, variable=variable))
+        variable = f"JRR_{survey.dealing.word.upper()}_TOKEN"
+        dealing = {
+            number: Admin(survey.dealing.addresses[number], token, ca, variable=variable)
+            for number, token in tokens.of(survey).items()
+        }
         collector = None
         if tokens.collector is not None:
             collector = Admin(
-                campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
+                survey.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
             )
-        return cls(campaign, dealer, collector, tuple(parties), ca)
-
-    @property
-    def _dealing(self) -> tuple[Admin, ...]:
-        """Those who deal, as far as they can be reached."""
-        return self.parties if self.dealer is None else (self.dealer, *self.parties)
+        return cls(survey, dealing, collector)
 
     @property
     def link(self) -> str:
         """What contributors are given."""
-        return self.campaign.link
+        return self.survey.link
 
     @property
     def path(self) -> str:
-        """Where both servers keep the campaign for operators."""
-        return f"/v1/admin/campaigns/{self.campaign.hash}"
+        """Where all servers keep the survey for operators."""
+        return admin_path(self.survey.hash)
+
+    @property
+    def servers(self) -> dict[str, Admin]:
+        """Those who deal, and last the collector, by their names."""
+        found = {self.name_of(number): server for number, server in self.dealing.items()}
+        return found if self.collector is None else found | {COLLECTOR: self.collector}
+
+    def name_of(self, number: int) -> str:
+        """One of those who deal: "dealer", "dealer 1", "party 2"."""
+        return self.survey.dealing.server_name(number)
+
+    def at_collector(self) -> Admin:
+        """The collector, whose token must be held."""
+        if self.collector is None:
+            raise ArgumentError(
+                "the collector's token must be given for this (JRR_COLLECTOR_TOKEN)"
+            )
+        return self.collector
 
     def install(self) -> None:
         """Give the document to the servers."""
-        for server in (*self._dealing, self.collector):
-            if server is not None:
-                server.put(self.path, self.campaign.to_bytes())
+        for server in self.servers.values():
+            server.put(self.path, self.survey.to_bytes())
 
     def check_inviting(self, count: int) -> None:
         """Refuse, before there are secrets, invitations that the servers would not take."""
-        if not self.campaign.invitations:
-            raise ProtocolError("the campaign must be by invitation, but anybody may answer it")
+        if not self.survey.invitations:
+            raise ProtocolError("the survey must be by invitation, but anybody may answer it")
         for name, facts in self.show().items():
             if facts["state"] == CLOSED:
-                raise ProtocolError(
-                    f"{name}: the campaign is closed, and takes no more invitations"
-                )
-            each = self.campaign.rounds if name == COLLECTOR else 1
-            room = self.campaign.capacity - facts["invited"] // each
+                raise ProtocolError(f"{name}: the survey is closed, and takes no more invitations")
+            room = self.survey.capacity - facts["invited"]
             if count > room:
-                allowed = f"at most {room}, what is left of the capacity {self.campaign.capacity}"
+                allowed = f"at most {room}, what is left of the capacity {self.survey.capacity}"
                 raise checks.refusal("count", count, allowed)
 
     def invite(self, invitations: list[str]) -> None:
         """Let the holders of invitations in; servers get hashes only."""
-        for server, role in self.dealing_by_role():
-            self._accept(server, accepted(invitations, self.campaign.hash, role))
+        survey = self.survey
+        for number, server in self.dealing.items():
+            role = survey.dealing.roles[number]
+            self._accept(server, identity.accepted(invitations, survey.hash, role))
         if self.collector is not None:
-            for number in range(self.campaign.rounds):
-                names = accepted(invitations, self.campaign.hash, collector_role(number))
-                self._accept(self.collector, names, {"round": number})
+            salt = survey.collector_salt
+            self._accept(self.collector, identity.accepted(invitations, salt, identity.COLLECTOR))
 
-    def dealing_by_role(self) -> list[tuple[Admin, str]]:
-        """Those who deal, each with the role from which people's pseudonyms there follow."""
-        alone = [] if self.dealer is None else [(self.dealer, DEALER)]
-        roles_of = self.campaign.dealer.roles
-        return [*alone, *((one, roles_of[self._number(one)]) for one in self.parties)]
-
-    def _accept(
-        self, server: Admin, hashes: list[bytes], more: dict[str, int] | None = None
-    ) -> None:
+    def _accept(self, server: Admin, hashes: list[bytes]) -> None:
         for start in range(0, len(hashes), HASHES):
             names = [entry.hex() for entry in hashes[start : start + HASHES]]
-            server.post(f"{self.path}/invitations", {"names": names} | (more or {}))
+            server.post(f"{self.path}/invitations", {"names": names})
 
     def open(self, n: int | None = None) -> dict[str, Any]:
-        """Open enrolment, or the campaign; after enrolment the collector needs n."""
+        """Open enrolment, or the survey; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
-        if self.campaign.committed_decks:
-            self.commit_decks()
-        for name, server in self.dealing_by_name().items():
-            states[name] = server.post(f"{self.path}/open")["state"]
-        if self.collector is not None and (not self.campaign.enrols or n is not None):
+        for number, server in self.dealing.items():
+            states[self.name_of(number)] = server.post(f"{self.path}/open")["state"]
+        if self.collector is not None and (n is not None or not self.survey.dealing.enrols):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
 
-    def commit_decks(self) -> None:
-        """Let the dealer commit to its decks and the collector audit them, before anything opens.
-
-        Raises:
-            IntegrityError: The dealer cheated.
-            TurnError: The next step is for the operator who has the other token.
-        """
-        self._committing().run()
-
     def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
-        """End enrolment: cards for exactly those who enrolled, and reports may come.
+        """End enrolment: cards for exactly those who enrolled, and answers may come.
 
         Parties of a committee deal together: those that cannot be reached from here must be
         told to by their own operators, within `join` seconds.
+
+        Returns:
+            How many people were dealt cards.
         """
-        if not self._dealing:
+        if not self.dealing:
             raise ArgumentError(
                 "the token of the dealer, or of a party, must be given to deal (JRR_DEALER_TOKEN "
                 "or JRR_PARTY_TOKEN)"
             )
-        together = self.campaign.by_committee
+        together = len(self.survey.dealing.addresses) > 1
         wish = {"patience": patience, "join": join, "again": again} if together else None
         longer = join + patience if together else 0.0
-        with ThreadPoolExecutor(len(self._dealing)) as pool:
+        with ThreadPoolExecutor(len(self.dealing)) as pool:
             replies = [
                 pool.submit(server.post, f"{self.path}/deal", wish, longer)
-                for server in self._dealing
+                for server in self.dealing.values()
             ]
         errors = [reply.exception() for reply in replies]
         # Where one party noticed what another did, that is the reason, whoever else gave up.
@@ -215,87 +238,70 @@ class Operator:
             self.collector.post(f"{self.path}/open", {"n": n})
         return n
 
-    def close(
-        self,
-        decks: int | None = None,
-        ending: Ending | None = None,
-        prospect: Prospect | None = None,
-    ) -> dict[str, Any]:
-        """Burn the cards, take no more reports.
+    def show(self) -> dict[str, Any]:
+        """Counts at each server."""
+        return {name: server.get(self.path) for name, server in self.servers.items()}
 
-        Where card sums are announced, everything is looked at first; where anything is wrong,
-        nothing is changed.
+    def estimate(self, question: str, wish: EstimateWish | None = None) -> dict[str, Any]:
+        """The estimate of one question, so far or final.
+
+        Raises:
+            ArgumentError: There is no such question, or the wish is refused.
+            ProtocolError: There is no result that may be shown.
+        """
+        checks.one_of("question", question, tuple(self.survey.by_name))
+        asked = (wish or EstimateWish()).query(self.survey, question=question)
+        found: dict[str, Any] = self.at_collector().get(f"{self.path}/estimate?{asked}")
+        return found
+
+    def estimates(self, wish: EstimateWish | None = None) -> dict[str, Any]:
+        """The estimate of every question, or why there is none yet; by question."""
+        asked = (wish or EstimateWish()).query(self.survey)
+        found: dict[str, Any] = self.at_collector().get(f"{self.path}/estimates?{asked}")
+        return found
+
+    def change(
+        self, since: Survey, *, paired: bool = False, wish: EstimateWish | None = None
+    ) -> dict[str, Any]:
+        """How every question has changed since another wave.
 
         Args:
-            decks: From how many decks was dealt: for a collector on its own.
-            ending: Where card sums are announced: how names and sums go between the servers
-                (jrr.client.closing).
+            since: The wave before.
+            paired: Among those who answered both; only of mechanisms without masks.
+            wish: Of the intervals.
+        """
+        more = {"since": since.hash, "paired": str(paired).lower()}
+        asked = (wish or EstimateWish()).query(self.survey, **more)
+        found: dict[str, Any] = self.at_collector().get(f"{self.path}/change?{asked}")
+        return found
+
+    def export(self, kind: str) -> bytes:
+        """All answers, a row per person: "parquet", "csv", or "csv.json" for its header."""
+        return self.at_collector().get_bytes(f"{self.path}/export?format={kind}")
+
+    def close(
+        self, ending: Ending | None = None, prospect: Prospect | None = None
+    ) -> dict[str, Any]:
+        """Burn the cards, take no more answers.
+
+        Everything is looked at first; where anything is wrong, nothing is changed.
+
+        Args:
+            ending: What is wished of the end (jrr.client.closing).
             prospect: What `check_closing` found, if it was asked already.
 
         Returns:
-            What each server says; the collector's part has `commitments`, where the dealer has
-            committed to its decks: "passed", or what is wrong.
+            What each server says, by name.
         """
-        if self.campaign.announces:
-            return self._announce_and_close(ending or Ending(), prospect)
-        if ending is not None and replace(ending, carries_names=True) != Ending():
-            raise ArgumentError(
-                "by, merge_small, names, sums, discard_small, discard_unknown and without_sum must "
-                "be left out: the campaign's card sums are not announced"
-            )
-        closed: dict[str, Any] = {}
-        undealt = None
-        failed = self._silent_or_refusing()
-        if failed:
-            raise self._not_closed(closed, failed)
-        for name, server in self.dealing_by_name().items():  # every card that can be burned is
-            try:
-                closed[name] = server.post(f"{self.path}/close")
-            except JrrError as error:
-                failed[name] = error
-            else:
-                decks = closed[name]["decks"]
-                undealt = closed[name].get("undealt")
-        commitments = {}
-        if self.campaign.committed_decks and not failed:
-            commitments = self._audited_decks()
-        if self.collector is not None and not failed:
-            # Last: once closed, it is never told from how many decks was dealt.
-            try:
-                told = {"decks": decks} | ({} if undealt is None else {"undealt": undealt})
-                reply = self.collector.post(f"{self.path}/close", told)
-                closed[COLLECTOR] = reply | commitments
-            except JrrError as error:
-                failed[COLLECTOR] = error
-        if failed:
-            raise self._not_closed(closed, failed)
-        return closed
-
-    def _silent_or_refusing(self) -> dict[str, JrrError]:
-        """The servers that would not close: they do not answer, or refuse the token."""
-        failed: dict[str, JrrError] = {}
-        servers = self.dealing_by_name()
-        if self.collector is not None:
-            servers[COLLECTOR] = self.collector
-        for name, server in servers.items():
-            try:
-                server.get(self.path)
-            except JrrError as error:
-                failed[name] = error
-        return failed
-
-    def _committing(self) -> Committing:
-        return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
-
-    def _audited_decks(self) -> dict[str, str]:
-        """What the collector found of the dealer's decks; nothing where that is not known yet."""
-        notes = self._committing().end()
-        if notes is None:
-            return {}
-        return {"commitments": "; ".join(notes["faults"]) or PASSED}
+        wish = ending or Ending()
+        found = self.closing.run(wish, prospect or self.check_closing(wish))
+        return {
+            self.name_of(server) if isinstance(server, int) else server: reply
+            for server, reply in found.items()
+        }
 
     def check_closing(self, ending: Ending | None = None) -> Prospect | None:
-        """Refuse what would keep the campaign from its end; nothing is changed.
+        """Refuse what would keep the survey from its end; nothing is changed.
 
         Returns:
             Where card sums are announced: what closing would do.
@@ -304,9 +310,7 @@ class Operator:
             ProtocolError: A server would refuse.
             UnreachableError: A server does not answer.
         """
-        if self.campaign.announces:
-            return self._closing().check(ending or Ending())
-        return None
+        return self.closing.check(ending or Ending())
 
     def preview_closing(self, ending: Ending | None = None) -> dict[str, Any]:
         """The groups that closing would make and their sizes; nothing is changed.
@@ -314,162 +318,14 @@ class Operator:
         Raises:
             ArgumentError: Card sums are not announced, or the collector's token is not held.
         """
-        if not self.campaign.announces:
-            raise ArgumentError(
-                "dry_run must be left out: the campaign's card sums are not announced"
-            )
-        return self._closing().preview(ending or Ending())
+        return self.closing.preview(ending or Ending())
 
-    def _closing(self) -> Closing:
-        several = {self._number(server): server for server in self.parties}
-        dealers = several if self.dealer is None else {0: self.dealer}
-        return Closing(self.campaign, self.path, dealers, self.collector)
-
-    def _announce_and_close(self, ending: Ending, prospect: Prospect | None) -> dict[str, Any]:
-        found = self._closing().run(ending, prospect or self.check_closing(ending))
-        names = {0: str(Role.DEALER)} if self.dealer is not None else {}
-        return {
-            names.get(server, f"dealer {server}") if isinstance(server, int) else server: reply
-            for server, reply in found.items()
-        }
-
-    def _not_closed(self, closed: dict[str, Any], failed: dict[str, JrrError]) -> JrrError:
-        left = [*failed]
-        if self.collector is not None and COLLECTOR not in failed:
-            left.append(COLLECTOR)
-        reasons = "; ".join(str(error) for error in failed.values())
-        # Where one refuses and another is silent, trying again would not be enough.
-        silent = all(isinstance(error, UnreachableError) for error in failed.values())
-        kind = UnreachableError if silent else ProtocolError
-        return kind(
-            f"{reasons}; closed: {', '.join(closed) or 'none'}; not closed: {', '.join(left)}; "
-            "when that is mended, the same command goes on"
-        )
-
-    def show(self) -> dict[str, Any]:
-        """Counts at each server."""
-        servers = self.dealing_by_name()
-        if self.collector is not None:
-            servers[COLLECTOR] = self.collector
-        return {name: server.get(self.path) for name, server in servers.items()}
-
-    def summary(
-        self,
-        round_number: int = 0,
-        level: float = 0.95,
-        by: str | None = None,
-        *,
-        simultaneous: bool = False,
-        population: Population | str = "respondents",
-        population_size: int | None = None,
-        audited: int = 0,
-    ) -> CampaignSummary:
-        """Counts at the servers and, from the collector, the estimate of a round so far.
-
-        While a campaign is open, fewer reports than its smallest group are not estimated from.
-
-        Args:
-            round_number: Which round.
-            level: Of the confidence interval.
-            by: A covariate of the campaign: one estimate per group.
-            simultaneous: Whether the intervals of all answers hold at once with that chance.
-            population: Whom they speak of: "respondents", or with "sample" those whom the
-                respondents are a random sample of.
-            population_size: People in that population; None: no end of them.
-            audited: Cards that an auditor took (jrr audit-cards), for what is said of the dealer.
-
-        Returns:
-            The counts, and either the estimate or how many reports are too few for one.
-
-        Raises:
-            ArgumentError: There is no such round, level or covariate.
-            ProtocolError: A server refuses.
-            UnreachableError: A server does not answer.
-        """
-        level = checks.level(level)
-        checks.one_of("population", population, POPULATIONS)
-        self.campaign.check_round(round_number)
-        if by is not None:
-            checks.one_of("by", by, tuple(self.campaign.covariates))
-        servers = self.show()
-        if self.collector is None:
-            return CampaignSummary(servers=servers)
-        reports: int = servers[COLLECTOR]["by_round"][round_number]
-        closed = servers[COLLECTOR]["state"] == CLOSED
-        if reports < self.campaign.fewest_to_show(final=closed):
-            return CampaignSummary(servers=servers, too_few=reports)
-        try:
-            found = self.estimate(
-                round_number,
-                level,
-                by,
-                simultaneous=simultaneous,
-                population=population,
-                population_size=population_size,
-                audited=audited,
-            )
-        except ResultsWaitError as reason:
-            return CampaignSummary(servers=servers, waits=str(reason))
-        return CampaignSummary(servers=servers, estimate=found)
-
-    def dealing_by_name(self) -> dict[str, Admin]:
-        """Those who deal: the dealer, or parties by their numbers in the campaign."""
-        servers = {} if self.dealer is None else {str(Role.DEALER): self.dealer}
-        word = Role.PARTY if self.campaign.by_committee else Role.DEALER
-        for server in self.parties:
-            servers[f"{word} {self._number(server)}"] = server
-        return servers
-
-    def _number(self, party: Admin) -> int:
-        addresses = self.campaign.dealers
-        if party.address not in addresses:
-            raise checks.refusal("party", party.address, f"one of {', '.join(addresses)}")
-        return addresses.index(party.address)
-
-    def estimate(
-        self,
-        round_number: int = 0,
-        level: float = 0.95,
-        by: str | None = None,
-        *,
-        simultaneous: bool = False,
-        population: Population | str = "respondents",
-        population_size: int | None = None,
-        audited: int = 0,
-    ) -> dict[str, Any]:
-        """The estimate, live or final."""
-        asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
-        # Only what was asked for, so that collectors of earlier versions understand the rest.
-        if by:
-            asked["by"] = by
-        if simultaneous:
-            asked["simultaneous"] = "true"
-        if population != "respondents":
-            asked["population"] = population
-        if population_size is not None:
-            asked["population_size"] = population_size
-        if audited:
-            asked["audited"] = audited
-        document: dict[str, Any] = self.at_collector().get(
-            f"{self.path}/estimate?{urlencode(asked)}"
-        )
-        return document
-
-    def export(self, kind: str, round_number: int = 0) -> bytes:
-        """All reports as a report file."""
-        return self.at_collector().get_bytes(
-            f"{self.path}/export?format={kind}&round={round_number}"
-        )
-
-    def at_collector(self) -> Admin:
-        """The collector, whose token must be held."""
-        if self.collector is None:
-            raise ArgumentError(
-                "the collector's token must be given for this (JRR_COLLECTOR_TOKEN)"
-            )
-        return self.collector
+    @property
+    def closing(self) -> Closing:
+        """How the survey ends at these servers."""
+        return Closing(self.survey, self.path, self.dealing, self.collector)
 
 
 def new_invitations(count: int) -> list[str]:
     """Fresh one-time invitations."""
-    return [new_invitation() for _ in range(count)]
+    return [identity.new_invitation() for _ in range(count)]

@@ -13,10 +13,11 @@ import numpy as np
 from jrr import __version__
 from jrr.estimation.masks import Known
 from jrr.estimation.moments import Moments
+from jrr.estimation.told_sums import ToldOfRound
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.surveys import Survey, SurveyPart
-from jrr.survey.told import ToldSums
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import Survey
 
 _HEAD = """\
 # Reads {file} and estimates shares and means with standard errors.
@@ -29,14 +30,14 @@ _HEAD = """\
 # card hide a secret number (a mask); mask_sum is what dealers told of these, and comes off.
 # Standard errors are of the people who answered; sampled = TRUE adds those of drawing them at
 # random from a large population. jrr's intervals are not value +- 1.96 stderr: they test every
-# value under its own noise (jrr campaign report).
+# value under its own noise (jrr survey report).
 #
 # Masks come off all reports together, or off those of the groups that the survey was closed with:
 # the functions refuse any other part of the rows.
 #
-#     source("{file}.R")     # makes data, items and results; then, for each of items:
-#     estimate_groups(data, items[[1]], by = "column")
-#     estimate_differences(data, items[[1]], by = "column")
+#     source("{file}.R")     # makes data, questions and results; then, for each of questions:
+#     estimate_groups(data, questions[[1]], by = "column")
+#     estimate_differences(data, questions[[1]], by = "column")
 
 file <- {quoted}
 """
@@ -62,44 +63,45 @@ as_bits <- function(column, k) {
   })
 }
 
-support_of <- function(column, item) {
-  k <- length(item$labels)
-  if (item$form == "number") {
+support_of <- function(column, question) {
+  k <- length(question$labels)
+  if (question$form == "number") {
     reports <- as.numeric(column)
     return(sapply(seq_len(k) - 1, function(v) sum(reports == v)))
   }
-  if (item$form == "bits") return(colSums(matrix(as_bits(column, k), ncol = k)))
+  if (question$form == "bits") return(colSums(matrix(as_bits(column, k), ncol = k)))
   numbers <- as_numbers(column)
   if (k == 2) c(length(column) - sum(numbers), sum(numbers)) else colSums(numbers)
 }
 
 # What is known of the masks in these reports: in all of them, or in those of one group.
-masks_of <- function(carded, item, group) {
-  if (is.null(item$masks) || carded == 0) return(list(mask_sum = 0, mask_variance = 0))
+masks_of <- function(carded, question, group) {
+  if (is.null(question$masks) || carded == 0) return(list(mask_sum = 0, mask_variance = 0))
   if (is.null(group)) {
-    known <- item$masks$all
-  } else if (item$masks$closed) { # of a part of a deck nobody tells a sum: its masks stay
-    left <- item$masks$single * carded - item$with_card$mask_tie * carded * (carded - 1)
+    known <- question$masks$all
+  } else if (question$masks$closed) { # of a part of a deck nobody tells a sum: its masks stay
+    left <- question$masks$single * carded - question$with_card$mask_tie * carded * (carded - 1)
     return(list(mask_sum = 0, mask_variance = max(left, 0)))
   } else {
-    named <- Filter(function(one) one$group == group, item$masks$groups)
-    if (!length(named)) stop(item$column, ": dealers told no sum of the cards of ", group)
+    named <- Filter(function(one) one$group == group, question$masks$groups)
+    if (!length(named)) stop(question$column, ": dealers told no sum of the cards of ", group)
     known <- named[[1]]
   }
   if (carded < known$least || carded > known$most) {
-    stop(item$column, ": these rows have ", carded, " reports with a card, and dealers told the ",
-         "sum of ", known$most, " cards", if (!is.null(group)) paste(" of", group), ". Masks can ",
-         "be taken off all rows of the export, or off whole groups: use estimate_groups and ",
-         "estimate_differences", if (!is.null(item$by)) paste(" (groups of", item$by, "only)"),
+    stop(question$column, ": these rows have ", carded, " reports with a card, and dealers told ",
+         "the sum of ", known$most, " cards", if (!is.null(group)) paste(" of", group), ". Masks ",
+         "can be taken off all rows of the export, or off whole groups: use estimate_groups and ",
+         "estimate_differences",
+         if (!is.null(question$by)) paste(" (groups of", question$by, "only)"),
          ", not a part of the rows", call. = FALSE)
   }
   known
 }
 
 # The reports of one kind of people, with a card or without: estimated counts, and their noise.
-stratum <- function(column, item, m, masks) {
+stratum <- function(column, question, m, masks) {
   n <- length(column)
-  count <- (support_of(column, item) - masks$mask_sum - n * m$q) / m$gain
+  count <- (support_of(column, question) - masks$mask_sum - n * m$q) / m$gain
   x <- pmin(pmax(count, 0), n)
   list(n = n, count = count,
        noise = (x * m$p * (1 - m$p) + (n - x) * m$q * (1 - m$q)) / m$gain^2,
@@ -109,21 +111,22 @@ stratum <- function(column, item, m, masks) {
        masks = masks$mask_variance / m$gain^2)
 }
 
-# All who were asked an item in these rows, or in those of one group.
-people_of <- function(data, item, group = NULL) {
-  flags <- data[[paste0(item$column, "_carded")]]
+# All who were asked a question in these rows, or in those of one group.
+people_of <- function(data, question, group = NULL) {
+  flags <- data[[paste0(question$column, "_carded")]]
   asked <- !is.na(flags)
-  column <- data[[item$column]][asked]
+  column <- data[[question$column]][asked]
   carded <- toupper(as.character(flags[asked])) == "TRUE"
   with_card <- without_card <- NULL
   if (any(carded)) {
-    with_card <- stratum(column[carded], item, item$with_card, masks_of(sum(carded), item, group))
+    with_card <- stratum(column[carded], question, question$with_card,
+                         masks_of(sum(carded), question, group))
   }
   if (any(!carded)) {
-    without_card <- stratum(column[!carded], item, item$without_card,
+    without_card <- stratum(column[!carded], question, question$without_card,
                             list(mask_sum = 0, mask_variance = 0))
   }
-  count <- numeric(length(item$labels))
+  count <- numeric(length(question$labels))
   for (one in list(with_card, without_card)) if (!is.null(one)) count <- count + one$count
   list(n = length(column), share = count / length(column), with_card = with_card,
        without_card = without_card)
@@ -149,75 +152,75 @@ variance_of <- function(strata, weights, m, sampled) {
   pmax(variance, 0)
 }
 
-stderr_of <- function(people, signs, item, sampled) {
+stderr_of <- function(people, signs, question, sampled) {
   weights <- signs / sapply(people, function(one) one$n)
   kinds <- c("with_card", "without_card")
   parts <- lapply(kinds, function(kind) {
-    variance_of(lapply(people, function(one) one[[kind]]), weights, item[[kind]], sampled)
+    variance_of(lapply(people, function(one) one[[kind]]), weights, question[[kind]], sampled)
   })
   sqrt(Reduce(`+`, parts))
 }
 
 # Shares, or the mean of a number, of these people (signs 1) or of one group less another (1, -1).
-values_of <- function(people, signs, item, sampled) {
+values_of <- function(people, signs, question, sampled) {
   share <- Reduce(`+`, Map(function(one, sign) sign * one$share, people, signs))
-  found <- stderr_of(people, signs, item, sampled)
-  if (is.null(item$ends)) {
-    return(data.frame(answer = item$labels, estimate = share, stderr = found))
+  found <- stderr_of(people, signs, question, sampled)
+  if (is.null(question$ends)) {
+    return(data.frame(answer = question$labels, estimate = share, stderr = found))
   }
   # A number was rounded by chance to one of its ends: the most noise that this can be counts.
-  drawn <- stderr_of(people, signs, item, TRUE)
-  wide <- diff(item$ends)
-  data.frame(answer = "mean", estimate = sum(signs) * item$ends[1] + wide * share[2],
+  drawn <- stderr_of(people, signs, question, TRUE)
+  wide <- diff(question$ends)
+  data.frame(answer = "mean", estimate = sum(signs) * question$ends[1] + wide * share[2],
              stderr = wide * (if (sampled) drawn[2] else max(found[2], drawn[2])))
 }
 
-estimate_item <- function(data, item, sampled = FALSE) {
-  people <- people_of(data, item)
-  cbind(item = item$column, n = people$n, values_of(list(people), 1, item, sampled))
+estimate_question <- function(data, question, sampled = FALSE) {
+  people <- people_of(data, question)
+  cbind(question = question$column, n = people$n, values_of(list(people), 1, question, sampled))
 }
 
 # Group -> its people; groups of fewer than min_cell reports are left out.
-groups_of <- function(data, item, by) {
-  if (is.null(by)) stop(item$column, ": say which column the groups are in: by = ")
-  if (!is.null(item$masks) && !item$masks$closed && !identical(by, item$by)) {
-    stop(item$column, ": dealers told no sums of the cards of groups by ", by,
-         if (!is.null(item$by)) paste0(", only by ", item$by), call. = FALSE)
+groups_of <- function(data, question, by) {
+  if (is.null(by)) stop(question$column, ": say which column the groups are in: by = ")
+  if (!is.null(question$masks) && !question$masks$closed && !identical(by, question$by)) {
+    stop(question$column, ": dealers told no sums of the cards of groups by ", by,
+         if (!is.null(question$by)) paste0(", only by ", question$by), call. = FALSE)
   }
   if (is.null(data[[by]])) stop("data has no column ", by)
   names <- as.character(data[[by]])
-  if (identical(by, item$by)) { # values whose cards have one sum together are one group
-    for (one in item$merged) names[names %in% one$values] <- one$group
+  if (identical(by, question$by)) { # values whose cards have one sum together are one group
+    for (one in question$merged) names[names %in% one$values] <- one$group
   }
-  asked <- !is.na(data[[paste0(item$column, "_carded")]])
+  asked <- !is.na(data[[paste0(question$column, "_carded")]])
   sizes <- table(names[asked])
-  shown <- sort(names(sizes)[sizes >= item$min_cell])
+  shown <- sort(names(sizes)[sizes >= question$min_cell])
   people <- lapply(shown, function(group) {
-    people_of(data[names %in% group, , drop = FALSE], item, group)
+    people_of(data[names %in% group, , drop = FALSE], question, group)
   })
   setNames(people, shown)
 }
 
-estimate_groups <- function(data, item, by = item$by, sampled = FALSE) {
-  people <- groups_of(data, item, by)
+estimate_groups <- function(data, question, by = question$by, sampled = FALSE) {
+  people <- groups_of(data, question, by)
   do.call(rbind, lapply(names(people), function(group) {
-    cbind(item = item$column, group = group, n = people[[group]]$n,
-          values_of(people[group], 1, item, sampled))
+    cbind(question = question$column, group = group, n = people[[group]]$n,
+          values_of(people[group], 1, question, sampled))
   }))
 }
 
 # Every pair of groups: the first less the second.
-estimate_differences <- function(data, item, by = item$by, sampled = FALSE) {
-  people <- groups_of(data, item, by)
+estimate_differences <- function(data, question, by = question$by, sampled = FALSE) {
+  people <- groups_of(data, question, by)
   if (length(people) < 2) return(NULL)
   do.call(rbind, combn(names(people), 2, simplify = FALSE, FUN = function(pair) {
-    cbind(item = item$column, first = pair[1], second = pair[2],
-          values_of(people[pair], c(1, -1), item, sampled))
+    cbind(question = question$column, first = pair[1], second = pair[2],
+          values_of(people[pair], c(1, -1), question, sampled))
   }))
 }
 """
 _TAIL = """\
-results <- do.call(rbind, lapply(items, function(item) estimate_item(data, item)))
+results <- do.call(rbind, lapply(questions, function(question) estimate_question(data, question)))
 rownames(results) <- NULL
 print(results)
 """
@@ -231,21 +234,21 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
 
     Args:
         survey: Which was asked.
-        results: Part -> the collector's estimate, or why there is none, as
-            `SurveyOperator.estimates` returns it.
+        results: Question -> the collector's estimate, or why there is none, as
+            `Operator.estimates` returns it.
         file: The name of the export beside which the script lies; .csv or .parquet.
 
     Returns:
-        The script, in ASCII. Parts without a result are named in a comment, and so are those
+        The script, in ASCII. Questions without a result are named in a comment, and so are those
         whose reports R cannot read.
     """
-    items, left_out = [], []
-    for part in survey.parts:
-        reason = _unfit(part, results.get(part.name, {}))
+    questions, left_out = [], []
+    for one in survey.sensitive:
+        reason = _unfit(one, results.get(one.name, {}))
         if reason is None:
-            items.append(_item(part, results[part.name]))
+            questions.append(_entry(one, results[one.name]))
         else:
-            left_out.append(f"# {_ascii(part.name)} is left out: {_ascii(reason)}.\n")
+            left_out.append(f"# {_ascii(one.name)} is left out: {_ascii(reason)}.\n")
     head = _HEAD.format(
         file=_ascii(file),
         quoted=_text(file),
@@ -255,17 +258,17 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
     )
     is_csv = not file.endswith(".parquet")
     read = _READ_CSV if is_csv else _READ_PARQUET
-    listed = "items <- list(\n" + ",\n".join(items) + "\n)\n"
-    if not items:
+    listed = "questions <- list(\n" + ",\n".join(questions) + "\n)\n"
+    if not questions:
         return "\n".join([head + read, *left_out])
     return "\n".join(
         [head + read, listed + "".join(left_out), _FUNCTIONS, _TAIL + (_TYPES if is_csv else "")]
     )
 
 
-def _unfit(part: SurveyPart, result: Mapping[str, Any]) -> str | None:
-    """Why a part cannot be estimated in R; None: it can."""
-    mechanism = part.campaign.mechanism
+def _unfit(question: SensitiveQuestion, result: Mapping[str, Any]) -> str | None:
+    """Why a question cannot be estimated in R; None: it can."""
+    mechanism = question.mechanism
     known = isinstance(mechanism.report_format, NumberFormat | MaskedFormat | BitsFormat)
     if not known or mechanism.steps > 1:
         return f"this script cannot read reports of {mechanism.name}; jrr can"
@@ -274,34 +277,33 @@ def _unfit(part: SurveyPart, result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _item(part: SurveyPart, result: Mapping[str, Any]) -> str:
-    campaign = part.campaign
-    form = campaign.mechanism.report_format
+def _entry(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
+    form = question.mechanism.report_format
     kind = "number" if isinstance(form, NumberFormat) else "masked"
-    grouping = _told(part, result).grouping
+    told = _told(question, result)
     merged = [
         f"list(group = {_text(name)}, values = {_vector(map(_text, values))})"
-        for name, values in grouping.merged.items()
+        for name, values in told.merged.items()
     ]
     fields = {
-        "column": _text(part.name),
-        "text": _text(campaign.question),
+        "column": _text(question.name),
+        "text": _text(question.text),
         "form": _text("bits" if isinstance(form, BitsFormat) else kind),
-        "labels": _vector(map(_text, campaign.labels)),
-        "ends": "NULL" if campaign.number is None else _vector(map(_number, campaign.number)),
-        "by": "NULL" if grouping.by is None else _text(grouping.by),
+        "labels": _vector(map(_text, question.labels)),
+        "ends": "NULL" if question.number is None else _vector(map(_number, question.number)),
+        "by": "NULL" if told.by is None else _text(told.by),
         "merged": f"list({', '.join(merged)})",
-        "min_cell": _number(campaign.min_cell),
-        "with_card": _with_card(part, result),
-        "masks": _masks(part, result),
-        "without_card": _moments(campaign.mechanism.moments.without_cards()),
+        "min_cell": _number(question.survey.min_cell),
+        "with_card": _with_card(question, result),
+        "masks": _masks(question, result),
+        "without_card": _moments(question.mechanism.moments.without_cards()),
     }
     return "  list(" + ",\n       ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
 
 
-def _with_card(part: SurveyPart, result: Mapping[str, Any]) -> str:
+def _with_card(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
     """The moments of those with a card, and what is known of their masks."""
-    mechanism = part.campaign.mechanism
+    mechanism = question.mechanism
     if not mechanism.deals:
         return "NULL"
     moments, decks = mechanism.moments, int(result["decks"])
@@ -309,16 +311,16 @@ def _with_card(part: SurveyPart, result: Mapping[str, Any]) -> str:
     return _moments(moments, moments.pair_weight(decks), mask_tie)
 
 
-def _masks(part: SurveyPart, result: Mapping[str, Any]) -> str:
+def _masks(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
     """What is known of the masks of those with a card: in all reports, and group by group."""
-    mechanism, carded = part.campaign.mechanism, int(result["carded"])
+    mechanism, carded = question.mechanism, int(result["carded"])
     law, decks = mechanism.moments.masks, int(result["decks"])
     if law is None or not carded:
         return "NULL"
-    off, known = masks_told(part, result)
+    off, known = masks_told(question, result)
     everybody = _known_masks(carded, carded, off, law.variance_of(carded, decks, known))
     groups = []
-    for group, sums in _told(part, result).of_round(0).announced.items():
+    for group, sums in _told(question, result).announced.items():
         told = [one for one in sums if one.sum is not None]
         if told:
             off = _support_of_masks(mechanism, [one.sum for one in told])
@@ -343,21 +345,23 @@ def _known_masks(least: int, most: int, mask_sum: Sequence[int], mask_variance: 
     )
 
 
-def _told(part: SurveyPart, result: Mapping[str, Any]) -> ToldSums:
-    document = result.get("sums")
-    return ToldSums() if document is None else ToldSums.from_document(part.campaign, document)
+def _told(question: SensitiveQuestion, result: Mapping[str, Any]) -> ToldOfRound:
+    document, k = result.get("sums"), question.mechanism.k
+    if document is None:
+        return ToldOfRound()
+    return ToldOfRound.from_document(document, 1 if k == 2 else k)
 
 
-def masks_told(part: SurveyPart, result: Mapping[str, Any]) -> tuple[list[int], Known]:
+def masks_told(question: SensitiveQuestion, result: Mapping[str, Any]) -> tuple[list[int], Known]:
     """What comes off the support of every answer, and of what noise is left after it."""
-    mechanism, told = part.campaign.mechanism, _told(part, result)
+    mechanism, told = question.mechanism, _told(question, result)
     known, off = Known(), [0] * mechanism.k
-    sums = [one.sum for dealer in told.announced for one in dealer.rounds[0].values() if one.cards]
+    sums = [one.sum for dealers in told.announced.values() for one in dealers if one.cards]
     if sums:
         off = _support_of_masks(mechanism, sums)
         known = known._replace(announcements=len(sums), covered=int(result["carded"]))
     if told.undealt is not None and told.undealt.cards:
-        off = [-mask for mask in _support_of_masks(mechanism, [told.undealt.sums[0]])]
+        off = [-mask for mask in _support_of_masks(mechanism, [told.undealt.sum])]
         known = known._replace(undealt=told.undealt.cards)
     return off, known
 

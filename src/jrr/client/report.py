@@ -1,4 +1,4 @@
-"""The facts of a report on a campaign or survey, fetched from its servers."""
+"""The facts of a report on a survey, fetched from its servers."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,30 +9,26 @@ from typing import Any
 
 from jrr import __version__
 from jrr._base import checks
-from jrr.client.http import ResultsWaitError
-from jrr.client.operator import COLLECTOR, CampaignSummary, Operator
-from jrr.client.survey_operator import SurveyOperator
-from jrr.errors import DamagedError, ProtocolError
+from jrr.client.operator import COLLECTOR, EstimateWish, Operator
+from jrr.errors import DamagedError
 from jrr.estimation.estimates import Population
-from jrr.reporting.catalogue import FALLBACK, known_languages, text
+from jrr.protocol.states import CLOSED
+from jrr.reporting.catalogue import known_languages, text
 from jrr.reporting.report_facts import (
-    CampaignReport,
     Grouping,
     Participation,
     Perturbation,
     ReportedAnswer,
     ReportedGroup,
     ReportedGroups,
-    ReportedItem,
+    ReportedQuestion,
+    SurveyReport,
 )
-from jrr.protocol.addresses import campaign_path
-from jrr.survey.campaign import Campaign
 from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
-from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
-from jrr.protocol.states import CLOSED
-from jrr.survey.surveys import VIEWS, Survey, SurveyPart
-from jrr.survey.witnessed import Witnessed
+from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import VIEWS, Survey
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",
@@ -40,6 +36,7 @@ _WORDS = {  # answers as documents have them -> keys of the catalogue
     PREFER_NOT: "prefer_not",
     NOT_ASKED: "not_asked",
 }
+Results = Mapping[str, Any]  # question -> the collector's estimate, or why there is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,331 +48,231 @@ class ReportWish:
     simultaneous: bool = False  # whether those of one question hold all at once
     population: Population | str = "respondents"  # whom they speak of
     population_size: int | None = None
-    round_number: int = 0
-    by: tuple[str, ...] | None = None  # covariates to group by; None: all of them
+    by: tuple[str, ...] | None = None  # open questions to group by; None: all of them
 
     def groups_by(self, name: str) -> bool:
-        """Whether results by this covariate are wished for."""
+        """Whether results by this open question are wished for."""
         return self.by is None or name in self.by
 
-    def estimate(self, operator: Operator, by: str) -> dict[str, Any]:
-        """A part's estimate by group; what may be shown is the collector's decision."""
-        return operator.estimate(self.round_number, self.level, by, **self._intervals())
-
-    def summary(self, operator: Operator) -> CampaignSummary:
-        """A part's counts and estimate."""
-        return operator.summary(self.round_number, self.level, **self._intervals())
-
-    def _intervals(self) -> dict[str, Any]:
-        return {
-            "simultaneous": self.simultaneous,
-            "population": self.population,
-            "population_size": self.population_size,
-        }
+    def results(self, operator: Operator, by: str | None = None) -> Results:
+        """All results; what may be shown is the collector's decision."""
+        return operator.estimates(
+            EstimateWish(
+                level=self.level,
+                by=by,
+                simultaneous=self.simultaneous,
+                population=self.population,
+                population_size=self.population_size,
+            )
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AskedItem:
-    """One item of a report: the campaigns that ask it, and how their results are named."""
+class _Asked:
+    """A sensitive question of a report, and how its results are named."""
 
-    name: str
-    text: str
-    kind: str
-    operators: Sequence[Operator]
-    labels: Sequence[Sequence[str | None]]  # of each campaign's answers; None: not shown
-    epsilons: Mapping[str, float]
-    asked_if: str | None = None
-
-    @property
-    def campaign(self) -> Campaign:
-        """One of them."""
-        return self.operators[0].campaign
+    question: Question
+    answers: Sequence[SensitiveQuestion]  # one, or one for each label of "several"
+    labels: Sequence[Sequence[str | None]]  # of each of them; None: not shown
 
 
-def campaign_report(
+def survey_report(
     operator: Operator, wish: ReportWish, made: datetime | None = None
-) -> CampaignReport:
-    """The report on a campaign that asks one question.
+) -> SurveyReport:
+    """The report on a survey.
 
     Args:
-        operator: Of the collector, and of the dealer if cards that were lost are to be counted.
+        operator: Of the collector, and of those who deal if cards that were lost are to be counted.
         wish: What it is to say.
         made: The time to name; None: now.
 
     Raises:
-        ArgumentError: There is no such round, level or language.
+        ArgumentError: There is no such level or language.
         DamagedError: A server's reply is not what it should be.
         ProtocolError: A server refuses.
         UnreachableError: A server does not answer.
     """
-    campaign = operator.campaign
-    operator.at_collector()
-    language = _language(wish.language, (FALLBACK,))
-    campaign.check_round(wish.round_number)
-    epsilons = {view: campaign.guarantee(view) for view in VIEWS}
-    asked = _AskedItem(
-        name="",
-        text=campaign.question,
-        kind="choice" if campaign.number is None else "number",
-        operators=[operator],
-        labels=[campaign.labels],
-        epsilons=epsilons,
-    )
-    fetched = _Fetch(wish, language)
-    items = (fetched.item(asked),)
-    servers = operator.show()
-    counts = servers[COLLECTOR]
-    # A committee deals to everybody who has enrolled at once, and has no seats.
-    dealing = [one.get("seats", one.get("n")) for name, one in servers.items() if name != COLLECTOR]
-    seats = [count for count in dealing if count is not None]
-    return fetched.report(
-        title=campaign.question,
-        identity=campaign.hash,
-        campaign=campaign,
-        final=counts["state"] == CLOSED,
-        participation=Participation(
-            answered=counts["by_round"][wish.round_number],
-            invited=counts["invited"] // campaign.rounds if campaign.invitations else None,
-            dealt=max(seats) if seats else None,
-            carded=items[0].carded if items[0].n is not None else None,
-            cardless=items[0].cardless if items[0].n is not None else None,
-        ),
-        items=items,
-        groupings=tuple(
-            fetched.grouping(name, name, {}, [asked], items)
-            for name in campaign.covariates
-            if wish.groups_by(name)
-        ),
-        open_items={name: name for name in campaign.covariates},
-        epsilons=epsilons,
-        delta=0.0 if campaign.mechanism.pure else campaign.delta,
-        learnt=campaign.costs,
-        deals=campaign.deals,
-        announces=campaign.announces,
-        made=made,
-        committed_decks=items[0].committed_decks,
-        dealer_faults=items[0].dealer_faults,
-    )
-
-
-def _found_of_decks(operators: Sequence[Operator]) -> dict[str, Any]:
-    """What the collector found of an item's committed decks, where there are some."""
-    decks: list[int] = []
-    faults: list[str] = []
-    for operator in operators:
-        campaign = operator.campaign
-        if campaign.committed_decks:
-            address = f"{campaign_path(campaign.hash)}/notes"
-            notes = Witnessed.from_document(operator.at_collector().get(address))
-            decks.append(campaign.committed_decks if notes.passed else 0)
-            faults += notes.faults or ()
-    return {"committed_decks": min(decks, default=0), "dealer_faults": tuple(faults)}
-
-
-def _decks_of_all(survey: Survey, items: Sequence[ReportedItem]) -> dict[str, Any]:
-    """The same of all items together: those without cards have no decks to check."""
-    dealt = {part.item.name for part in survey.parts if part.campaign.deals}
-    return {
-        "committed_decks": min(
-            (one.committed_decks for one in items if one.name in dealt), default=0
-        ),
-        "dealer_faults": tuple(
-            f"{one.name}: {fault}" for one in items for fault in one.dealer_faults
-        ),
-    }
-
-
-def survey_report(
-    operator: SurveyOperator, wish: ReportWish, made: datetime | None = None
-) -> CampaignReport:
-    """The report on a survey of several items; arguments as for `campaign_report`."""
     survey = operator.survey
     operator.at_collector()
-    survey.first.check_round(wish.round_number)
-    language = _language(wish.language, survey.questionnaire.languages)
-    fetched = _Fetch(wish, language)
-    asked = [
-        _asked_item(operator, survey, item, parts, language)
-        for item, parts in _parts_by_item(survey)
-    ]
-    items = tuple(map(fetched.item, asked))
+    language = _language(wish.language, survey.languages)
+    fetched = _Fetch(operator, wish, language)
     servers = operator.show()
-    counts = servers[COLLECTOR]
-    dealt = [
-        seats
-        for name, one in servers.items()
-        if name != COLLECTOR
-        for seats in one["parts"].values()
+    is_final = servers[COLLECTOR]["state"] == CLOSED
+    asked = [
+        _asked(survey, question, language) for question in survey.questions if question.sensitive
     ]
-    # Whoever is asked an item has answered it: the largest is of everybody, or of nearly all.
-    most = max((item for item in items if item.n is not None), key=_people, default=None)
-    opened = survey.questionnaire.open
-    groups = {item.name: item for item in opened if item.name in survey.first.covariates}
-    return fetched.report(
-        title=_in(survey.questionnaire.title, language),
+    results = wish.results(operator)
+    questions = tuple(fetched.question(one, results, is_final) for one in asked)
+    groups = [one for one in survey.open if one.name in survey.covariates]
+    now = datetime.now(UTC) if made is None else made
+    return SurveyReport(
+        title=_in(survey.title, language),
+        language=language,
         identity=survey.hash,
-        campaign=survey.first,
-        final=counts["state"] == CLOSED,
-        participation=Participation(
-            answered=counts["reports"],
-            invited=counts["invited"] if survey.invitations else None,
-            dealt=max(dealt) if dealt else None,
-            carded=None if most is None or most.n != counts["reports"] else most.carded,
-            cardless=None if most is None or most.n != counts["reports"] else most.cardless,
-        ),
-        items=items,
+        version=__version__,
+        made=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        final=is_final,
+        opens=survey.opens,
+        closes=survey.closes,
+        wave=survey.wave,
+        waves=survey.waves,
+        level=checks.level(wish.level),
+        simultaneous=wish.simultaneous,
+        population=wish.population,
+        population_size=wish.population_size,
+        participation=_participation(survey, servers, questions),
+        questions=questions,
+        open_questions={one.name: _in(one.text, language) for one in survey.open},
         groupings=tuple(
-            fetched.grouping(name, _in(item.text, language), _words(item, language), asked, items)
-            for name, item in groups.items()
-            if wish.groups_by(name)
+            fetched.grouping(one, asked, questions) for one in groups if wish.groups_by(one.name)
         ),
-        open_items={item.name: _in(item.text, language) for item in opened},
+        min_cell=survey.smallest_group,
+        colluders=survey.colluders,
         epsilons={view: survey.guarantee(view) for view in VIEWS},
-        delta=survey.delta,
+        deltas={view: survey.total_delta if view == EVERYTHING else 0.0 for view in VIEWS},
         learnt=survey.costs,
         deals=survey.deals,
-        announces=any(one.announces for one in survey.campaigns.values()),
-        wave=survey.wave,
-        waves=survey.questionnaire.waves,
-        made=made,
-        **_decks_of_all(survey, items),
+        announces=survey.announces,
+        by_invitation=survey.invitations,
+    )
+
+
+def _participation(
+    survey: Survey, servers: Mapping[str, Any], questions: Sequence[ReportedQuestion]
+) -> Participation:
+    counts = servers[COLLECTOR]
+    # A committee deals to everybody who has enrolled at once, and counts no seats.
+    dealing = [one.get("seats", one.get("n")) for name, one in servers.items() if name != COLLECTOR]
+    dealt = [count for count in dealing if count is not None]
+    # Whoever is asked a question has answered it: the largest is of everybody, or of nearly all.
+    shown = [one for one in questions if one.n is not None]
+    most = max(shown, key=lambda one: one.n or 0, default=None)
+    is_whole = most is not None and most.n == counts["reports"]
+    return Participation(
+        answered=counts["reports"],
+        invited=counts["invited"] if survey.invitations else None,
+        dealt=max(dealt, default=None),
+        carded=most.carded if most is not None and is_whole else None,
+        cardless=most.cardless if most is not None and is_whole else None,
     )
 
 
 class _Fetch:
-    """Results of single items, as a report has them."""
+    """Results of single questions, as a report has them."""
 
-    def __init__(self, wish: ReportWish, language: str) -> None:
-        self.wish, self.language = wish, language
+    def __init__(self, operator: Operator, wish: ReportWish, language: str) -> None:
+        self.operator, self.wish, self.language = operator, wish, language
 
-    def item(self, asked: _AskedItem) -> ReportedItem:
-        mechanism = asked.campaign.mechanism
-        found = ReportedItem(
-            name=asked.name,
-            text=asked.text,
-            kind=asked.kind,
-            asked_if=asked.asked_if,
-            ends=asked.campaign.number,
+    def question(self, asked: _Asked, results: Results, is_final: bool) -> ReportedQuestion:
+        """One question with its result, or why there is none."""
+        question, survey = asked.question, self.operator.survey
+        mechanism = survey.mechanisms[question.name]
+        found = ReportedQuestion(
+            name=question.name,
+            text=_in(question.text, self.language),
+            kind=question.kind,
+            asked_if=_conditions(survey, question, self.language),
+            ends=asked.answers[0].number,
             perturbation=Perturbation(
                 mechanism=mechanism.name,
                 title=mechanism.title,
                 brief=mechanism.brief(),
                 parameters=mechanism.to_dict(),
-                answers=len(asked.operators),
-                epsilons=asked.epsilons,
+                answers=len(asked.answers),
+                epsilons={view: survey.loss(view, asked.answers) for view in VIEWS},
             ),
-            **_found_of_decks(asked.operators),
         )
         answers: list[ReportedAnswer] = []
-        for operator, labels in zip(asked.operators, asked.labels, strict=True):
-            summary = self.wish.summary(operator)
-            document = summary.estimate
-            if document is None:
-                return replace(found, reason=self._reason(asked.campaign, summary), answers=())
-            with _reading(operator):
+        n = carded = cardless = 0
+        for one, labels in zip(asked.answers, asked.labels, strict=True):
+            document = results.get(one.name, {})
+            with self._reading():
+                if "estimate" not in document:
+                    return replace(found, reason=self._reason(one, document, is_final))
                 answers += _answers(document, labels)
                 n, carded = int(document["estimate"]["n"]), int(document["carded"])
                 cardless = int(document["cardless"])
         return replace(found, answers=tuple(answers), n=n, carded=carded, cardless=cardless)
 
-    def _reason(self, campaign: Campaign, summary: CampaignSummary) -> str:
-        if summary.waits is not None:
-            return summary.waits.rstrip(".")
-        if not summary.too_few:
+    def _reason(self, one: SensitiveQuestion, document: Mapping[str, Any], is_final: bool) -> str:
+        reports = int(document["reports"])
+        if not reports:
             # Whoever closed it may have deleted what was too few for a sum.
-            is_over = summary.servers["collector"]["state"] == CLOSED
-            nobody = "deleted" if is_over and campaign.announces else "nobody"
+            nobody = "deleted" if is_final and one.mechanism.announced else "nobody"
             return text(self.language, f"report.results.{nobody}")
-        return text(
-            self.language,
-            "report.results.too_few",
-            reports=str(summary.too_few),
-            min_cell=str(campaign.smallest_group),
-        )
+        if "too_few" in document:
+            return text(
+                self.language,
+                "report.results.too_few",
+                reports=str(reports),
+                min_cell=str(one.survey.smallest_group),
+            )
+        return _why(document)
 
     def grouping(
-        self,
-        name: str,
-        words: str,
-        labels: Mapping[str, str],
-        asked: Sequence[_AskedItem],
-        items: Sequence[ReportedItem],
+        self, by: Question, asked: Sequence[_Asked], questions: Sequence[ReportedQuestion]
     ) -> Grouping:
-        """Every item that has a result, by one covariate; or why the collector shows none."""
+        """Every question that has a result, by an open one; or why the collector shows none."""
+        results = self.wish.results(self.operator, by.name)
         shown: list[ReportedGroups] = []
         reason = None
-        for one, item in zip(asked, items, strict=True):
-            if item.n is None:
+        for one, question in zip(asked, questions, strict=True):
+            if question.n is None:
                 continue
-            try:
-                groups = self._groups(one, name, labels)
-                if len(groups.groups) + groups.hidden > 1:  # one group alone is everybody
-                    shown.append(groups)
-            except ResultsWaitError as refused:
-                reason = str(refused).rstrip(".")
-            except ProtocolError as refused:  # such as sums that are of other groups
-                reason = _without_address(str(refused))
-        return Grouping(name=name, text=words, items=tuple(shown), reason=reason)
+            refused = [
+                results.get(answer.name, {})
+                for answer in one.answers
+                if "groups" not in results.get(answer.name, {})
+            ]
+            if refused:  # such as sums that are of other groups
+                with self._reading():
+                    reason = _why(refused[0])
+                continue
+            groups = self._groups(one, by, results)
+            if len(groups.groups) + groups.hidden > 1:  # one group alone is everybody
+                shown.append(groups)
+        return Grouping(
+            name=by.name, text=_in(by.text, self.language), questions=tuple(shown), reason=reason
+        )
 
-    def _groups(self, asked: _AskedItem, by: str, names: Mapping[str, str]) -> ReportedGroups:
+    def _groups(self, asked: _Asked, by: Question, results: Results) -> ReportedGroups:
         people: dict[str, int] = {}
         answers: dict[str, list[ReportedAnswer]] = {}
         hidden = 0
-        for operator, labels in zip(asked.operators, asked.labels, strict=True):
-            document = self.wish.estimate(operator, by)
-            with _reading(operator):
+        for one, labels in zip(asked.answers, asked.labels, strict=True):
+            document = results[one.name]
+            with self._reading():
                 for group in document["groups"]:
                     name = str(group["name"])
                     people[name] = int(group["n"])
                     answers.setdefault(name, []).extend(_answers({**group}, labels, inner=True))
                 hidden = max(hidden, int(document["groups_too_small"]))
-        order = [*asked.campaign.covariates[by], *people]  # as they are asked, not by alphabet
+        values, words = self.operator.survey.covariates[by.name], _words(by, self.language)
+        order = [*values, *people]  # as they are asked, not by alphabet
         whole = max(map(len, answers.values()), default=0)
         groups = [
             ReportedGroup(
-                label=group_words(name, asked.campaign.covariates[by], names),
-                n=people[name],
-                answers=tuple(answers[name]),
+                label=group_words(name, values, words), n=people[name], answers=tuple(answers[name])
             )
             for name in dict.fromkeys(order)
             if name in people and len(answers[name]) == whole
         ]
-        return ReportedGroups(item=asked.name, groups=tuple(groups), hidden=hidden)
+        return ReportedGroups(question=asked.question.name, groups=tuple(groups), hidden=hidden)
 
-    def report(
-        self,
-        *,
-        campaign: Campaign,
-        epsilons: Mapping[str, float],
-        delta: float,
-        made: datetime | None,
-        wave: int = 1,
-        waves: int = 1,
-        **facts: Any,
-    ) -> CampaignReport:
-        """The whole of it."""
-        now = datetime.now(UTC) if made is None else made
-        return CampaignReport(
-            language=self.language,
-            version=__version__,
-            made=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            opens=campaign.opens,
-            closes=campaign.closes,
-            wave=wave,
-            waves=waves,
-            round=self.wish.round_number,
-            rounds=campaign.rounds,
-            level=checks.level(self.wish.level),
-            simultaneous=self.wish.simultaneous,
-            population=self.wish.population,
-            population_size=self.wish.population_size,
-            min_cell=campaign.smallest_group,
-            colluders=campaign.colluders,
-            by_invitation=campaign.invitations,
-            epsilons=epsilons,
-            deltas={view: delta if view == EVERYTHING else 0.0 for view in epsilons},
-            **facts,
-        )
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn whatever is missing in a reply into a refusal of the reply."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError) as error:
+            address = self.operator.survey.collector
+            raise DamagedError(f"{address} must reply with an estimate: {error!r:.80}") from None
+
+
+def _why(document: Mapping[str, Any]) -> str:
+    """In the collector's words, why there is no result."""
+    reason = next(document[kind] for kind in ("waits", "too_few", "refused") if kind in document)
+    return str(reason).rstrip(".")
 
 
 def group_words(name: str, values: Sequence[str], words: Mapping[str, str]) -> str:
@@ -386,10 +283,6 @@ def group_words(name: str, values: Sequence[str], words: Mapping[str, str]) -> s
     if not set(members) <= set(values):  # such as values that hold the same sign themselves
         return words.get(name, name)
     return MERGED_BY.join(words.get(value, value) for value in members)
-
-
-def _people(item: ReportedItem) -> int:
-    return item.n or 0
 
 
 def _language(wanted: str | None, spoken: Sequence[str]) -> str:
@@ -404,30 +297,22 @@ def _in(texts: Mapping[str, str], language: str) -> str:
     return texts.get(language, next(iter(texts.values())))
 
 
-def _words(item: Item, language: str) -> dict[str, str]:
+def _words(question: Question, language: str) -> dict[str, str]:
     """Answers as documents have them -> as people of a language read them."""
     words = {answer: text(language, key) for answer, key in _WORDS.items()}
-    return words | {next(iter(label.values())): _in(label, language) for label in item.labels}
+    return words | {next(iter(label.values())): _in(label, language) for label in question.labels}
 
 
-def _parts_by_item(survey: Survey) -> list[tuple[Item, list[SurveyPart]]]:
-    return [
-        (item, [part for part in survey.parts if part.item is item])
-        for item in survey.questionnaire.sensitive
-    ]
-
-
-def _asked_item(
-    operator: SurveyOperator, survey: Survey, item: Item, parts: Sequence[SurveyPart], language: str
-) -> _AskedItem:
-    words = _words(item, language)
+def _asked(survey: Survey, question: Question, language: str) -> _Asked:
+    answers = [one for one in survey.sensitive if one.asked is question]
+    words = _words(question, language)
     labels: list[list[str | None]] = []
-    for part in parts:
-        if part.label is None:
-            labels.append([words.get(answer, answer) for answer in item.answers])
+    for one in answers:
+        if one.label is None:
+            labels.append([words.get(answer, answer) for answer in question.answers])
             continue
         # Of one label among several: who chose it, and who would not say.
-        chosen = _in(item.labels[part.label], language)
+        chosen = _in(question.labels[one.label], language)
         labels.append(
             [
                 None
@@ -435,31 +320,23 @@ def _asked_item(
                 else chosen
                 if answer == NO_YES[1]
                 else f"{chosen}: {words.get(answer, answer)}"
-                for answer in item.answers
+                for answer in question.answers
             ]
         )
-    return _AskedItem(
-        name=item.name,
-        text=_in(item.text, language),
-        kind=item.kind,
-        operators=[operator.operator(part) for part in parts],
-        labels=labels,
-        epsilons={view: survey.loss(view, [part.name for part in parts]) for view in VIEWS},
-        asked_if=_conditions(survey, item, language),
-    )
+    return _Asked(question=question, answers=answers, labels=labels)
 
 
-def _conditions(survey: Survey, item: Item, language: str) -> str | None:
-    """Of whom an item was asked, in words."""
-    if not item.only_if:
+def _conditions(survey: Survey, question: Question, language: str) -> str | None:
+    """Of whom a question was asked, in words."""
+    if not question.only_if:
         return None
-    known = {one.name: one for one in survey.questionnaire.open}
+    known = {one.name: one for one in survey.open}
     found = []
-    for name, answers in item.only_if.items():
+    for name, answers in question.only_if.items():
         words = _words(known[name], language)
         wanted = ", ".join(_quoted(words.get(answer, answer), language) for answer in answers)
-        question = _quoted(_in(known[name].text, language), language)
-        found.append(text(language, "report.results.condition", question=question, answers=wanted))
+        quoted = _quoted(_in(known[name].text, language), language)
+        found.append(text(language, "report.results.condition", question=quoted, answers=wanted))
     return "; ".join(found)
 
 
@@ -487,19 +364,3 @@ def _answer(label: str, value: float, stderr: float, interval: Sequence[float]) 
     return ReportedAnswer(
         label=label, value=numbers[0], stderr=numbers[1], low=numbers[2], high=numbers[3]
     )
-
-
-@contextmanager
-def _reading(operator: Operator) -> Iterator[None]:
-    """Turn whatever is missing in a reply into a refusal of the reply."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        address = operator.campaign.collector
-        raise DamagedError(f"{address} must reply with an estimate: {error!r:.80}") from None
-
-
-def _without_address(words: str) -> str:
-    """A server's refusal without where it came from, which readers of a page need not know."""
-    _, found, detail = words.partition("): ")
-    return (detail if found else words).rstrip(".")

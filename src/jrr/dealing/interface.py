@@ -71,6 +71,10 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """Whether of several dealers those that cannot be reached are left out."""
         return False
 
+    def server_name(self, number: int) -> str:
+        """One of those who deal, as operators read it: "dealer", "dealer 1", "party 2"."""
+        return self.word if len(self.addresses) == 1 else f"{self.word} {number}"
+
     def fitted(self, mechanism: Mechanism) -> Mechanism:
         """A mechanism for as many dealers as there are."""
         return mechanism.for_dealers(1)

@@ -1,6 +1,6 @@
 """What dealers told of the masks in some reports, and how it is taken off their counts.
 
-A collector's server keeps it for a campaign, and a file of exported reports carries it in its
+A collector's server keeps it for a survey, and a file of exported reports carries it in its
 header: whoever has the reports can then estimate from them.
 """
 
@@ -152,7 +152,7 @@ class ToldOfRound:
             named = "all reports together" if self.by is None else f"the groups of {self.by}"
             raise ArgumentError(
                 f"results by {by} need a sum of the cards of each group, and the dealer announced "
-                f"those of {named}, once: close a campaign with --by {by} for that"
+                f"those of {named}, once: close a survey with --by {by} for that"
             )
         together: dict[str, Tally] = {}
         for value, tally in tallies.items():

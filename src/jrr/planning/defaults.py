@@ -1,6 +1,6 @@
 """What is assumed of a survey unless somebody says otherwise: one set for every way in.
 
-The library, the command line and campaigns ask here, so they answer alike.
+The library, the command line and surveys ask here, so they answer alike.
 """
 
 import math

@@ -61,6 +61,11 @@ def survey_path(name: str) -> str:
     return f"/v1/surveys/{name}"
 
 
+def admin_path(name: str) -> str:
+    """Where every server keeps a survey for its operator."""
+    return f"/v1/admin/surveys/{name}"
+
+
 def split_link(link: object) -> tuple[str, str]:
     """Collector and hash of a link as https://survey.example/v1/surveys/0123…."""
     kind = survey_path("")

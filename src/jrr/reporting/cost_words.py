@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from jrr.privacy.cost_table import PRIOR, CostCell, CostTable
 from jrr.reporting.catalogue import text
-from jrr.reporting.cost_table import PRIOR, CostCell, CostTable
 from jrr.reporting.numerals import Numerals
 
 

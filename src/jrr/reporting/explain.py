@@ -13,8 +13,8 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from jrr._base.wording import percentage_points, rounded_up, show_guarantee
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import DELTA, Plan
+from jrr.privacy.cost_table import PRIOR, CostTable, cost_row, rounded_belief, same_in_every_wave
 from jrr.reporting import catalogue
-from jrr.reporting.cost_table import PRIOR, CostTable, cost_row, rounded_belief, same_in_every_wave
 
 OUTSIDE = catalogue.text("en", "report.limits.outside")
 _LEARN = {

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jrr.privacy.cost_table import PRIOR, CostTable
 from jrr.reporting.catalogue import text
-from jrr.reporting.cost_table import PRIOR, CostTable
 from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.numerals import Numerals
 
@@ -15,16 +15,17 @@ class SurveyFacts:
 
     costs: CostTable  # of one answer, this wave and the whole study
     deals: bool  # whether answers of this wave have cards
-    items: Sequence[tuple[str, float, float]]  # text of a perturbed item, its ε, the δ of that
-    open_items: Sequence[str]  # their texts
+    questions: Sequence[
+        tuple[str, float, float]
+    ]  # text of a perturbed question, its ε, the δ of that
+    open_questions: Sequence[str]  # their texts
     by: str | None = None  # who asks
     contact: str | None = None  # whom to ask
-    provable: bool = False  # whether cards come with a proof, of a deck that was committed to
 
 
 def introduction(facts: SurveyFacts, language: str) -> str:
     """What every consent text begins with: which answers are changed, and one number."""
-    changed = text(language, "consent.changed_open" if facts.open_items else "consent.changed")
+    changed = text(language, "consent.changed_open" if facts.open_questions else "consent.changed")
     learned = text(language, "consent.totals")
     return f"{changed} {learned}\n\n{_found_out(facts.costs, language)}"
 
@@ -55,11 +56,6 @@ def asker_lines(facts: SurveyFacts, language: str) -> list[str]:
     ]
 
 
-def proof_lines(facts: SurveyFacts, language: str) -> list[str]:
-    """That a card comes with a proof, where it does."""
-    return [text(language, "consent.provable")] if facts.provable else []
-
-
 def with_details(begin: str, details: str, language: str) -> str:
     """A consent text: the introduction, and details under a heading."""
     return f"{begin}\n\n{text(language, 'consent.details')}:\n{details}"
@@ -82,14 +78,16 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
 
     details = [say("cards")] if facts.deals else []
     details += cost_lines(facts.costs, language)
-    if len(facts.items) > 1:
-        costs = "; ".join(f"{quoted(words)} {numerals.loss(*loss)}" for words, *loss in facts.items)
+    if len(facts.questions) > 1:
+        costs = "; ".join(
+            f"{quoted(words)} {numerals.loss(*loss)}" for words, *loss in facts.questions
+        )
         details.append(say("each", costs=costs))
-    if facts.open_items:
-        details.append(say("open", items=", ".join(map(quoted, facts.open_items))))
+    if facts.open_questions:
+        details.append(say("open", questions=", ".join(map(quoted, facts.open_questions))))
     if facts.costs.waves > 1:
         waves = {"wave": str(facts.costs.wave_number), "waves": str(facts.costs.waves)}
         details.append(say("linked", **waves))
     details.append(say("adds"))
-    details += [*proof_lines(facts, language), *asker_lines(facts, language)]
+    details += asker_lines(facts, language)
     return with_details(introduction(facts, language), "\n".join(details), language)

@@ -1,11 +1,11 @@
-"""What a report on a campaign tells: plain values, fetched by whoever talks to the servers."""
+"""What a report on a survey tells: plain values, fetched by whoever talks to the servers."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jrr.reporting.cost_table import CostTable
+from jrr.privacy.cost_table import CostTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class ReportedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedGroup:
-    """The same item among people who share an open answer."""
+    """The same question among people who share an open answer."""
 
     label: str
     n: int
@@ -30,26 +30,26 @@ class ReportedGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedGroups:
-    """An item by the answers to one open item."""
+    """A question by the answers to an open one."""
 
-    item: str  # its name
+    question: str  # its name
     groups: tuple[ReportedGroup, ...]
     hidden: int  # groups that are too small to be shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """All items by one open item, or why there is nothing to show."""
+    """All questions by an open one, or why there is nothing to show."""
 
     name: str
     text: str
-    items: tuple[ReportedGroups, ...]
+    questions: tuple[ReportedGroups, ...]
     reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Perturbation:
-    """How the answers to an item were perturbed, and what that loses."""
+    """How the answers to a question were perturbed, and what that loses."""
 
     mechanism: str  # its name
     title: str
@@ -60,8 +60,8 @@ class Perturbation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportedItem:
-    """The result of one sensitive item."""
+class ReportedQuestion:
+    """The result of one sensitive question."""
 
     name: str
     text: str
@@ -74,8 +74,6 @@ class ReportedItem:
     answers: tuple[ReportedAnswer, ...] = ()
     ends: tuple[float, float] | None = None  # of a number, whose mean is told
     reason: str | None = None  # why there is no result
-    committed_decks: int = 0  # to which the dealer committed for each answer, if they passed
-    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     @property
     def is_mean(self) -> bool:
@@ -102,8 +100,8 @@ class Participation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignReport:
-    """Everything that the page of a campaign or survey says."""
+class SurveyReport:
+    """Everything that the page of a survey says."""
 
     title: str
     language: str
@@ -115,15 +113,13 @@ class CampaignReport:
     closes: str | None
     wave: int  # which of them
     waves: int
-    round: int  # which of them
-    rounds: int
     level: float
     simultaneous: bool
     population: str
     population_size: int | None
     participation: Participation
-    items: tuple[ReportedItem, ...]
-    open_items: Mapping[str, str]  # name -> text
+    questions: tuple[ReportedQuestion, ...]
+    open_questions: Mapping[str, str]  # name -> text
     groupings: tuple[Grouping, ...]
     min_cell: int
     colluders: int
@@ -133,8 +129,6 @@ class CampaignReport:
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
     by_invitation: bool
-    committed_decks: int = 0  # to which the dealer committed, if they passed; 0: there are none
-    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; an ε without bound is "unbounded"."""

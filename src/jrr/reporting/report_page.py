@@ -1,6 +1,6 @@
-"""A report on a campaign or survey as one HTML page: no scripts, no request to anywhere.
+"""A report on a survey as one HTML page: no scripts, no request to anywhere.
 
-Texts of the campaign and words of servers stand in it only through `_text`, which escapes them.
+Texts of the survey and words of servers stand in it only through `_text`, which escapes them.
 """
 
 import html
@@ -12,12 +12,12 @@ from jrr.reporting.cost_words import shown_costs
 from jrr.reporting.intervals import sentence
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import (
-    CampaignReport,
     Grouping,
     Participation,
     ReportedAnswer,
     ReportedGroups,
-    ReportedItem,
+    ReportedQuestion,
+    SurveyReport,
 )
 from jrr.reporting.report_style import STYLE
 from jrr.reporting.report_words import (
@@ -34,7 +34,7 @@ MOST_BARS = 25  # answers in one picture; the table has all of them
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def report_page(report: CampaignReport) -> str:
+def report_page(report: SurveyReport) -> str:
     """The page.
 
     Args:
@@ -46,18 +46,18 @@ def report_page(report: CampaignReport) -> str:
     return _Page(report).html()
 
 
-def results_section(report: CampaignReport) -> str:
-    """The results of every item as HTML for inside another page, whose style sheet it takes."""
+def results_section(report: SurveyReport) -> str:
+    """The results of every question as HTML for inside another page, whose style sheet it takes."""
     return _Page(report).results()
 
 
-def groups_section(report: CampaignReport) -> str:
+def groups_section(report: SurveyReport) -> str:
     """The same by group, for the groupings that the report has."""
     return _Page(report).groupings()
 
 
 class _Page:
-    def __init__(self, report: CampaignReport) -> None:
+    def __init__(self, report: SurveyReport) -> None:
         self.report = report
         self.say = sayer(report)
         self.numerals = Numerals(report.language)
@@ -99,8 +99,6 @@ class _Page:
         words = [say("final" if report.final else "so_far")]
         if report.waves > 1:
             words.append(say("wave", wave=str(report.wave), waves=str(report.waves)))
-        if report.rounds > 1:
-            words.append(say("round", round=str(report.round), rounds=str(report.rounds)))
         if report.opens is not None and report.closes is not None:
             opens, closes = map(_time, (report.opens, report.closes))
             words.append(say("dates", opens=opens, closes=closes))
@@ -163,47 +161,50 @@ class _Page:
             population_size=report.population_size,
             language=report.language,
         )
-        return _note(words) + "".join(map(self._item, report.items))
+        return _note(words) + "".join(map(self._question, report.questions))
 
-    def _item(self, item: ReportedItem) -> str:
+    def _question(self, question: ReportedQuestion) -> str:
         say, count = self.say, self.numerals.count
-        parts = [f"<article><h3>{_text(item.text)}</h3>"]
-        if item.asked_if is not None:
-            parts.append(_note(say("results.asked_if", conditions=item.asked_if)))
-        if item.n is None:
-            parts.append(_paragraph(say("results.none", reason=item.reason or "")))
+        parts = [f"<article><h3>{_text(question.text)}</h3>"]
+        if question.asked_if is not None:
+            parts.append(_note(say("results.asked_if", conditions=question.asked_if)))
+        if question.n is None:
+            parts.append(_paragraph(say("results.none", reason=question.reason or "")))
             return "".join([*parts, "</article>"])
-        if item.kind == "several":
+        if question.kind == "several":
             parts.append(_note(say("results.several", whole=self.numerals.level(1.0))))
-        parts.append(self._picture(item, item.answers, item.text))
-        if len(item.answers) > MOST_BARS:
-            shown, every = count(MOST_BARS), count(len(item.answers))
+        parts.append(self._picture(question, question.answers, question.text))
+        if len(question.answers) > MOST_BARS:
+            shown, every = count(MOST_BARS), count(len(question.answers))
             parts.append(_note(say("results.largest", shown=shown, all=every)))
-        if item.ends is not None:
-            low, high = map(self.numerals.short, item.ends)
-            caption = say("results.caption_mean", n=count(item.n), low=low, high=high)
+        if question.ends is not None:
+            low, high = map(self.numerals.short, question.ends)
+            caption = say("results.caption_mean", n=count(question.n), low=low, high=high)
         else:
-            caption = say("results.caption", n=count(item.n))
-        kind = say("results.mean" if item.is_mean else "results.share")
+            caption = say("results.caption", n=count(question.n))
+        kind = say("results.mean" if question.is_mean else "results.share")
         interval = say("results.interval", level=self.level)
-        error = say("results.stderr" if item.is_mean else "results.stderr_points")
+        error = say("results.stderr" if question.is_mean else "results.stderr_points")
         head: tuple[str, ...] = (say("results.answer"), kind, error, interval)
         rows: list[tuple[str, ...]] = [
-            (answer.label, *self._figures(item, answer, item.answers)) for answer in item.answers
+            (answer.label, *self._figures(question, answer, question.answers))
+            for answer in question.answers
         ]
-        if item.is_mean:  # one row, that needs no name
+        if question.is_mean:  # one row, that needs no name
             head, rows = head[1:], [row[1:] for row in rows]
         parts.append(_table(caption, head, rows))
         return "".join([*parts, "</article>"])
 
-    def _picture(self, item: ReportedItem, answers: Sequence[ReportedAnswer], about: str) -> str:
+    def _picture(
+        self, question: ReportedQuestion, answers: Sequence[ReportedAnswer], about: str
+    ) -> str:
         if len(answers) > MOST_BARS:
             answers = sorted(answers, key=lambda answer: -answer.value)[:MOST_BARS]
-        key = "results.picture_mean" if item.is_mean else "results.picture"
+        key = "results.picture_mean" if question.is_mean else "results.picture"
         words = [
             f"{answer.label}: {figures[0]} ({figures[2]})".removeprefix(": ")
             for answer in answers
-            for figures in [self._figures(item, answer, answers)]
+            for figures in [self._figures(question, answer, answers)]
         ]
         drawing = draw_bars(
             [
@@ -212,18 +213,18 @@ class _Page:
             ],
             title=self.say(key, level=self.level, text=about),
             description="; ".join(words),
-            show=self.numerals.short if item.is_mean else self.numerals.level,
-            ends=item.ends,
+            show=self.numerals.short if question.is_mean else self.numerals.level,
+            ends=question.ends,
         )
         return f"<figure>{drawing}</figure>"
 
     def _figures(
-        self, item: ReportedItem, answer: ReportedAnswer, beside: Sequence[ReportedAnswer]
+        self, question: ReportedQuestion, answer: ReportedAnswer, beside: Sequence[ReportedAnswer]
     ) -> tuple[str, str, str]:
         """Value, standard error and interval, with as many decimals as those beside it."""
         numerals = self.numerals
         least = min((one.stderr for one in beside if one.stderr > 0), default=0.0)
-        if item.is_mean:
+        if question.is_mean:
             places = mean_decimals(least)
             value, error, low, high = (
                 numerals.number(number, places)
@@ -246,28 +247,28 @@ class _Page:
         parts = [f"<h3>{_text(self.say('groups.by', text=grouping.text))}</h3>"]
         if grouping.reason is not None:
             parts.append(_note(self.say("groups.none", reason=grouping.reason)))
-        items = {item.name: item for item in self.report.items}
-        parts += [self._groups(items[one.item], one) for one in grouping.items]
+        questions = {question.name: question for question in self.report.questions}
+        parts += [self._groups(questions[one.question], one) for one in grouping.questions]
         return "".join(parts)
 
-    def _groups(self, item: ReportedItem, shown: ReportedGroups) -> str:
+    def _groups(self, question: ReportedQuestion, shown: ReportedGroups) -> str:
         say, count = self.say, self.numerals.count
-        parts = [f"<article><h4>{_text(item.text)}</h4>"]
+        parts = [f"<article><h4>{_text(question.text)}</h4>"]
         # Of two answers one says all.
-        every = range(len(item.answers))
-        picked = [1] if len(every) == 2 and item.kind != "several" else list(every)
+        every = range(len(question.answers))
+        picked = [1] if len(every) == 2 and question.kind != "several" else list(every)
         everything = [group.answers[at] for at in picked for group in shown.groups]
         bars, rows = [], []
         for at in picked:
             for group in shown.groups:
-                answer, name = group.answers[at], item.answers[at].label
-                value, _, interval = self._figures(item, answer, everything)
+                answer, name = group.answers[at], question.answers[at].label
+                value, _, interval = self._figures(question, answer, everything)
                 rows.append((name, group.label, count(group.n), value, interval))
                 label = group.label if len(picked) == 1 else f"{name}: {group.label}"
                 bars.append(replace(answer, label=label))
         if rows:
-            parts.append(self._picture(item, bars, item.text))
-            kind = say("results.mean" if item.is_mean else "results.share")
+            parts.append(self._picture(question, bars, question.text))
+            kind = say("results.mean" if question.is_mean else "results.share")
             head: tuple[str, ...] = (
                 say("results.answer"),
                 say("groups.group"),
@@ -275,10 +276,10 @@ class _Page:
                 kind,
                 say("results.interval", level=self.level),
             )
-            caption = say("groups.caption", text=item.text, level=self.level)
+            caption = say("groups.caption", text=question.text, level=self.level)
             cells: list[tuple[str, ...]] = list(rows)
             if len(picked) == 1:  # it stands in the heading of its column
-                column = kind if item.is_mean else item.answers[picked[0]].label
+                column = kind if question.is_mean else question.answers[picked[0]].label
                 head, cells = (*head[1:3], column, head[4]), [row[1:] for row in rows]
             parts.append(_table(caption, head, cells, words=1 if len(picked) > 1 else None))
         if shown.hidden:
@@ -293,17 +294,17 @@ class _Page:
         statement = f'<div class="quote">{_paragraph(method_statement(report))}</div>'
         views = views_of(report)
         head = (
-            say("method.item"),
+            say("method.question"),
             say("method.n"),
             *(f"ε ({view})" for view in views),
             say("method.mechanism"),
         )
         rows = []
-        for item in report.items:
-            losses = [self.numerals.epsilon(item.perturbation.epsilons[view]) for view in views]
-            n = "" if item.n is None else self.numerals.count(item.n)
-            rows.append((item.name or item.text, n, *losses, self._perturbed(item)))
-        if len(report.items) > 1:
+        for question in report.questions:
+            losses = [self.numerals.epsilon(question.perturbation.epsilons[view]) for view in views]
+            n = "" if question.n is None else self.numerals.count(question.n)
+            rows.append((question.name or question.text, n, *losses, question.perturbation.brief))
+        if len(report.questions) > 1:
             total = [self.numerals.epsilon(report.epsilons[view]) for view in views]
             rows.append((say("method.all"), "", *total, ""))
         table = _table(
@@ -319,17 +320,6 @@ class _Page:
             for row in shown.rows
         ]
         return _table(shown.title, ("", *shown.against), rows)
-
-    def _perturbed(self, item: ReportedItem) -> str:
-        """How an item was perturbed and, where decks were committed to, what was found of them."""
-        if item.dealer_faults:
-            found = self.say("method.decks_cheated", faults="; ".join(item.dealer_faults))
-        elif item.committed_decks:
-            decks = self.numerals.count(item.committed_decks)
-            found = self.say("method.decks_passed", decks=decks)
-        else:
-            return item.perturbation.brief
-        return f"{item.perturbation.brief}; {found}"
 
 
 def _text(words: str) -> str:

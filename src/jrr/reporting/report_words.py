@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
+from jrr.privacy.cost_table import PRIOR
 from jrr.reporting.catalogue import text
-from jrr.reporting.cost_table import PRIOR
 from jrr.reporting.numerals import Numerals
-from jrr.reporting.report_facts import CampaignReport, ReportedAnswer
+from jrr.reporting.report_facts import ReportedAnswer, SurveyReport
 
 Say = Callable[..., str]
 
 
-def sayer(report: CampaignReport) -> Say:
+def sayer(report: SurveyReport) -> Say:
     """A text of the report's part of the catalogue, in its language."""
 
     def say(key: str, **values: str) -> str:
@@ -19,14 +19,14 @@ def sayer(report: CampaignReport) -> Say:
     return say
 
 
-def views_of(report: CampaignReport) -> tuple[str, ...]:
+def views_of(report: SurveyReport) -> tuple[str, ...]:
     """The views that differ: without cards there is one."""
     if not report.deals:
         return ("report",)
     return tuple(view for view in report.epsilons if view != "cards" or report.colluders)
 
 
-def method_statement(report: CampaignReport) -> str:
+def method_statement(report: SurveyReport) -> str:
     """A paragraph that can be quoted."""
     say, numerals, people = sayer(report), Numerals(report.language), report.participation
     if people.invited:
@@ -37,12 +37,13 @@ def method_statement(report: CampaignReport) -> str:
     else:
         sentences = [say("method.answered", answered=numerals.count(people.answered))]
     kinds = dict.fromkeys(
-        f"{item.perturbation.title} ({item.perturbation.mechanism})" for item in report.items
+        f"{question.perturbation.title} ({question.perturbation.mechanism})"
+        for question in report.questions
     )
     mechanisms = say("method.and").join(kinds)
     sentences.append(say("method.perturbed", mechanisms=mechanisms, version=report.version))
-    if report.open_items:
-        sentences.append(say("method.open", items=_listed(report)))
+    if report.open_questions:
+        sentences.append(say("method.open", questions=_listed(report)))
     if report.deals:
         sentences += _about_cards(report, say, numerals)
     sentences += _about_losses(report, say, numerals)
@@ -54,7 +55,7 @@ def method_statement(report: CampaignReport) -> str:
     return " ".join(sentences)
 
 
-def _about_cards(report: CampaignReport, say: Say, numerals: Numerals) -> list[str]:
+def _about_cards(report: SurveyReport, say: Say, numerals: Numerals) -> list[str]:
     people = report.participation
     sentences = [say("method.cards")]
     if report.announces:
@@ -75,21 +76,19 @@ def _about_cards(report: CampaignReport, say: Say, numerals: Numerals) -> list[s
     return sentences
 
 
-def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[str]:
+def _about_losses(report: SurveyReport, say: Say, numerals: Numerals) -> list[str]:
     losses = []
     for view in views_of(report):
         key = "report_only" if not report.deals else view
         loss = numerals.loss(report.epsilons[view], report.deltas[view])
         values = {"colluders": numerals.count(report.colluders)} if view == "cards" else {}
         losses.append(say(f"view.{key}", loss=loss, **values))
-    answers = sum(item.perturbation.answers for item in report.items)
+    answers = sum(question.perturbation.answers for question in report.questions)
     words = "; ".join(losses)
     if answers > 1:
         sentences = [say("method.loss", answers=numerals.count(answers), losses=words)]
     else:
         sentences = [say("method.loss_one", losses=words)]
-    if report.rounds > 1:
-        sentences.append(say("method.rounds", rounds=numerals.count(report.rounds)))
     if report.waves > 1:
         study = report.learnt.study
         collector = numerals.loss(study.collector.epsilon, study.collector.delta)
@@ -100,7 +99,7 @@ def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[
     return sentences
 
 
-def guarantee_in_words(report: CampaignReport) -> list[str]:
+def guarantee_in_words(report: SurveyReport) -> list[str]:
     """What protects people, for readers who know nothing of ε."""
     say, numerals = sayer(report), Numerals(report.language)
     study = report.learnt.study  # all that a person sends, in every wave
@@ -114,21 +113,17 @@ def guarantee_in_words(report: CampaignReport) -> list[str]:
     if collector.certain < together.certain:
         after = numerals.level(together.belief)
         found.append(say("guarantee.dealer", before=before, after=after))
-    if report.open_items:
-        found.append(say("guarantee.open", items=_listed(report)))
+    if report.open_questions:
+        found.append(say("guarantee.open", questions=_listed(report)))
     return found
 
 
-def limits_in_words(report: CampaignReport) -> list[str]:
+def limits_in_words(report: SurveyReport) -> list[str]:
     """What a reader might take from the numbers and should not."""
     say, numerals = sayer(report), Numerals(report.language)
     sampled = report.population != "respondents"
     found = [say("limits.sample" if sampled else "limits.selection"), say("limits.honesty")]
-    if report.dealer_faults:
-        found.append(say("limits.cheated", faults="; ".join(report.dealer_faults)))
-    elif report.committed_decks:
-        found.append(say("limits.committed", decks=numerals.count(report.committed_decks)))
-    elif report.deals:
+    if report.deals:
         found.append(say("limits.dealer"))
     if not report.by_invitation:
         found.append(say("limits.repeats"))
@@ -143,27 +138,29 @@ def limits_in_words(report: CampaignReport) -> list[str]:
                 missed=numerals.number(len(shown) * miss, 1),
             )
         )
-    if any(grouping.items for grouping in report.groupings):
+    if any(grouping.questions for grouping in report.groupings):
         found.append(say("limits.groups"))
-    if any(item.asked_if for item in report.items):
+    if any(question.asked_if for question in report.questions):
         found.append(say("limits.branches"))
     if any(answer.value < 0 or answer.value > 1 for answer in _shown(report, means=False)):
         found.append(say("limits.outside"))
     return found
 
 
-def _shown(report: CampaignReport, means: bool = True) -> list[ReportedAnswer]:
+def _shown(report: SurveyReport, means: bool = True) -> list[ReportedAnswer]:
     """Every number on the page that has an interval."""
-    kept = {item.name: item for item in report.items if means or not item.is_mean}
-    found = [answer for item in kept.values() for answer in item.answers]
+    kept = {
+        question.name: question for question in report.questions if means or not question.is_mean
+    }
+    found = [answer for question in kept.values() for answer in question.answers]
     for grouping in report.groupings:
-        for one in grouping.items:
-            if one.item in kept:
+        for one in grouping.questions:
+            if one.question in kept:
                 found += [answer for group in one.groups for answer in group.answers]
     return found
 
 
-def _listed(report: CampaignReport) -> str:
-    """The texts of the open items, in a row."""
-    texts = report.open_items.values()
+def _listed(report: SurveyReport) -> str:
+    """The texts of the open questions, in a row."""
+    texts = report.open_questions.values()
     return ", ".join(text(report.language, "quoted", words=words) for words in texts)

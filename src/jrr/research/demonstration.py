@@ -15,25 +15,29 @@ import numpy as np
 from jrr._base.randomness import SecureRandom, shuffled
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.interface import Dealing
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, IntegrityError, JrrError
-from jrr.estimation.tally import Tally
+from jrr.estimation.estimates import Estimate
 from jrr.mechanisms.base import Mechanism
 from jrr.planning.plans import Plan
+from jrr.planning.plans import plan as plan_for
+from jrr.protocol.identity import invitation_secret
+from jrr.protocol.steps import Steps
 from jrr.research import embedded
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
-from jrr.survey.answers import Receipt
-from jrr.survey.campaign import ARRIVAL, ENROL
-from jrr.survey.creation import campaign_from, plan_for
-from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers
-from jrr.survey.hand import fetch_hand
-from jrr.protocol.identity import invitation_secret
+from jrr.survey.consent import consent_of
+from jrr.survey.contributor import Receipt
+from jrr.survey.draft import one_question
 from jrr.survey.limits import Limits
-from jrr.protocol.steps import Steps
+from jrr.survey.plan import deck_size
+from jrr.survey.survey import Survey
 
 PARTIES = 3
 QUESTION = "Have you ever taken a bribe?"
+ANSWER = "answer"  # the name of the only question
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]  # what is being done, how much, of how much
 
@@ -43,7 +47,7 @@ class Demonstration:
     """What came out, and where it was made."""
 
     outcome: DemoRun
-    campaign: str
+    survey: str  # its hash
     received: int
     estimate: dict[str, Any]  # as the collector replied
 
@@ -98,38 +102,38 @@ def run(
 
         together = committee and plan.mechanism.deals
         operator = _operator(plan, start, n, together, dealers if plan.mechanism.deals else 1)
-        campaign = operator.campaign
+        survey = operator.survey
         operator.install()
         progress("inviting", 0, 1)
         invitations = new_invitations(n)
         operator.invite(invitations)
         operator.open()
-        limits = Limits(campaign.cost, patience=30.0, one_round=True)
+        limits = Limits(survey.cost, patience=30.0)
         people = [
             _Person(invitation_secret(text), os.urandom(32), None if value < 0 else int(value))
             for text, value in zip(invitations, answers, strict=True)
         ]
-        if campaign.by_committee:
+        if survey.dealing.enrols:
             _all(
-                (contributor.enrol(campaign, one.secret, limits, one.device) for one in people),
+                (contributor.enrol(survey, one.secret, limits, one.device) for one in people),
                 lambda done: progress("enrolling over HTTP", done, n),
             )
             progress("three parties shuffle and seal", 0, 1)
             operator.deal()
         _all(
-            (_answer(campaign.link, person, limits) for person in people),
+            (_answer(survey.link, person, limits) for person in people),
             lambda done: progress("answering over HTTP", done, n),
         )
         progress("closing and burning the cards", 0, 1)
         operator.close()
-        reply = operator.estimate()
+        reply = operator.estimate(ANSWER)
         exported = operator.export("parquet")
-    dealt = campaign.for_people(n)
+    dealt = survey.by_name[ANSWER].for_people(n)
     asked = replace(plan.request, n=dealt.moments.deck or plan.request.n)  # enrolment fixed it
     as_dealt = replace(plan, request=asked, mechanism=dealt)
     return Demonstration(
-        DemoRun(as_dealt, dealt.estimate(_tally(dealt, exported, folder), reply["decks"])),
-        campaign.hash,
+        DemoRun(as_dealt, _estimate(dealt, exported, folder)),
+        survey.hash,
         len(values),
         reply,
     )
@@ -204,8 +208,7 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
     """The same request, planned so that the guarantee holds when enrolment fixes n."""
     asked = plan.request
     return plan_for(
-        asked.n,
-        ENROL,
+        deck_size(asked.n),
         asked.epsilon,
         colluders=asked.colluders,
         dealer_epsilon=math.inf if asked.dealer_epsilon is None else asked.dealer_epsilon,
@@ -218,27 +221,34 @@ def _operator(
 ) -> Operator:
     """Start the servers that the plan needs; the operator of all of them."""
     collector = start("collector", "collector")
-    parties = [start("party", f"party {at}") for at in range(PARTIES * committee)]
-    dealer = start("dealer", "dealer") if plan.mechanism.deals and not committee else None
-    kind: DealerKind | None = running_committee(parties, 1) if committee else None
-    if dealer is not None and dealers > 1:
-        parties = [dealer, *(start("dealer", f"dealer {at}") for at in range(1, dealers))]
-        kind, dealer = DealerServers(tuple(one.url for one in parties)), None
-    campaign = campaign_from(
-        plan,
-        question=QUESTION,
-        labels=("no", "yes"),
-        collector=collector.url,
-        dealer=kind if dealer is None else DealerServer(dealer.url),
-        dealing=ENROL if committee else ARRIVAL,
+    dealing: Dealing = Nobody()
+    servers: list[Running] = []
+    if committee:
+        servers = [start("party", f"party {at}") for at in range(PARTIES)]
+        dealing = running_committee(servers, 1)
+    elif plan.mechanism.deals:
+        names = ["dealer", *(f"dealer {at}" for at in range(1, dealers))]
+        servers = [start("dealer", name) for name in names]
+        dealing = Dealers(tuple(one.url for one in servers))
+    survey = _survey(plan, dealing, collector.url, capacity)
+    return Operator(survey, {at: one.admin for at, one in enumerate(servers)}, collector.admin)
+
+
+def _survey(plan: Plan, dealing: Dealing, collector: str, capacity: int) -> Survey:
+    """One question, asked by the plan's mechanism."""
+    draft, mechanism = one_question(QUESTION), plan.mechanism
+    bare = Survey(
+        title=draft.title,
+        languages=draft.languages,
+        questions=tuple(question.as_asked for question in draft.questions),
+        mechanisms={ANSWER: dealing.fitted(mechanism) if mechanism.deals else mechanism},
+        dealing=dealing,
+        collector=collector,
         capacity=capacity,
+        colluders=plan.request.colluders if mechanism.deals else 0,
+        consent=dict.fromkeys(draft.languages, ""),
     )
-    return Operator(
-        campaign,
-        None if dealer is None else dealer.admin,
-        collector.admin,
-        tuple(party.admin for party in parties),
-    )
+    return replace(bare, consent=consent_of(bare))
 
 
 def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> int:
@@ -253,25 +263,23 @@ def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> 
 
 
 def _answer(link: str, person: _Person, limits: Limits) -> Steps[Receipt | None]:
-    """Somebody who has only the link fetches the campaign, gets a card and answers, or vanishes."""
-    campaign = yield from contributor.fetch(link, limits)
+    """Somebody who has only the link fetches the survey, gets a card and answers, or vanishes."""
+    survey = yield from contributor.fetch_survey(link, limits)
     if person.value is None:
-        if campaign.deals:
-            yield from fetch_hand(campaign, person.secret, limits.patience, person.device)
+        yield from contributor.fetch_hands(survey, person.secret, limits.patience, person.device)
         return None
-    steps = contributor.contribute(
-        campaign, person.secret, person.value, limits, device=person.device
-    )
+    answers = {ANSWER: person.value}
+    steps = contributor.contribute(survey, person.secret, answers, limits, device=person.device)
     return (yield from steps)
 
 
-def _tally(mechanism: Mechanism, exported: bytes, folder: Path) -> Tally:
-    """Count the exported file once more, masks off: what is shown is what anybody can check."""
-    from jrr.tables.reports import tally
+def _estimate(mechanism: Mechanism, exported: bytes, folder: Path) -> Estimate:
+    """Count the exported file once more: what is shown is what anybody can check."""
+    from jrr.tables.survey_answers import estimate_survey
 
-    path = folder / "reports.parquet"
+    path = folder / "answers.parquet"
     path.write_bytes(exported)
-    header, counted = tally(path)
-    if header.mechanism != mechanism:
+    result = estimate_survey(path)[ANSWER]
+    if result.header.mechanism != mechanism:
         raise IntegrityError("the collector must export the mechanism that was planned")
-    return counted
+    return result.estimate

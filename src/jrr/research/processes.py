@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jrr.client.http import Admin
+from jrr.dealing.committee_dealing import Committee, Party
 from jrr.errors import ArgumentError, UnreachableError
+from jrr.protocol.states import Role
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.tokens import new_token, token_digest
-from jrr.survey.dealer_kinds import Committee, Party
-from jrr.protocol.states import Role
 
 _RESERVED: list[int] = []  # open until this process ends, one for each port it was told of
 
@@ -54,7 +54,7 @@ def _reserved(port: int) -> socket.socket:
 
 
 def running_committee(parties: Sequence["Running"], threshold: int) -> Committee:
-    """The committee of these parties, as a campaign names it."""
+    """The committee of these parties, as a survey names it."""
     return Committee(
         threshold=threshold,
         parties=tuple(

@@ -6,10 +6,9 @@ from typing import Any
 
 from jrr._base.files import write_whole_bytes
 from jrr.client.answer_links import answer_link, page_address, write_answer_links
-from jrr.client.operator import Tokens, new_invitations
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.research.processes import Running
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +49,9 @@ def begin_sample(
         page: Where people answer.
     """
     tokens = Tokens(dealer=dealer.token, collector=collector.token)
-    operator = SurveyOperator.by_tokens(survey, tokens)
+    operator = Operator.by_tokens(survey, tokens)
     operator.install()
-    invitations = new_invitations(survey.first.capacity)
+    invitations = new_invitations(survey.capacity)
     operator.invite(invitations)
     operator.open()
     file = folder / f"survey-{survey.hash[:8]}.json"

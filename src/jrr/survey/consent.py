@@ -45,8 +45,8 @@ def facts_of(survey: Survey, language: str) -> SurveyFacts:
     return SurveyFacts(
         costs=survey.costs,
         deals=survey.deals,
-        items=costs,
-        open_items=tuple(question.text[language] for question in survey.open),
+        questions=costs,
+        open_questions=tuple(question.text[language] for question in survey.open),
         by=None if survey.by is None else survey.by[language],
         contact=None if survey.contact is None else survey.contact[language],
     )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from jrr.reporting.cost_table import CostRow, CostTable, cost_row
+from jrr.privacy.cost_table import CostRow, CostTable, cost_row
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.study import WaveLoss
 

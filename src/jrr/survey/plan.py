@@ -20,7 +20,7 @@ from jrr.planning.choice import AUTO
 from jrr.planning.defaults import DEALER_ABOVE, LEAST_GAIN, LOST
 from jrr.planning.numbers import NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
-from jrr.reporting.cost_table import CostTable, added, cost_row, same_in_every_wave
+from jrr.privacy.cost_table import CostTable, added, cost_row, same_in_every_wave
 from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question

@@ -15,8 +15,8 @@ from typing import Any
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ArgumentError
+from jrr.privacy.cost_table import added
 from jrr.protocol.documents import bytes_from_hex
-from jrr.reporting.cost_table import added
 
 _LOSSES = ("everything", "delta", "dealer")
 _AGAINST = (

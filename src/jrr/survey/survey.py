@@ -20,10 +20,10 @@ from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.estimation.groups import MIN_CELL, fewest_to_show
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.numbers import Numbers
+from jrr.privacy.cost_table import CostTable, added
 from jrr.protocol.addresses import check_address, origin, survey_path
 from jrr.protocol.documents import bytes_from_hex, canonical_json, hash_of
 from jrr.protocol.texts import check_text
-from jrr.reporting.cost_table import CostTable, added
 from jrr.survey.costs import cost_table
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
 from jrr.survey.promises import DELTA, EVERYTHING, informed_epsilon, tells_cost

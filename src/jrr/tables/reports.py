@@ -72,7 +72,7 @@ def open_reports(
         raise checks.refusal(
             f"{path}",
             "a survey's answers as CSV",
-            "a survey's answers as Parquet: export them again with jrr campaign export -o "
+            "a survey's answers as Parquet: export them again with jrr survey export -o "
             f"{table.path.with_suffix('.parquet').name}",
         )
     if text is None:

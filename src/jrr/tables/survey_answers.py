@@ -18,8 +18,7 @@ from jrr._base import checks
 from jrr.errors import DamagedError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.open_answers import as_covariates, is_asked
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey, read_survey
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines import open_engine
 from jrr.tables.estimating import Result, estimate_opened
@@ -72,7 +71,7 @@ def estimate_survey(
 def _smallest_group(path: Path) -> int:
     """Reports in the smallest group that the survey's collector shows."""
     with readable(path), damage_of(path):
-        return Survey.from_bytes(pq.read_schema(path).metadata[SURVEY]).first.smallest_group
+        return read_survey(pq.read_schema(path).metadata[SURVEY]).smallest_group
 
 
 def open_survey_answers(path: Path) -> dict[str, ReportFiles]:
@@ -85,19 +84,19 @@ def open_survey_answers(path: Path) -> dict[str, ReportFiles]:
         whole = pq.read_table(path)
     told = whole.schema.metadata or {}
     with damage_of(path):
-        survey = Survey.from_bytes(told.get(SURVEY, b""))
+        survey = read_survey(told.get(SURVEY, b""))
         headers = _headers(path, told.get(HEADERS, b""))
-        if set(headers) != set(survey.campaigns):
-            raise DamagedError(f"headers must be of {sorted(survey.campaigns)}")
+        if set(headers) != set(survey.by_name):
+            raise DamagedError(f"headers must be of {sorted(survey.by_name)}")
         missing = {column for name in headers for column in (name, f"{name}_{CARDED}")}
-        missing |= {item.name for item in survey.questionnaire.open}
+        missing |= {question.name for question in survey.open}
         missing -= set(whole.column_names)
         if missing:
             raise DamagedError(f"columns must not be missing, got none of {sorted(missing)}")
-        covariates = _covariate_columns(survey.questionnaire, whole)
+        covariates = _covariate_columns(survey, whole)
         return {
             name: _reports_of(path, whole, name, headers[name], covariates)
-            for name in survey.campaigns
+            for name in survey.by_name
         }
 
 
@@ -111,16 +110,16 @@ def _headers(path: Path, text: bytes) -> dict[str, Header]:
     return {name: Header.from_dict(document) for name, document in documents.items()}
 
 
-def _covariate_columns(questionnaire: Questionnaire, whole: Any) -> dict[str, Any]:
+def _covariate_columns(survey: Survey, whole: Any) -> dict[str, Any]:
     """The columns by which results can be grouped, with the names that the collector gives."""
-    columns = {item.name: whole[item.name].to_pylist() for item in questionnaire.open}
+    columns = {question.name: whole[question.name].to_pylist() for question in survey.open}
     rows = []
     for row in range(whole.num_rows):
         answers: dict[str, Any] = {}
-        for item in questionnaire.open:
-            if is_asked(item, answers):
-                answers[item.name] = columns[item.name][row]
-        rows.append(as_covariates(questionnaire, answers))
+        for question in survey.open:
+            if is_asked(question, answers):
+                answers[question.name] = columns[question.name][row]
+        rows.append(as_covariates(survey.open, answers))
     names = rows[0] if rows else ()
     return {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jrr._base.wording import show_epsilon
 from jrr.planning.liars import liar_bias
-from jrr.reporting.cost_table import belief
+from jrr.privacy.cost_table import belief
 from jrr.research.attacks.bias import refusal_estimate, shift_bias, swap_bias
 from jrr.research.attacks.cards import card_reuse, exposed_share
 from jrr.research.attacks.decks import block_epsilon, sybil_epsilon

@@ -9,7 +9,7 @@ import numpy as np
 
 from jrr.planning.liars import liar_bias
 from jrr.planning.plans import uncapped_plan as plan
-from jrr.reporting.cost_table import belief
+from jrr.privacy.cost_table import belief
 from jrr.reporting.plots import COLOURS, new_figure, save
 from jrr.research.attacks.bias import refusal_estimate, swap_bias
 from jrr.research.attacks.cards import card_reuse

@@ -16,22 +16,23 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from jrr.client.operator import Operator, new_invitations
-from jrr.mechanisms.rr import RR
+from jrr.protocol.addresses import survey_path
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.research.load.sender import Job, Sent, send_all
 from jrr.research.processes import Running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import NoDealer
-from jrr.protocol.identity import collector_role, invitation_secret, pseudonym
-from jrr.survey.messages import report_request
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
+from jrr.survey.messages import report_message, upload
+from jrr.survey.survey import Survey
 
 PERCENTILES = (50, 90, 99, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """A campaign that is open, and a report of everybody invited."""
+    """A survey that is open, and a report of everybody invited."""
 
-    campaign: Campaign
+    survey: Survey
     operator: Operator
     bodies: tuple[bytes, ...]
     so_far: Counter[str] = field(default_factory=Counter)  # sent and acknowledged, by all loads
@@ -39,7 +40,7 @@ class Crowd:
     @property
     def path(self) -> str:
         """Where reports go."""
-        return f"/v1/campaigns/{self.campaign.hash}/reports"
+        return f"{survey_path(self.survey.hash)}/reports"
 
     @property
     def stored(self) -> int:
@@ -49,35 +50,32 @@ class Crowd:
 
 
 def gather(server: Running, people: int, capacity: int | None = None) -> Crowd:
-    """Install a campaign of randomized response at a collector, and make everybody's report.
+    """Install a survey of randomized response at a collector, and make everybody's answers.
 
-    capacity: Of the campaign, where it is more than the people who are invited.
+    capacity: Of the survey, where it is more than the people who are invited.
     """
-    campaign = Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=RR(2, 1.0),
-        dealer=NoDealer(),
+    survey = SurveyRequest(
+        draft=one_question("Do you?"),
+        people=people,
         collector=server.url,
+        mechanism="rr",
         capacity=capacity or people,
-    )
-    operator = Operator(campaign, None, server.admin)
+    ).survey()
+    operator = Operator(survey, {}, server.admin)
     operator.install()
     invitations = new_invitations(people)
     operator.invite(invitations)
     operator.open()
+    (question,) = survey.sensitive
     bodies = tuple(
-        report_request(
-            pseudonym=pseudonym(invitation_secret(text), campaign.hash, collector_role(0)),
-            round_number=0,
-            carded=False,
-            mechanism=campaign.mechanism,
-            report=at % 2,
-            covariates={},
+        upload(
+            pseudonym(invitation_secret(text), survey.collector_salt, COLLECTOR),
+            {},
+            {question.name: report_message(question.mechanism, at % 2, False, None)},
         )
         for at, text in enumerate(invitations)
     )
-    return Crowd(campaign=campaign, operator=operator, bodies=bodies)
+    return Crowd(survey=survey, operator=operator, bodies=bodies)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,11 +21,11 @@ import pyarrow as pa
 from jrr._base import checks
 from jrr._base.files import write_whole
 from jrr._base.randomness import KeyedRandom
+from jrr.dealing.permutation import KEY_BYTES
+from jrr.dealing.split_deck import RowDecks
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, ToldOfRound
 from jrr.mechanisms.base import Mechanism
-from jrr.dealing.permutation import KEY_BYTES
-from jrr.dealing.split_deck import RowDecks
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines.spark_session import open_session, quiet
 from jrr.tables.folders import HEADER, ParquetFolder
