@@ -36,7 +36,7 @@ _MUCH = cost_row(9.0, 0.0, "everything", 11.0)
 
 def _facts(row: CostRow, *open_items: str, waves: int = 1) -> SurveyFacts:
     costs = same_in_every_wave(row, row, questions=1, waves=waves)
-    return SurveyFacts(costs=costs, deals=costs.deals, items=(), open_items=open_items)
+    return SurveyFacts(costs=costs, deals=costs.deals, questions=(), open_questions=open_items)
 
 
 VARIANTS = {
