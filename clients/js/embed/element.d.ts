@@ -1,9 +1,9 @@
-/** Asks one campaign or one survey inside another page; attributes link, invitation, language, limit. */
-export class JrrQuestion extends HTMLElement {}
+/** Asks a survey inside another page; attributes link, invitation, language, limit. */
+export class JrrSurvey extends HTMLElement {}
 
 declare global {
   interface HTMLElementTagNameMap {
-    "jrr-question": JrrQuestion;
+    "jrr-survey": JrrSurvey;
   }
   interface HTMLElementEventMap {
     /** The collector has the answer, changed; `before`: it had it already. */

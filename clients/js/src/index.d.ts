@@ -11,37 +11,8 @@ export type Mechanism = {
   k?: number;
 } & Record<string, unknown>;
 
-export interface Campaign {
-  readonly bytes: Uint8Array;
-  readonly hash: string;
-  readonly question: string;
-  readonly labels: readonly string[];
-  /** The ends between which an answer lies that is a number; null where it is one of the labels. */
-  readonly number: readonly [number, number] | null;
-  readonly consent: string;
-  /** Who asks, and whom to ask; null where the campaign does not say. */
-  readonly by: string | null;
-  readonly contact: string | null;
-  readonly covariates: Readonly<Record<string, readonly string[]>>;
-  readonly mechanism: Mechanism;
-  readonly rounds: number;
-  readonly dealers: readonly { url: string; role: string }[];
-  readonly collector: string;
-  readonly invitations: boolean;
-  readonly byCommittee: boolean;
-  readonly mayLeaveOut: boolean;
-  readonly announces: boolean;
-  /** Whether people enrol first, and come back when cards are dealt to those who did. */
-  readonly enrols: boolean;
-  readonly capacity: number;
-  readonly guarantees: Readonly<Record<string, unknown>>;
-  readonly opens: string | null;
-  readonly closes: string | null;
-  readonly losses: Record<View, number>;
-}
-
 /** One thing that a survey asks; texts by language. */
-export interface Item {
+export interface Question {
   readonly name: string;
   readonly kind: "yes-no" | "choice" | "several" | "scale" | "number";
   readonly text: Readonly<Record<string, string>>;
@@ -50,28 +21,32 @@ export interface Item {
   readonly high?: number;
   /** Changed on this device; an open one is sent as it is. */
   readonly sensitive: boolean;
-  readonly prefer_not: boolean;
-  /** Open items, and the answers of which it is asked. */
+  readonly prefer_not?: boolean;
+  /** Open questions, and the answers of which it is asked. */
   readonly only_if?: Readonly<Record<string, readonly string[]>>;
+  /** Of a sensitive one. */
+  readonly mechanism?: Mechanism;
 }
 
-export interface Questionnaire {
-  readonly title: Readonly<Record<string, string>>;
-  readonly languages: readonly string[];
-  readonly items: readonly Item[];
-  /** Of one wave. */
-  readonly epsilon: number;
-  readonly split: string;
-  /** How often the same people are asked. */
-  readonly waves: number;
-}
-
-/** One perturbed answer: to an item, or to one label of "several". */
-export interface Part {
+/** One perturbed answer: to a sensitive question, or to one label of "several". */
+export interface SensitiveAnswer {
   readonly name: string;
-  readonly item: Item;
+  readonly question: Question;
   readonly label: number | null;
-  readonly campaign: Omit<Campaign, "bytes" | "hash"> & { bytes: null; hash: null };
+  readonly mechanism: Mechanism;
+  /** The promised ε in the view "everything". */
+  readonly everything: number;
+  readonly losses: Record<View, number>;
+}
+
+/** Who deals the cards. */
+export interface Dealing {
+  readonly dealers: readonly { url: string; role: string }[];
+  readonly mayLeaveOut: boolean;
+  /** Whether people enrol first, and come back when cards are dealt to those who did. */
+  readonly enrols: boolean;
+  /** Whether parties of a committee deal together. */
+  readonly together: boolean;
 }
 
 /** What waves lose: ε to the collector at δ, and ε to dealers and collector together. */
@@ -90,18 +65,26 @@ export interface Study {
 export interface Survey {
   readonly bytes: Uint8Array;
   readonly hash: string;
-  readonly questionnaire: Questionnaire;
-  readonly parts: readonly Part[];
+  readonly title: Readonly<Record<string, string>>;
+  readonly languages: readonly string[];
+  /** Who asks, and whom to ask, by language; null where the survey does not say. */
+  readonly by: Readonly<Record<string, string>> | null;
+  readonly contact: Readonly<Record<string, string>> | null;
+  readonly questions: readonly Question[];
+  readonly sensitive: readonly SensitiveAnswer[];
   /** By language. */
   readonly consent: Readonly<Record<string, string>>;
-  readonly guarantees: Readonly<Record<string, unknown>>;
+  /** View -> ε of all answers together. */
+  readonly guarantees: Readonly<Record<string, number>>;
   readonly study: Study;
   readonly panel: string | null;
   readonly wave: number;
+  /** How often the same people are asked. */
+  readonly waves: number;
   readonly collector: string;
+  readonly capacity: number;
   readonly invitations: boolean;
-  readonly dealers: readonly { url: string; role: string }[];
-  readonly mayLeaveOut: boolean;
+  readonly dealing: Dealing;
   readonly opens: string | null;
   readonly closes: string | null;
 }
@@ -135,13 +118,13 @@ export interface Receipt {
 }
 
 export interface ContributorOptions {
-  /** The most ε that the campaign may cost, all its rounds together. */
+  /** The most ε that all answers may cost together. */
   limit: number;
   /** The most ε that it may cost together with all answers in this device's ledger; any by default. */
   totalLimit?: number;
-  /** Where finished reports and the device's secrets are kept. */
+  /** Where finished uploads and the device's secrets are kept. */
   storage: Storage;
-  /** Of a campaign that needs one. */
+  /** Of a survey that needs one. */
   invitation?: string;
   /** Seconds to wait for a card, and for the collector. */
   patience?: number;
@@ -152,41 +135,20 @@ export interface ContributorOptions {
 
 export class Contributor {
   constructor(link: string, options: ContributorOptions);
-  campaign(): Promise<Campaign>;
+  survey(): Promise<Survey>;
   status(): Promise<{ state: string; n: number | null }>;
   checkReady(): Promise<void>;
   /** Refuses where the collector takes no answers now. */
   checkOpen(): Promise<void>;
-  /** Throws ProtocolError where the campaign does not enrol, enrolment is over, or a dealer refuses. */
+  /** Throws ProtocolError where nobody enrols, enrolment is over, or a dealer refuses. */
   enrol(): Promise<void>;
   enrolled(): Promise<boolean>;
-  spent(): Promise<{ answers: number; epsilon: number }>;
-  before(round?: number): Promise<{ body: string; sent: boolean } | null>;
-  resume(round?: number): Promise<Receipt | null>;
-  /**
-   * `answer`: the place among the labels, 0..k-1; a number where the campaign asks for one
-   * (`campaign.number`). `covariates`: exactly those of the campaign. Throws UnreachableError where
-   * the collector does not answer; the report is kept for another try.
-   */
-  answer(
-    answer: number,
-    options?: { covariates?: Record<string, string>; round?: number },
-  ): Promise<Receipt>;
-}
-
-export class SurveyContributor {
-  constructor(link: string, options: ContributorOptions);
-  survey(): Promise<Survey>;
-  status(): Promise<{ state: string }>;
-  checkReady(): Promise<void>;
-  /** Refuses where the collector takes no answers now. */
-  checkOpen(): Promise<void>;
   spent(): Promise<{ answers: number; epsilon: number }>;
   before(): Promise<{ body: string; sent: boolean } | null>;
   resume(): Promise<Receipt | null>;
   /**
-   * Of exactly the items that are asked: item -> a label (open items: in the first language), a
-   * number, a list of labels of "several"; null for "prefer not to say". Throws UnreachableError
+   * Of exactly the questions that are asked: question -> a label (open ones: in the first language),
+   * a number, a list of labels of "several"; null for "prefer not to say". Throws UnreachableError
    * where the collector does not answer; the upload is kept for another try.
    */
   answer(answers: Answers): Promise<Receipt>;
@@ -194,18 +156,17 @@ export class SurveyContributor {
 
 export class Outbox {
   constructor(storage: Storage);
-  find(campaign: string, name: string): Promise<{ body: string; sent: boolean } | null>;
-  keep(campaign: string, name: string, body: string): Promise<{ body: string; sent: boolean }>;
-  markSent(campaign: string, name: string, body: string): Promise<void>;
-  noteSeat(campaign: string, person: string): Promise<void>;
-  hasSeat(campaign: string, person: string): Promise<boolean>;
+  find(survey: string, name: string): Promise<{ body: string; sent: boolean } | null>;
+  keep(survey: string, name: string, body: string): Promise<{ body: string; sent: boolean }>;
+  markSent(survey: string, name: string, body: string): Promise<void>;
+  noteSeat(survey: string, person: string): Promise<void>;
+  hasSeat(survey: string, person: string): Promise<boolean>;
   secret(purpose: string, fresh: string): Promise<string>;
 }
 
 export interface Expense {
-  campaign: string;
+  survey: string;
   person: string;
-  round: number;
   epsilon: number;
   view: View;
 }
@@ -257,22 +218,19 @@ export class ProtocolError extends JrrError {
 export class UnreachableError extends JrrError {}
 export class UnsupportedError extends JrrError {}
 
-export function cost(campaign: Campaign): { epsilon: number; view: View };
-export function forPeople(campaign: Campaign, n: number, who?: string): Mechanism;
+/** The mechanism of an answer for as many people as enrolled. */
+export function forPeople(survey: Survey, answer: SensitiveAnswer, n: number | null, who?: string): Mechanism;
 export function hashOf(bytes: Uint8Array): Promise<string>;
 /**
  * Throws DamagedError for what is none or not in canonical form, UnsupportedError for what this
  * client does not speak yet, ProtocolError for what promises less than what holds.
  */
-export function readCampaign(bytes: Uint8Array): Promise<Campaign>;
-/** As `readCampaign`, of a survey: every part, and all of them together. */
 export function readSurvey(bytes: Uint8Array): Promise<Survey>;
-export function isSurveyLink(link: string): boolean;
-export function isAsked(questionnaire: Questionnaire, item: Item, open: Answers): boolean;
-export function askedItems(survey: Survey, open: Answers): Item[];
-export function askedParts(survey: Survey, open: Answers): Part[];
-/** Open answers of exactly the open items that were shown: "no" or "yes", labels of the first language, numbers, null. */
-export function checkOpenAnswers(questionnaire: Questionnaire, given: Answers): Answers;
+export function isAsked(survey: Pick<Survey, "questions">, question: Question, open: Answers): boolean;
+export function askedQuestions(survey: Survey, open: Answers): Question[];
+export function askedAnswers(survey: Survey, open: Answers): SensitiveAnswer[];
+/** Open answers of exactly the open questions that were shown: "no" or "yes", labels of the first language, numbers, null. */
+export function checkOpenAnswers(survey: Pick<Survey, "questions" | "languages">, given: Answers): Answers;
 /**
  * What one adversary learns at most; `belief`: what a guess of 10% can become, rounded up;
  * `people`: the same, of 100 people who sent the same.
@@ -302,27 +260,31 @@ export interface CostTable {
 }
 export function belief(epsilon: number): number;
 /** What one answer, this wave and the whole study tell the collector, alone and with the dealers. */
-export function costTable(document: Survey | Campaign): CostTable;
-export function surveyCost(survey: Survey, parts?: readonly Part[]): { epsilon: number; view: View };
+export function costTable(survey: Survey): CostTable;
+export function surveyCost(survey: Survey, answers?: readonly SensitiveAnswer[]): { epsilon: number; view: View };
 /** All answers of a person as they are sent. */
 export function uploadOf(
   survey: Survey,
   answers: Answers,
   options: {
     name: string;
-    hands: Hands | (() => Promise<Hands>);
+    cards: Cards | (() => Promise<Cards>);
     words?: (count: number) => bigint[];
   },
-): Promise<{ document: Record<string, unknown>; asked: Part[] }>;
-/** By the names of the parts. */
-export type Hands = Record<string, { card: Card | null; serials?: (string | null)[] }>;
-export function splitLink(link: string, kind?: "campaigns" | "surveys"): { collector: string; name: string };
+): Promise<{ document: Record<string, unknown>; asked: SensitiveAnswer[] }>;
+/** By the names of the answers; `n`: for how many people, where people enrol. */
+export type Cards = {
+  n: number | null;
+  cards: Record<string, { card: Card; serials?: (string | null)[] }>;
+};
+export function splitLink(link: string): { collector: string; name: string };
 export function canonicalJson(document: unknown, options?: { fractions?: boolean }): string;
 export function readCanonical(text: string): unknown;
 export function checkLetters(plain: string): string;
-export function collectorRole(round: number): string;
+/** The role from which the pseudonym at the collector follows. */
+export const COLLECTOR: string;
 export function invitationSecret(invitation: string): Uint8Array;
-export function pseudonym(secret: Uint8Array, campaign: string, role: string): Promise<string>;
+export function pseudonym(secret: Uint8Array, survey: string, role: string): Promise<string>;
 export function losses(mechanism: Mechanism): Record<View, number>;
 /** Chances that a report speaks for value v: `p` if it is the answer, `q` if it is not. */
 export function chances(mechanism: Mechanism, v: number, carded?: boolean): { p: number; q: number };

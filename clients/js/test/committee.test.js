@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Contributor, MemoryStorage, checkMechanism, forPeople, hashOf, readCampaign } from "../src/index.js";
+import { Contributor, MemoryStorage, checkMechanism, forPeople, hashOf, readSurvey } from "../src/index.js";
 import { openBox } from "../src/chacha.js";
 import { belongs, openCard } from "../src/committee.js";
 import { fromHex, toHex } from "../src/documents.js";
@@ -13,7 +13,7 @@ const { invitation } = golden("contributors");
 const bytes = (text) => new TextEncoder().encode(text);
 const hex = (text) => fromHex(text.replaceAll(/\s/gu, ""), text.replaceAll(/\s/gu, "").length / 2);
 const repliesTo = ({ record, n }, { envelopes }) =>
-  envelopes.map((envelope) => structuredClone({ n, rounds: [{ record, envelope }] }));
+  envelopes.map((envelope) => structuredClone({ n, record, envelope }));
 
 test("ChaCha20-Poly1305 opens the box of RFC 8439, section 2.8.2, and no other", () => {
   const key = hex("808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");
@@ -36,39 +36,39 @@ test("ChaCha20-Poly1305 opens the box of RFC 8439, section 2.8.2, and no other",
 
 for (const [name, entry] of Object.entries(dealt)) {
   test(`cards of a committee as Python sealed them: ${name}`, async () => {
-    const campaign = await readCampaign(bytes(entry.document));
-    assert.ok(campaign.byCommittee && campaign.enrols);
-    const mechanism = checkMechanism(forPeople(campaign, entry.n));
+    const survey = await readSurvey(bytes(entry.document));
+    assert.ok(survey.dealing.together && survey.dealing.enrols);
+    const mechanism = checkMechanism(forPeople(survey, survey.sensitive[0], entry.n));
     for (const slot of entry.slots) {
-      const key = await cardKey(fromHex(slot.device), campaign.hash);
+      const key = await cardKey(fromHex(slot.device), survey.hash);
       assert.equal(toHex(key.open), slot.key);
-      assert.equal(await openCard(campaign, mechanism, key, repliesTo(entry, slot), 0), slot.card);
+      assert.equal(await openCard(survey, mechanism, key, repliesTo(entry, slot)), slot.card);
     }
   });
 }
 
 test("whatever a party changes is noticed", async () => {
   const entry = dealt.jrr;
-  const campaign = await readCampaign(bytes(entry.document));
-  const mechanism = forPeople(campaign, entry.n);
+  const survey = await readSurvey(bytes(entry.document));
+  const mechanism = forPeople(survey, survey.sensitive[0], entry.n);
   const [mine, other] = entry.slots;
-  const key = await cardKey(fromHex(mine.device), campaign.hash);
+  const key = await cardKey(fromHex(mine.device), survey.hash);
   for (const change of [
-    (r) => (r[1].rounds[0].record.alpha += 1), (r) => r.forEach((one) => (one.rounds[0].record.alpha += 1)),
-    (r) => (r[0].rounds[0].envelope = other.envelopes[0]), (r) => (r[2].rounds[0].envelope.slot = 1),
-    (r) => (r[1].rounds[0].envelope.sealed = other.envelopes[1].sealed), (r) => r[0].rounds[0].envelope.path.pop(),
-    (r) => r[0].rounds[0].envelope.path.push("00".repeat(32)), (r) => (r[0].rounds = []), (r) => (r[0] = {}),
-    (r) => r.forEach((one) => (one.rounds[0].record.n = 9)), (r) => (r[0].rounds[0].envelope.sealed = "!"),
-    (r) => r.forEach((one) => one.rounds[0].record.roots.pop()), (r) => r.pop(),
-    (r) => r.forEach((one) => (one.rounds[0].record.campaign = "00".repeat(32))),
-    (r) => r.forEach((one) => (one.rounds[0].record.round = 1)), (r) => [r[0], r[1]] = [r[1], r[0]],
+    (r) => (r[1].record.alpha += 1), (r) => r.forEach((one) => (one.record.alpha += 1)),
+    (r) => (r[0].envelope = other.envelopes[0]), (r) => (r[2].envelope.slot = 1),
+    (r) => (r[1].envelope.sealed = other.envelopes[1].sealed), (r) => r[0].envelope.path.pop(),
+    (r) => r[0].envelope.path.push("00".repeat(32)), (r) => delete r[0].envelope, (r) => (r[0] = {}),
+    (r) => r.forEach((one) => (one.record.n = 9)), (r) => (r[0].envelope.sealed = "!"),
+    (r) => r.forEach((one) => one.record.roots.pop()), (r) => r.pop(),
+    (r) => r.forEach((one) => (one.record.survey = "00".repeat(32))),
+    (r) => [r[0], r[1]] = [r[1], r[0]],
   ]) {
     const replies = repliesTo(entry, mine);
     change(replies);
-    await assert.rejects(openCard(campaign, mechanism, key, replies, 0), { kind: "integrity" });
+    await assert.rejects(openCard(survey, mechanism, key, replies), { kind: "integrity" });
   }
-  const stranger = await cardKey(fromHex(other.device), campaign.hash);
-  await assert.rejects(openCard(campaign, mechanism, stranger, repliesTo(entry, mine), 0), { kind: "integrity" });
+  const stranger = await cardKey(fromHex(other.device), survey.hash);
+  await assert.rejects(openCard(survey, mechanism, stranger, repliesTo(entry, mine)), { kind: "integrity" });
 });
 
 test("trees of any size", async () => {
@@ -106,7 +106,7 @@ async function world(change = () => null, entry = dealt.jrr) {
       return super.add(key, key.startsWith("secret:device:") ? entry.slots[0].device : value);
     }
   }
-  const link = `https://collector.example/v1/campaigns/${hash}`;
+  const link = `https://collector.example/v1/surveys/${hash}`;
   const person = new Contributor(link, {
     limit: 10, invitation, patience: 0.01, fetch, storage: new Device(), words: (n) => Array(n).fill((1n << 64n) - 1n),
   });
@@ -119,9 +119,9 @@ test("who enrols shows each party another name and one key, and answers with the
   const seats = to("/seats").map(({ body }) => JSON.parse(body));
   assert.equal(new Set(seats.map((seat) => seat.pseudonym)).size, 3);
   assert.deepEqual(new Set(seats.map((seat) => seat.key)), new Set([dealt.jrr.slots[0].key]));
-  await person.answer(1);
+  await person.answer({ answer: "answer 1" });
   const [{ body }] = to("/reports");
-  assert.deepEqual([JSON.parse(body).carded, JSON.parse(body).report], [true, 1]);
+  assert.deepEqual([JSON.parse(body).reports.answer.carded, JSON.parse(body).reports.answer.report], [true, 1]);
   assert.deepEqual(to("/cards").map(({ body: asked }) => Object.keys(JSON.parse(asked))), [["pseudonym"], ["pseudonym"], ["pseudonym"]]);
   assert.equal(to("/complaints").length, 0);
 });
@@ -130,7 +130,7 @@ test("a wrong card is complained of, and nothing is sent", async () => {
   const { person, to } = await world(({ party, route, usual }) =>
     party === 1 && route === "/cards" ? new Response(usual.replace('"alpha":', '"alpha":1')) : null,
   );
-  await assert.rejects(person.answer(1), { kind: "integrity" });
+  await assert.rejects(person.answer({ answer: "answer 1" }), { kind: "integrity" });
   assert.equal(to("/complaints").length, 3);
   const said = to("/complaints").map(({ body }) => JSON.parse(body));
   assert.ok(said.every(({ accused, evidence }) => accused === 1 && evidence === null));
@@ -139,7 +139,7 @@ test("a wrong card is complained of, and nothing is sent", async () => {
 
 test("a share that was not what was checked convicts its party by the same evidence as in Python", async () => {
   const { person, to } = await world(undefined, spoiled);
-  await assert.rejects(person.answer(1), { kind: "integrity", accused: 1, message: /party 1 sealed another share/u });
+  await assert.rejects(person.answer({ answer: "answer 1" }), { kind: "integrity", accused: 1, message: /party 1 sealed another share/u });
   const complaints = to("/complaints").map(({ body }) => JSON.parse(body));
   assert.equal(new Set(complaints.map((one) => one.pseudonym)).size, 3);
   for (const { accused, evidence } of complaints) {
@@ -148,10 +148,10 @@ test("a share that was not what was checked convicts its party by the same evide
   }
   assert.equal(to("/reports").length, 0);
   for (const slot of spoiled.slots.slice(1)) {
-    const campaign = await readCampaign(bytes(spoiled.document));
-    const key = await cardKey(fromHex(slot.device), campaign.hash);
-    const mechanism = forPeople(campaign, spoiled.n);
-    assert.equal(await openCard(campaign, mechanism, key, repliesTo(spoiled, slot), 0), slot.card);
+    const survey = await readSurvey(bytes(spoiled.document));
+    const key = await cardKey(fromHex(slot.device), survey.hash);
+    const mechanism = forPeople(survey, survey.sensitive[0], spoiled.n);
+    assert.equal(await openCard(survey, mechanism, key, repliesTo(spoiled, slot)), slot.card);
   }
 });
 
@@ -159,6 +159,6 @@ test("a party that is gone costs the card only", async () => {
   const { person, to } = await world(({ party, route }) =>
     party === 2 && route === "/cards" ? new Response("{}", { status: 503 }) : null,
   );
-  await person.answer(1);
-  assert.equal(JSON.parse(to("/reports")[0].body).carded, false);
+  await person.answer({ answer: "answer 1" });
+  assert.equal(JSON.parse(to("/reports")[0].body).reports.answer.carded, false);
 });

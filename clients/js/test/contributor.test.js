@@ -5,14 +5,14 @@ import { Contributor, Ledger, MemoryStorage, hashOf } from "../src/index.js";
 import { insist, secondsOf } from "../src/steps.js";
 import { golden } from "./golden.js";
 
-const { campaigns, enrolled, invitation, number } = golden("contributors");
-const COVARIATES = { region: "süd", "\u{1f600}": "a", "\uff5e": "b" };
+const { surveys, enrolled, invitation, number } = golden("contributors");
+const OPEN = { region: "süd", ämne: "a" };
 const SERIAL = "ab".repeat(16);
 const TRUTH = (1n << 64n) - 1n; // a word that tells the truth
 const problem = (status, kind) => [status, { type: `urn:jrr:problem:${kind}`, detail: kind }];
 
-/** Servers of a campaign in one function; `change` may reply instead. */
-function world(name, change = () => null, { document, hash } = campaigns[name]) {
+/** Servers of a survey in one function; `change` may reply instead. */
+function world(name, change = () => null, { document, hash } = surveys[name]) {
   const calls = [];
   const fetch = async (address, { method, body }) => {
     const { host, pathname } = new URL(address);
@@ -27,12 +27,12 @@ function world(name, change = () => null, { document, hash } = campaigns[name]) 
   function usual({ host, route }) {
     if (route === "") return [200, document];
     if (route === "/status") return [200, { state: "open", n: null }];
-    if (route === "/cards") return [200, { campaign: hash, n: 50, cards: [card(host)], serials: [SERIAL] }];
+    if (route === "/cards") return [200, { survey: hash, n: null, cards: { answer: { card: card(host), serial: SERIAL } } }];
     if (route === "/reports") return [201, { received: true }];
     return problem(404, "not-found");
   }
   const card = (host) => (name === "jrr" ? 1 : { "one.example": 3, "two.example:8443": -5 }[host]);
-  const link = `https://collector.example:8443/here/v1/campaigns/${hash}`;
+  const link = `https://collector.example:8443/here/v1/surveys/${hash}`;
   const person = (more = {}) =>
     new Contributor(link, {
       limit: 10, invitation, patience: 0.01, fetch, words: (n) => Array(n).fill(TRUTH),
@@ -40,12 +40,18 @@ function world(name, change = () => null, { document, hash } = campaigns[name]) 
     });
   return { calls, person, link, sent: () => calls.filter((c) => c.route === "/reports").map((c) => c.body) };
 }
-const answer = (person, value = 1) => person.answer(value, { covariates: COVARIATES });
+/** Answer by the place of a label; a number as it is. */
+const answer = async (person, value = 1) => {
+  const { questions } = await person.survey();
+  const { kind, labels } = questions.at(-1);
+  return person.answer({ ...OPEN, answer: kind === "number" ? value : labels[value].en });
+};
+const reportIn = (body) => ({ pseudonym: JSON.parse(body).pseudonym, ...JSON.parse(body).reports.answer });
 
 test("cards of two dealers are added, their serial numbers sent, names differ everywhere", async () => {
   const { calls, person, sent } = world("mrr");
   const receipt = await answer(person());
-  const report = JSON.parse(sent()[0]);
+  const report = reportIn(sent()[0]);
   assert.equal(receipt.body, sent()[0]);
   assert.equal(report.report, 1 + 3 - 5);
   assert.deepEqual(report.serials, [SERIAL, SERIAL]);
@@ -69,12 +75,12 @@ test("the card is asked for when there is an answer, not before", async () => {
 test("a dealer that may be left out is; with none there is no card", async () => {
   const gone = world("mrr", ({ host }) => (host === "one.example" ? "silence" : null));
   await answer(gone.person());
-  const report = JSON.parse(gone.sent()[0]);
+  const report = reportIn(gone.sent()[0]);
   assert.equal(report.report, 1 - 5);
   assert.deepEqual(report.serials, [null, SERIAL]);
   const none = world("mrr", ({ host }) => (host.startsWith("collector") ? null : "silence"));
   await answer(none.person());
-  const alone = JSON.parse(none.sent()[0]);
+  const alone = reportIn(none.sent()[0]);
   assert.deepEqual([alone.carded, alone.report, "serials" in alone], [false, 1, false]);
 });
 
@@ -82,19 +88,19 @@ test("no card where the dealer has none left, or has burned them", async () => {
   for (const given of [problem(404, "no-card-left"), problem(410, "closed"), problem(425, "too-early"), problem(503, "no-key")]) {
     const { person, sent } = world("jrr", ({ route }) => (route === "/cards" ? given : null));
     await answer(person());
-    assert.equal(JSON.parse(sent()[0]).carded, false);
+    assert.equal(reportIn(sent()[0]).carded, false);
   }
 });
 
-test("a dealer that refuses, or serves another campaign, ends it: nothing is sent", async () => {
-  const other = campaigns["mrr of three"].document;
+test("a dealer that refuses, or serves another survey, ends it: nothing is sent", async () => {
+  const other = surveys["mrr of three"].document;
   for (const [change, kind] of [
     [({ route }) => (route === "/cards" ? problem(409, "other-device") : null), "other-device"],
     [({ route }) => (route === "/cards" ? problem(404, "unknown-pseudonym") : null), "unknown-pseudonym"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, other] : null), "different"],
-    [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null), "different"],
-    [({ route }) => (route === "/cards" ? [200, { cards: [7] }] : null), "card"],
-    [({ route }) => (route === "/cards" ? [200, { cards: [1, 1] }] : null), "card"],
+    [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${surveys.jrr.document} `] : null), "different"],
+    [({ route }) => (route === "/cards" ? [200, { cards: { answer: { card: 7 } } }] : null), "card"],
+    [({ route }) => (route === "/cards" ? [200, { cards: {} }] : null), "card"],
     [({ route }) => (route === "/cards" ? [200, "no json"] : null), "damaged"],
   ]) {
     const { person, sent } = world("jrr", change);
@@ -103,11 +109,11 @@ test("a dealer that refuses, or serves another campaign, ends it: nothing is sen
   }
 });
 
-test("a collector that serves another campaign than the link is refused", async () => {
-  const { person } = world("jrr", ({ route }) => (route === "" ? [200, campaigns.rr.document] : null));
-  await assert.rejects(person().campaign(), { kind: "different" });
+test("a collector that serves another survey than the link is refused", async () => {
+  const { person } = world("jrr", ({ route }) => (route === "" ? [200, surveys.rr.document] : null));
+  await assert.rejects(person().survey(), { kind: "different" });
   const dear = world("jrr");
-  await assert.rejects(dear.person({ limit: 0.5 }).campaign(), { kind: "cost" });
+  await assert.rejects(dear.person({ limit: 0.5 }).survey(), { kind: "cost" });
 });
 
 test("a report is made once: the same bytes are sent until they are received", async () => {
@@ -158,11 +164,10 @@ test("before the question: the state, the invitation", async () => {
   await assert.rejects(person({ invitation: undefined }).checkReady(), { kind: "invitation" });
 });
 
-test("covariates are exactly those of the campaign", async () => {
+test("open answers are exactly those that are asked", async () => {
   const { person, sent } = world("mrr");
-  for (const covariates of [{}, { ...COVARIATES, region: "east" }, { ...COVARIATES, more: "a" }]) {
-    await assert.rejects(person().answer(1, { covariates }), { kind: "covariates" });
-  }
+  const wrong = [{}, { ...OPEN, region: "east" }, { ...OPEN, more: "a" }];
+  for (const open of wrong) await assert.rejects(person().answer({ ...open, answer: "answer 1 ü\\" }), { kind: "answers" });
   assert.deepEqual(sent(), []);
 });
 
@@ -194,11 +199,11 @@ test("encodings: their reports and cards as they are sent", async () => {
     ["ss", null, /^[0-9a-f]{2}$/u], ["oue", null, /^[0-9a-f]{4}$/u], ["oue, joint", "ff03", /^[0-9a-f]{4}$/u],
     ["sue, dealt", "55", /^[0-9a-f]{2}$/u], ["olh", null, /^\d+,[0-3]$/u], ["olh, joint", -1, /^\d+,[0-3]$/u],
   ]) {
-    const change = ({ route }) => (route === "/cards" ? [200, { cards: [card] }] : null);
+    const change = ({ route }) => (route === "/cards" ? [200, { cards: { answer: { card } } }] : null);
     const { person, sent } = world(name, change);
     let word = 0n;
     await answer(person({ words: (n) => Array.from({ length: n }, () => (word += 0x9e3779b97f4a7c15n)) }), 3);
-    const { carded, report } = JSON.parse(sent()[0]);
+    const { carded, report } = reportIn(sent()[0]);
     assert.equal(carded, card !== null);
     assert.match(String(report), pattern);
   }
@@ -213,7 +218,7 @@ test("a number is rounded to one of its ends, then perturbed", async () => {
     const { person, sent } = world("number", () => null, numbered);
     const coming = [...words];
     await answer(person({ words: (n) => coming.splice(0, n) }), given);
-    assert.equal(JSON.parse(sent()[0]).report, report);
+    assert.equal(reportIn(sent()[0]).report, report);
     assert.equal(coming.length, 0);
   }
   const { person, calls } = world("number", () => null, numbered);
@@ -221,7 +226,7 @@ test("a number is rounded to one of its ends, then perturbed", async () => {
   assert.ok(!calls.some((c) => c.route === "/reports"));
 });
 
-/** A campaign that enrols first; cards are dealt once `dealt.n` is set. */
+/** A survey that enrols first; cards are dealt once `dealt.n` is set. */
 async function enrolling(name, dealt, change = () => null) {
   const { document } = enrolled[name];
   const hash = await hashOf(new TextEncoder().encode(document));
@@ -232,7 +237,7 @@ async function enrolling(name, dealt, change = () => null) {
     if (call.route === "/status") return [200, { state: dealt.n ? "open" : "new", n: dealt.n ?? null }];
     if (call.route !== "/cards") return null;
     if (!dealt.n) return problem(425, "too-early");
-    return [200, { n: dealt.atDealer ?? dealt.n, cards: [1], serials: [SERIAL] }];
+    return [200, { n: dealt.atDealer ?? dealt.n, cards: { answer: { card: 1, serial: SERIAL } } }];
   };
   return world(name, reply, { document, hash });
 }
@@ -252,7 +257,7 @@ test("who enrols comes back for the card, which is one of as many as enrolled", 
   dealt.n = enrolled.jrr.n;
   await person({ storage }).checkReady();
   await answer(person({ storage }));
-  assert.equal(JSON.parse(sent()[0]).carded, true);
+  assert.equal(reportIn(sent()[0]).carded, true);
   assert.deepEqual(JSON.parse(calls.findLast((c) => c.route === "/cards").body), seat);
 });
 
@@ -263,7 +268,7 @@ test("servers that name different numbers of people, or too few, are refused", a
     assert.deepEqual(sent(), []);
   }
   const { person, calls } = await enrolling("jrr", {}, ({ host, route }) =>
-    host === "dealer.example" && route === "" ? [200, campaigns.rr.document] : null,
+    host === "dealer.example" && route === "" ? [200, surveys.rr.document] : null,
   );
   await assert.rejects(person().enrol(), { kind: "different" });
   assert.ok(!calls.some((c) => c.route === "/seats"));
@@ -273,15 +278,15 @@ test("servers that name different numbers of people, or too few, are refused", a
 test("the ledger adds up what answers cost, before they are sent, once each", async () => {
   const storage = new MemoryStorage();
   const first = world("mrr", ({ route }) => (route === "/reports" ? problem(503, "busy") : null));
-  const epsilon = (await first.person().campaign()).losses.everything;
+  const epsilon = (await first.person().survey()).sensitive[0].losses.everything;
   await assert.rejects(answer(first.person({ storage })), { name: "UnreachableError" });
   await assert.rejects(answer(first.person({ storage })), { name: "UnreachableError" });
   const ledger = new Ledger(storage);
   const [entry, ...others] = await ledger.entries();
   assert.deepEqual(others, []);
-  assert.deepEqual([entry.round, entry.epsilon, entry.view], [0, epsilon, "everything"]);
+  assert.deepEqual([entry.epsilon, entry.view], [epsilon, "everything"]);
   const second = world("rr");
-  const plain = (await second.person().campaign()).losses.report;
+  const plain = (await second.person().survey()).sensitive[0].losses.report;
   await answer(second.person({ storage, totalLimit: epsilon + plain + 0.001 }));
   const { answers, epsilon: spent } = await ledger.spent();
   assert.equal(answers, 2);
@@ -296,7 +301,7 @@ test("the ledger adds up what answers cost, before they are sent, once each", as
 });
 
 test("what a dealer serves differently is told before the question; a silent one is not", async () => {
-  const other = ({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null);
+  const other = ({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${surveys.jrr.document} `] : null);
   await assert.rejects(world("jrr", other).person().checkReady(), { kind: "different" });
   await world("jrr", ({ host }) => (host === "dealer.example" ? "silence" : null)).person().checkReady();
 });

@@ -2,16 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { crowd, madeUpCards, madeUpReports, rowsOf } from "../page/crowd.js";
-import { checkCard, deals, readCampaign } from "../src/index.js";
+import { checkCard, deals, readSurvey } from "../src/index.js";
+import { answersOf } from "../src/questions.js";
 import { golden } from "./golden.js";
 
-const { campaigns, "number in steps": stepped } = golden("contributors");
+const { surveys, "number in steps": stepped } = golden("contributors");
 const RUNS = 12;
 const mean = (list) => list.reduce((sum, entry) => sum + entry, 0) / list.length;
 
-for (const [name, { document }] of Object.entries({ ...campaigns, ...stepped })) {
+for (const [name, { document }] of Object.entries({ ...surveys, ...stepped })) {
   test(`a made-up crowd of ${name}: its cards are cards, its estimate is right on average`, async () => {
-    const { mechanism, labels } = await readCampaign(new TextEncoder().encode(document));
+    const { sensitive, languages } = await readSurvey(new TextEncoder().encode(document));
+    const [{ mechanism, question }] = sensitive;
+    const labels = question.kind === "number" ? ["low", "high"] : answersOf(question, languages);
     for (const card of madeUpCards(mechanism, 20)) {
       if (mechanism.dealers > 1) card.forEach((one) => checkCard(mechanism, one));
       else if (deals(mechanism)) checkCard(mechanism, card);

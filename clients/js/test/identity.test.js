@@ -6,7 +6,7 @@ import { deviceName } from "../src/identity.js";
 import { fromHex, toHex } from "../src/documents.js";
 import { golden } from "./golden.js";
 
-const { invitation, secret, campaigns } = golden("contributors");
+const { invitation, secret, surveys } = golden("contributors");
 
 test("invitations, however they are typed", () => {
   for (const typed of [invitation, invitation.toUpperCase(), invitation.slice(0, 32)]) {
@@ -42,7 +42,7 @@ test("every wrong letter and every two that changed places are noticed, and neve
 });
 
 test("pseudonyms as Python derives them", async () => {
-  for (const { hash, pseudonyms } of Object.values(campaigns)) {
+  for (const { hash, pseudonyms } of Object.values(surveys)) {
     for (const [role, name] of Object.entries(pseudonyms)) {
       assert.equal(await pseudonym(invitationSecret(invitation), hash, role), name);
     }
@@ -50,7 +50,7 @@ test("pseudonyms as Python derives them", async () => {
 });
 
 test("what each dealer is shown of the device, as Python derives it", async () => {
-  for (const { hash, devices } of Object.values(campaigns)) {
+  for (const { hash, devices } of Object.values(surveys)) {
     for (const [role, name] of Object.entries(devices)) {
       assert.equal(await deviceName(fromHex(golden("contributors").device), hash, role), name);
     }
