@@ -122,9 +122,12 @@ def test_cli_page_begins_with_every_command_and_exit_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("*.md"))], ids=str
+    "page",
+    [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"],
+    ids=str,
 )
 def test_links_lead_somewhere(page: Path) -> None:
+    """All but the changelog's, which tells what was: pages that it names may be merged since."""
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
