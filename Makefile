@@ -68,6 +68,7 @@ reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--fig
 docs: .venv/.ready ## write the generated pages and the pictures of the pages anew
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_contents.py
+	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/site/draw_rooms.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png

@@ -53,7 +53,7 @@ what is allowed. The command line caps the dealer at ε + 2 unless told otherwis
 ## Exit codes
 
 A command ends with 0 when it is done. Otherwise the code says what kind of failure it was; in
-Python the same failures are [exceptions](reference/errors.md).
+Python the same failures are [exceptions](api.md#errors).
 
 | code | exception | meaning |
 |---|---|---|

@@ -1,5 +1,6 @@
 """Documents that speak of code stay in step with it."""
 
+import importlib
 import importlib.util
 import re
 import tomllib
@@ -13,6 +14,14 @@ from jrr.cli.app import cli
 from jrr.errors import JrrError
 
 ROOT = Path(__file__).parents[2]
+PUBLIC = (
+    "jrr",
+    "jrr.tables",
+    "jrr.analysis",
+    "jrr.privacy.informed",
+    "jrr.research.audit",
+    "jrr.research.attacks",
+)
 VERDICTS = ("holds with correction", "does not hold", "not yet", "holds")
 
 
@@ -103,6 +112,14 @@ def test_interim_results_are_documented() -> None:
     assert "--results-every" in pages
 
 
+@pytest.mark.parametrize("package", PUBLIC)
+def test_reference_has_every_public_name(package: str) -> None:
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    shown = set(re.findall(r"^### (\S+)$", page, flags=re.MULTILINE))
+    names = {f"{package}.{name}" for name in importlib.import_module(package).__all__}
+    assert names - shown == set()
+
+
 def test_cli_page_begins_with_every_command_and_exit_code() -> None:
     overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
     listed = set(re.findall(r"^\| `jrr ([\w-]+)` ", overview, flags=re.MULTILINE))
@@ -152,7 +169,8 @@ def test_no_two_results_have_one_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "maker"), [("cli.md", "make_cli"), ("theory.md", "make_contents")]
+    ("page", "maker"),
+    [("api.md", "make_api"), ("cli.md", "make_cli"), ("theory.md", "make_contents")],
 )
 def test_what_is_generated_is_current(page: str, maker: str) -> None:
     """`make docs` writes it anew."""
