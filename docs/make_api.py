@@ -15,6 +15,9 @@ import griffe
 HERE = Path(__file__).parent
 TARGET = HERE / "api.md"
 WIDTH = 100  # signatures that are longer get a line for each argument
+LIST = re.compile(
+    r"^(?!(?:[-*]|\d+\.) )(\S.*)\n(?=(?:[-*]|\d+\.) )", re.MULTILINE
+)  # right below words
 
 
 def page() -> str:
@@ -138,7 +141,7 @@ def section_text(section: griffe.DocstringSection) -> list[str]:
     """One section of a docstring: words, a list of arguments, an example."""
     kind, value = section.kind, section.value
     if kind is griffe.DocstringSectionKind.text:
-        return [value.strip()]
+        return [LIST.sub(r"\1\n\n", value.strip())]
     if kind is griffe.DocstringSectionKind.admonition:
         return [fenced(value.description)]
     if kind is griffe.DocstringSectionKind.examples:
