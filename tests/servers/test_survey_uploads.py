@@ -16,7 +16,6 @@ from jrr.servers.collector.surveys import CollectorSurveyJobs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.tidying import housekeeping_of
-from jrr.servers.dealer.commitments import DeckJobs, Drawing
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
@@ -205,47 +204,3 @@ def test_rows_of_people_are_tidied_too(engine: Engine) -> None:
         assert sum("BEGIN" in one for one in seen) == 1
         with connection.begin():
             assert jobs.show(connection, survey.hash)["reports"] == 9
-
-
-def test_marks_of_a_request_that_was_refused_are_not_taken(tmp_path: Path) -> None:
-    """Of several who ask at once one is refused in the last part, and comes again."""
-    keys = tmp_path / "keys"
-    keys.mkdir(mode=0o700)
-    engine = connect(f"sqlite:///{tmp_path}/dealer.db")
-    prepare(engine, "dealer")
-    items = [{"name": name, "kind": "yes-no", "text": f"{name}?"} for name in ("a", "b")]
-    survey = SurveyRequest(
-        questionnaire=Questionnaire.from_dict({"title": "T", "epsilon": 6.0, "items": items}),
-        people=12,
-        collector="https://collector.example",
-        dealers=("https://dealer.example",),
-        invitations=False,
-        committed_decks=2,
-    ).survey()
-    campaigns = DealerJobs(KeyFiles(str(keys)))
-    jobs, decks = DealerSurveyJobs(campaigns), DeckJobs(campaigns)
-    with engine.begin() as connection:
-        jobs.install(connection, survey)
-        for one in survey.campaigns.values():
-            drawing = decks.begin(connection, one.hash, bytes(32))
-            assert isinstance(drawing, Drawing)
-            decks.keep_roots(connection, one.hash, drawing.run())
-            decks.open_others(connection, one.hash, bytes(32))
-        jobs.open(connection, survey.hash)
-
-    def asking(who: int, **marks: int) -> Visitor:
-        given = {part: bytes([mark]) * 32 for part, mark in marks.items()}
-        return Visitor(survey.hash, bytes([who]) * 32, None, marks=given)
-
-    together = [asking(1, a=1, b=2), asking(2, a=3, b=2), asking(2, a=3, b=4), asking(3, a=3, b=5)]
-    with engine.begin() as connection:
-        first, taken, again, other = jobs.cards_all(connection, together)
-    for problem in (taken, other):  # the third wants the mark that the second has left by then
-        assert isinstance(problem, Problem)
-        assert problem.kind == "other-mark"
-    places = [
-        {hand["proofs"][0]["place"] for hand in one["hands"].values()}
-        for one in (first, again)
-        if not isinstance(one, Problem)
-    ]
-    assert places == [{0}, {1}]

@@ -4,21 +4,18 @@ import itertools
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jrr import DRR, MRR
+from jrr import MRR
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.reporting.cost_table import people_of_100
-from jrr.survey.committed_rules import check_survey_decks
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import as_covariates, check_open_answers, is_asked
 from jrr.survey.questionnaire import NOT_ASKED, PREFER_NOT, Questionnaire
 from jrr.survey.questionnaire_plan import plan_questionnaire
-from jrr.survey.questionnaire_toml import questionnaire_toml
 from jrr.survey.survey_contributor import read_answers
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.survey_limits import check_survey_limits
@@ -334,75 +331,6 @@ class TestAnswers:
         with pytest.raises(ArgumentError) as caught:
             read_answers(survey_of(BRANCHED), answers)
         assert "secret" not in str(caught.value)
-
-
-class TestCommittedDecks:
-    THREE = asked(
-        {"name": "a"} | YES_NO,
-        {"name": "b"} | YES_NO,
-        {"name": "m", "kind": "several", "text": "Which?", "labels": ["x", "y"]},
-        epsilon=6.0,
-        committed_decks=20,
-    )
-
-    def test_they_are_of_every_part_with_cards_and_the_parts_say_it(self) -> None:
-        survey = survey_of(self.THREE, people=12)
-        assert survey.committed_decks == 20
-        assert {one.committed_decks for one in survey.campaigns.values()} == {20}
-        assert not any(one.announces for one in survey.campaigns.values())
-        assert survey.questionnaire.committed_decks == 0
-        assert read_survey(survey.to_bytes()) == survey
-        assert "committed to" in survey.consent["en"]
-        plain = survey_of(replace(self.THREE, committed_decks=0), people=12)
-        assert b"committed_decks" not in plain.to_bytes()
-        assert "committed to" not in plain.consent["en"]
-        said = survey_of(self.THREE, people=12, committed_decks=5)  # goes before the file
-        assert said.committed_decks == 5
-
-    def test_the_file_is_written_as_it_was_read(self, tmp_path: Path) -> None:
-        file = tmp_path / "survey.toml"
-        file.write_text(questionnaire_toml(self.THREE), "utf-8")
-        assert Questionnaire.read(file) == self.THREE
-
-    def test_parts_without_cards_are_left_out(self) -> None:
-        item = {"name": "c", "kind": "choice", "text": "?", "labels": ["x", "y", "z"]}
-        survey = survey_of(asked({"name": "a"} | YES_NO, item, epsilon=6.0), 20, committed_decks=4)
-        decks = {name: (one.deals, one.committed_decks) for name, one in survey.campaigns.items()}
-        assert decks == {"a": (True, 4), "c": (False, 0)}
-
-    @pytest.mark.parametrize(
-        ("more", "reason"),
-        [
-            ({"committed_decks": 1}, "committed_decks must be .*in 2..100"),
-            ({"response": 0.6}, "response must be left out"),
-            ({"dealers": ()}, "unless one dealer is named"),
-            ({"dealers": ("https://one.example", "https://two.example")}, "unless one dealer"),
-            ({"mechanism": "drr"}, "no item has cards"),
-            ({"people": 200_000, "mechanism": "mrr"}, "^item a: .*at most 2,000,000 cards"),
-        ],
-        ids=["one deck", "response", "no dealer", "two dealers", "no cards", "too many cards"],
-    )
-    def test_what_cannot_be_committed_to_is_refused(
-        self, more: dict[str, Any], reason: str
-    ) -> None:
-        with pytest.raises(ArgumentError, match=reason):
-            survey_of(self.THREE, **({"people": 12} | more))
-
-    def test_no_card_of_a_survey_goes_unchecked(self) -> None:
-        survey = survey_of(self.THREE, people=12)
-        for decks in (0, 10):
-            other = replace(survey.campaigns["b"], committed_decks=decks)
-            with pytest.raises(ArgumentError, match=f"no card goes unchecked, got .*b {decks}"):
-                replace(survey, campaigns=dict(survey.campaigns) | {"b": other})
-
-    def test_all_decks_of_all_parts_have_a_limit(self) -> None:
-        campaign = survey_of(self.THREE, people=12).campaigns["a"]
-        big = replace(campaign, mechanism=DRR(90_000, truth=0.5, own=0.1), promised=None)
-        check_survey_decks({"a": big})
-        with pytest.raises(ArgumentError, match=r"at most 2,000,000 cards, got 3,600,000"):
-            check_survey_decks({"a": big, "b": big})
-        with pytest.raises(ArgumentError, match="more than 100 parts"):
-            check_survey_decks({str(at): campaign for at in range(101)})
 
 
 def test_a_covariate_may_be_named_as_surveys_are() -> None:

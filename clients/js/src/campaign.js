@@ -134,7 +134,6 @@ export async function readCampaign(bytes) {
 export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(isObject(document) && isWhole(document.jrr_campaign, 1), "jrr_campaign");
   if (document.jrr_campaign !== VERSION) throw new UnsupportedError("version", "campaign of another version");
-  if (document.committed_decks) throw new UnsupportedError("dealer", "committed decks");
   const names = [...FIELDS, ...OPTIONAL.filter((name) => Object.hasOwn(document, name))];
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");

@@ -82,10 +82,6 @@ test("a campaign that understates what holds is refused", async () => {
   await changed("mrr", ({ guarantees }) => (guarantees.dealer *= 2)); // more is allowed
 });
 
-test("decks that a dealer commits to are not for this client", async () => {
-  await assert.rejects(changed("mrr", (d) => (d.committed_decks = 20)), { name: "UnsupportedError" });
-});
-
 test("a question for a number says its ends", async () => {
   const campaign = await readCampaign(bytes(number));
   assert.deepEqual(campaign.number, [-2.5, 10]);

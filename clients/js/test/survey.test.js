@@ -267,8 +267,6 @@ test("documents that do not fit together are refused", async () => {
     await assert.rejects(readSurvey(changed(change)), { name: "DamagedError" }, String(change));
   }
   await assert.rejects(readSurvey(changed((survey) => (survey.jrr_survey = 2))), { name: "UnsupportedError" });
-  const committed = changed(({ parts }) => (parts[1].campaign.committed_decks = 20));
-  await assert.rejects(readSurvey(committed), { name: "UnsupportedError" });
 });
 
 test("waves that do not add up are refused", async () => {

@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jrr._base.files import write_once, write_whole
 from jrr.client.device import Device
@@ -14,16 +13,12 @@ from jrr.mechanisms.base import Mechanism
 from jrr.survey import contributor as protocol
 from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.campaign import Campaign
-from jrr.survey.card_checks import own_mark
 from jrr.survey.deck import card_from_json, card_to_json
 from jrr.survey.group_place import read_place
 from jrr.survey.hand import Hand, announced_mechanism, fetch_hand
 from jrr.survey.limits import check_limits
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
 from jrr.survey.steps import Reply, Save
-
-if TYPE_CHECKING:
-    from jrr.client.deck_audits import PublishedDecks
 
 
 class Contributor(Device):
@@ -116,7 +111,6 @@ class Contributor(Device):
         hand = self._drive(steps)
         if hand.cards is None:
             return False
-        self._keep_place(hand)
         cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
         document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
@@ -192,61 +186,24 @@ class Contributor(Device):
             DamagedError: A file in `state`, or a reply, is not what it should be.
             ProtocolError: A server refuses, or the campaign costs more than the limits.
             UnreachableError: The collector does not answer; the report is kept for another try.
-            IntegrityError: The parties of a committee did not keep to the rules, or a card is not
-                the one that its dealer committed to.
+            IntegrityError: The parties of a committee did not keep to the rules.
         """
         campaign = self.campaign
         waiting = self.resume(round_number)
         if waiting is not None:
             return waiting
-        value, hand = read_answer(campaign, answer, self._rng), self._hand()
-        if campaign.committed_decks and hand is None:
-            steps = fetch_hand(campaign, self._secret(), self._limits.patience, self._device())
-            hand = self._drive(steps)
-            self._keep_place(hand)
         conversation = protocol.contribute(
             campaign,
             self._secret(),
-            value,
+            read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
             round_number=round_number,
             rng=self._rng,
             device=self._device(),
-            hand=hand,
+            hand=self._hand(),
         )
         return self._drive(conversation, lambda step: self._save(step, round_number, False))
-
-    def check_place(self) -> "PublishedDecks":
-        """Audit the dealer of a campaign with committed decks, one's own place included.
-
-        Before the campaign is closed this draws the opened decks again. Afterwards it also looks
-        for one's own mark, which must stand at the place of one's card and nowhere else: else the
-        same card was given to others. The whole list is fetched, so that nobody learns whose it is.
-
-        Returns:
-            What is published, and every fault.
-
-        Raises:
-            ArgumentError: The campaign's dealer commits to no decks.
-            ProtocolError: A server has nothing to show.
-            UnreachableError: A server does not answer.
-        """
-        from jrr.client.deck_audits import audit_campaign
-
-        found = audit_campaign(self.campaign, self._ca)
-        path = self._file("place")
-        mark = own_mark(self.campaign, self._secret(), self._device())
-        if path.exists():
-            own = found.place_faults(int(path.read_text("ascii")), mark)
-        else:
-            own = found.kept_faults(mark)
-        return replace(found, faults=(*found.faults, *own))
-
-    def _keep_place(self, hand: Hand) -> None:
-        """Keep where one's mark must stand at the end; the card itself is not in it."""
-        if hand.place is not None:
-            write_whole(self._file("place"), str(hand.place), private=True)
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""

@@ -56,7 +56,6 @@ class Device(ABC):
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._ledger = Ledger(self._state / NAME if ledger is None else Path(ledger))
         self._invitation = None if invitation is None else invitation_secret(invitation)
-        self._ca = ca
         self._http = Http(ca)
         self._rng = rng
 

@@ -13,13 +13,7 @@ from urllib.parse import urlsplit
 
 from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
-from jrr.survey.problems import (
-    ABORTED_DEAL,
-    CHEATING,
-    MISSING_PARTY,
-    RESULTS_WAIT,
-    read_problem,
-)
+from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, RESULTS_WAIT, read_problem
 from jrr.survey.steps import Call, Reply, seconds_of
 
 MOST_READ = 4 << 20  # bytes of a reply that are read
@@ -118,14 +112,14 @@ class Admin:
     def __init__(
         self,
         address: str,
-        token: str | None,  # None: only what everybody may ask
+        token: str,
         ca: str | Path | None = None,
         *,
         variable: str | None = None,  # where the token is expected, for a refusal
         sender: Sender | None = None,  # None: over HTTP
     ) -> None:
         self.address, self._variable = address, variable
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}"}
         self._http = sender or Http(ca, headers, timeout=OPERATOR_TIMEOUT)
 
     def get(self, path: str) -> Any:
@@ -170,8 +164,7 @@ class Admin:
             return ResultsWaitError(detail)
         if reply.gave_up or kind == MISSING_PARTY:
             return UnreachableError(words)
-        broken = kind in (ABORTED_DEAL, CHEATING)
-        return IntegrityError(words) if broken else ProtocolError(words)
+        return IntegrityError(words) if kind == ABORTED_DEAL else ProtocolError(words)
 
 
 def _hang_up(connection: http.client.HTTPConnection) -> None:

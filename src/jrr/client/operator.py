@@ -13,7 +13,6 @@ from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Closing, Ending, Prospect
-from jrr.client.committing import Committing
 from jrr.client.http import Admin, ResultsWaitError
 from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
@@ -24,7 +23,6 @@ from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
-PASSED = "passed"  # of committed decks; else what is wrong with them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,6 @@ class Operator:
     dealer: Admin | None = None
     collector: Admin | None = None
     parties: tuple[Admin, ...] = ()  # of a committee; or several dealers
-    ca: str | Path | None = None  # certificates to trust, where a server is asked without a token
 
     def __post_init__(self) -> None:
         if not self._dealing and self.collector is None:
@@ -103,7 +100,7 @@ class Operator:
             collector = Admin(
                 campaign.collector, tokens.collector, ca, variable="JRR_COLLECTOR_TOKEN"
             )
-        return cls(campaign, dealer, collector, tuple(parties), ca)
+        return cls(campaign, dealer, collector, tuple(parties))
 
     @property
     def _dealing(self) -> tuple[Admin, ...]:
@@ -166,22 +163,11 @@ class Operator:
     def open(self, n: int | None = None) -> dict[str, Any]:
         """Open enrolment, or the campaign; after enrolment the collector needs n."""
         states: dict[str, Any] = {}
-        if self.campaign.committed_decks:
-            self.commit_decks()
         for name, server in self.dealing_by_name().items():
             states[name] = server.post(f"{self.path}/open")["state"]
         if self.collector is not None and (not self.campaign.enrols or n is not None):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
-
-    def commit_decks(self) -> None:
-        """Let the dealer commit to its decks and the collector audit them, before anything opens.
-
-        Raises:
-            IntegrityError: The dealer cheated.
-            TurnError: The next step is for the operator who has the other token.
-        """
-        self._committing().run()
 
     def deal(self, patience: float = 60.0, join: float = 60.0, again: bool = False) -> int:
         """End enrolment: cards for exactly those who enrolled, and reports may come.
@@ -233,8 +219,7 @@ class Operator:
             prospect: What `check_closing` found, if it was asked already.
 
         Returns:
-            What each server says; the collector's part has `commitments`, where the dealer has
-            committed to its decks: "passed", or what is wrong.
+            What each server says.
         """
         if self.campaign.announces:
             return self._announce_and_close(ending or Ending(), prospect)
@@ -256,15 +241,11 @@ class Operator:
             else:
                 decks = closed[name]["decks"]
                 undealt = closed[name].get("undealt")
-        commitments = {}
-        if self.campaign.committed_decks and not failed:
-            commitments = self._audited_decks()
         if self.collector is not None and not failed:
             # Last: once closed, it is never told from how many decks was dealt.
             try:
                 told = {"decks": decks} | ({} if undealt is None else {"undealt": undealt})
-                reply = self.collector.post(f"{self.path}/close", told)
-                closed[COLLECTOR] = reply | commitments
+                closed[COLLECTOR] = self.collector.post(f"{self.path}/close", told)
             except JrrError as error:
                 failed[COLLECTOR] = error
         if failed:
@@ -283,16 +264,6 @@ class Operator:
             except JrrError as error:
                 failed[name] = error
         return failed
-
-    def _committing(self) -> Committing:
-        return Committing(self.campaign, self.path, self.dealer, self.collector, self.ca)
-
-    def _audited_decks(self) -> dict[str, str]:
-        """What the collector found of the dealer's decks; nothing where that is not known yet."""
-        notes = self._committing().end()
-        if notes is None:
-            return {}
-        return {"commitments": "; ".join(notes["faults"]) or PASSED}
 
     def check_closing(self, ending: Ending | None = None) -> Prospect | None:
         """Refuse what would keep the campaign from its end; nothing is changed.
@@ -362,7 +333,6 @@ class Operator:
         simultaneous: bool = False,
         population: Population | str = "respondents",
         population_size: int | None = None,
-        audited: int = 0,
     ) -> CampaignSummary:
         """Counts at the servers and, from the collector, the estimate of a round so far.
 
@@ -376,7 +346,6 @@ class Operator:
             population: Whom they speak of: "respondents", or with "sample" those whom the
                 respondents are a random sample of.
             population_size: People in that population; None: no end of them.
-            audited: Cards that an auditor took (jrr audit-cards), for what is said of the dealer.
 
         Returns:
             The counts, and either the estimate or how many reports are too few for one.
@@ -406,7 +375,6 @@ class Operator:
                 simultaneous=simultaneous,
                 population=population,
                 population_size=population_size,
-                audited=audited,
             )
         except ResultsWaitError as reason:
             return CampaignSummary(servers=servers, waits=str(reason))
@@ -435,7 +403,6 @@ class Operator:
         simultaneous: bool = False,
         population: Population | str = "respondents",
         population_size: int | None = None,
-        audited: int = 0,
     ) -> dict[str, Any]:
         """The estimate, live or final."""
         asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
@@ -448,8 +415,6 @@ class Operator:
             asked["population"] = population
         if population_size is not None:
             asked["population_size"] = population_size
-        if audited:
-            asked["audited"] = audited
         document: dict[str, Any] = self.at_collector().get(
             f"{self.path}/estimate?{urlencode(asked)}"
         )

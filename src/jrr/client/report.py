@@ -25,14 +25,12 @@ from jrr.reporting.report_facts import (
     ReportedGroups,
     ReportedItem,
 )
-from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
 from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.questionnaire import NO_YES, NOT_ASKED, PREFER_NOT, Item
 from jrr.survey.states import CLOSED
 from jrr.survey.surveys import VIEWS, Survey, SurveyPart
-from jrr.survey.witnessed import Witnessed
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",
@@ -153,36 +151,7 @@ def campaign_report(
         deals=campaign.deals,
         announces=campaign.announces,
         made=made,
-        committed_decks=items[0].committed_decks,
-        dealer_faults=items[0].dealer_faults,
     )
-
-
-def _found_of_decks(operators: Sequence[Operator]) -> dict[str, Any]:
-    """What the collector found of an item's committed decks, where there are some."""
-    decks: list[int] = []
-    faults: list[str] = []
-    for operator in operators:
-        campaign = operator.campaign
-        if campaign.committed_decks:
-            address = f"{campaign_path(campaign.hash)}/notes"
-            notes = Witnessed.from_document(operator.at_collector().get(address))
-            decks.append(campaign.committed_decks if notes.passed else 0)
-            faults += notes.faults or ()
-    return {"committed_decks": min(decks, default=0), "dealer_faults": tuple(faults)}
-
-
-def _decks_of_all(survey: Survey, items: Sequence[ReportedItem]) -> dict[str, Any]:
-    """The same of all items together: those without cards have no decks to check."""
-    dealt = {part.item.name for part in survey.parts if part.campaign.deals}
-    return {
-        "committed_decks": min(
-            (one.committed_decks for one in items if one.name in dealt), default=0
-        ),
-        "dealer_faults": tuple(
-            f"{one.name}: {fault}" for one in items for fault in one.dealer_faults
-        ),
-    }
 
 
 def survey_report(
@@ -238,7 +207,6 @@ def survey_report(
         wave=survey.wave,
         waves=survey.questionnaire.waves,
         made=made,
-        **_decks_of_all(survey, items),
     )
 
 
@@ -264,7 +232,6 @@ class _Fetch:
                 answers=len(asked.operators),
                 epsilons=asked.epsilons,
             ),
-            **_found_of_decks(asked.operators),
         )
         answers: list[ReportedAnswer] = []
         for operator, labels in zip(asked.operators, asked.labels, strict=True):

@@ -2,24 +2,17 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from jrr._base.files import write_whole
 from jrr.client.device import Device
 from jrr.client.ledger import Entry
 from jrr.errors import DamagedError
 from jrr.survey import survey_contributor as protocol
 from jrr.survey.answers import Receipt
-from jrr.survey.card_checks import own_mark
 from jrr.survey.spending import Expense, Spent, expense_of, question_hash
 from jrr.survey.steps import Reply, Save
-from jrr.survey.survey_contributor import Answers, Hands
+from jrr.survey.survey_contributor import Answers
 from jrr.survey.survey_limits import check_survey_limits
 from jrr.survey.surveys import Survey, SurveyPart
-
-if TYPE_CHECKING:
-    from jrr.client.deck_audits import PublishedDecks
 
 
 class SurveyContributor(Device):
@@ -75,12 +68,10 @@ class SurveyContributor(Device):
             ArgumentError: An answer is none of this survey's; what was answered is not repeated.
             ProtocolError: A server refuses, or the survey costs more than the limits.
             UnreachableError: The collector does not answer; the upload is kept for another try.
-            IntegrityError: A card is not the one that the dealer committed to: nothing is sent.
         """
         waiting = self.resume()
         if waiting is not None:
             return waiting
-        hands = self._committed_hands(answers) if self.survey.committed_decks else None
         conversation = protocol.contribute_survey(
             self.survey,
             self._secret(),
@@ -88,7 +79,6 @@ class SurveyContributor(Device):
             self._limits,
             rng=self._rng,
             device=self._device(),
-            hands=hands,
         )
         return self._drive(conversation, self._save)
 
@@ -99,40 +89,6 @@ class SurveyContributor(Device):
             return None
         body = path.read_bytes()
         return self._drive(protocol.send_upload(self.survey, body, self._limits.patience))
-
-    def _committed_hands(self, answers: Answers) -> Hands:
-        """Cards that were checked; where one's marks must stand at the end is kept, they are not.
-
-        answers: Refused first where they do not fit, so that no card is taken for them.
-        """
-        protocol.read_answers(self.survey, answers)
-        steps = protocol.fetch_hands(
-            self.survey, self._secret(), self._limits.patience, self._device()
-        )
-        hands = self._drive(steps)
-        if hands:
-            places = {part: hand.place for part, hand in hands.items() if hand.place is not None}
-            write_whole(self._file("places"), json.dumps(places), private=True)
-        return hands
-
-    def check_places(self) -> "dict[str, PublishedDecks]":
-        """As `Contributor.check_place`, of every item whose decks are committed to; by part."""
-        from jrr.client.deck_audits import audit_survey
-
-        found = audit_survey(self.survey, self._ca)
-        path = self._file("places")
-        if not path.exists():
-            return found
-        try:
-            places = {str(part): int(place) for part, place in json.loads(path.read_text()).items()}
-        except (ValueError, TypeError, AttributeError):
-            raise DamagedError(f"{path} must be places that jrr wrote: delete it") from None
-        for part, decks in found.items():
-            if part in places:
-                mark = own_mark(decks.campaign, self._secret(), self._device())
-                own = decks.place_faults(places[part], mark)
-                found[part] = replace(decks, faults=(*decks.faults, *own))
-        return found
 
     def _check(self, before: list[Expense], parts: Iterable[SurveyPart]) -> Spent:
         entered = {

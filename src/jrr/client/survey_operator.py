@@ -8,13 +8,11 @@ from urllib.parse import urlencode
 
 from jrr._base import checks
 from jrr.client.closing import Ending, Prospect
-from jrr.client.committing import TurnError
 from jrr.client.http import Admin
 from jrr.client.operator import COLLECTOR, HASHES, Operator, Tokens
 from jrr.errors import (
     ArgumentError,
     DamagedError,
-    IntegrityError,
     JrrError,
     ProtocolError,
     UnreachableError,
@@ -59,7 +57,7 @@ class SurveyOperator:
         """The operator of one part as a campaign."""
         one = self.servers
         if part.campaign.deals:
-            return Operator(part.campaign, one.dealer, one.collector, one.parties, one.ca)
+            return Operator(part.campaign, one.dealer, one.collector, one.parties)
         return Operator(part.campaign, None, self.at_collector())
 
     def at_collector(self) -> Admin:
@@ -78,34 +76,11 @@ class SurveyOperator:
             server.put(self.path, self.survey.to_bytes())
 
     def open(self) -> dict[str, Any]:
-        """Open all parts at the servers; what each says.
-
-        Where decks are committed to, those of every part must have passed before.
-
-        Raises:
-            IntegrityError: The dealer cheated in a part; nothing is opened.
-            ProtocolError: A server refuses, or it is the other operator's turn.
-        """
-        self._commit_decks()
+        """Open all parts at the servers; what each says."""
         return {
             name: server.post(f"{self.path}/open")["state"]
             for name, server in self._everywhere().items()
         }
-
-    def _commit_decks(self) -> None:
-        """Take the next steps of all parts: with one token each, operators have no more turns."""
-        turn = None
-        for part in self.survey.parts:
-            if not part.campaign.committed_decks:
-                continue
-            try:
-                self.operator(part).commit_decks()
-            except TurnError as error:
-                turn = error
-            except IntegrityError as error:
-                raise IntegrityError(f"{part.name}: {error}") from None
-        if turn is not None:
-            raise turn
 
     def check_inviting(self, count: int) -> None:
         """Refuse, before there are secrets, invitations that the servers would not take."""

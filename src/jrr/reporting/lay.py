@@ -19,7 +19,6 @@ class SurveyFacts:
     open_items: Sequence[str]  # their texts
     by: str | None = None  # who asks
     contact: str | None = None  # whom to ask
-    provable: bool = False  # whether cards come with a proof, of a deck that was committed to
 
 
 def introduction(facts: SurveyFacts, language: str) -> str:
@@ -55,11 +54,6 @@ def asker_lines(facts: SurveyFacts, language: str) -> list[str]:
     ]
 
 
-def proof_lines(facts: SurveyFacts, language: str) -> list[str]:
-    """That a card comes with a proof, where it does."""
-    return [text(language, "consent.provable")] if facts.provable else []
-
-
 def with_details(begin: str, details: str, language: str) -> str:
     """A consent text: the introduction, and details under a heading."""
     return f"{begin}\n\n{text(language, 'consent.details')}:\n{details}"
@@ -91,5 +85,5 @@ def consent_text(facts: SurveyFacts, language: str) -> str:
         waves = {"wave": str(facts.costs.wave_number), "waves": str(facts.costs.waves)}
         details.append(say("linked", **waves))
     details.append(say("adds"))
-    details += [*proof_lines(facts, language), *asker_lines(facts, language)]
+    details += asker_lines(facts, language)
     return with_details(introduction(facts, language), "\n".join(details), language)

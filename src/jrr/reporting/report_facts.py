@@ -74,8 +74,6 @@ class ReportedItem:
     answers: tuple[ReportedAnswer, ...] = ()
     ends: tuple[float, float] | None = None  # of a number, whose mean is told
     reason: str | None = None  # why there is no result
-    committed_decks: int = 0  # to which the dealer committed for each answer, if they passed
-    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     @property
     def is_mean(self) -> bool:
@@ -133,8 +131,6 @@ class CampaignReport:
     deals: bool  # whether there were cards
     announces: bool  # whether the dealer announced sums of them
     by_invitation: bool
-    committed_decks: int = 0  # to which the dealer committed, if they passed; 0: there are none
-    dealer_faults: tuple[str, ...] = ()  # what was wrong with them, if anything
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it; an ε without bound is "unbounded"."""

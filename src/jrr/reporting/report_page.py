@@ -302,7 +302,7 @@ class _Page:
         for item in report.items:
             losses = [self.numerals.epsilon(item.perturbation.epsilons[view]) for view in views]
             n = "" if item.n is None else self.numerals.count(item.n)
-            rows.append((item.name or item.text, n, *losses, self._perturbed(item)))
+            rows.append((item.name or item.text, n, *losses, item.perturbation.brief))
         if len(report.items) > 1:
             total = [self.numerals.epsilon(report.epsilons[view]) for view in views]
             rows.append((say("method.all"), "", *total, ""))
@@ -319,17 +319,6 @@ class _Page:
             for row in shown.rows
         ]
         return _table(shown.title, ("", *shown.against), rows)
-
-    def _perturbed(self, item: ReportedItem) -> str:
-        """How an item was perturbed and, where decks were committed to, what was found of them."""
-        if item.dealer_faults:
-            found = self.say("method.decks_cheated", faults="; ".join(item.dealer_faults))
-        elif item.committed_decks:
-            decks = self.numerals.count(item.committed_decks)
-            found = self.say("method.decks_passed", decks=decks)
-        else:
-            return item.perturbation.brief
-        return f"{item.perturbation.brief}; {found}"
 
 
 def _text(words: str) -> str:

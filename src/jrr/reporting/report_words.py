@@ -124,11 +124,7 @@ def limits_in_words(report: CampaignReport) -> list[str]:
     say, numerals = sayer(report), Numerals(report.language)
     sampled = report.population != "respondents"
     found = [say("limits.sample" if sampled else "limits.selection"), say("limits.honesty")]
-    if report.dealer_faults:
-        found.append(say("limits.cheated", faults="; ".join(report.dealer_faults)))
-    elif report.committed_decks:
-        found.append(say("limits.committed", decks=numerals.count(report.committed_decks)))
-    elif report.deals:
+    if report.deals:
         found.append(say("limits.dealer"))
     if not report.by_invitation:
         found.append(say("limits.repeats"))

@@ -24,12 +24,10 @@ from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.registry import from_dict
 from jrr.reporting.cost_table import CostTable, cost_row, same_in_every_wave
 from jrr.survey.addresses import campaign_path, check_address, origin
-from jrr.survey.committed_rules import check_committed
 from jrr.survey.dealer_kinds import (
     Committee,
     ContributorGroups,
     DealerKind,
-    DealerServer,
     DealerServers,
     NoDealer,
     read_dealer,
@@ -63,7 +61,7 @@ _FIELDS = {
     "rounds",
 }
 # Only where they say something.
-_OPTIONAL = {"number", "min_batch", "by", "contact", "committed_decks"}
+_OPTIONAL = {"number", "min_batch", "by", "contact"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +94,6 @@ class Campaign:
     number: tuple[float, float] | None = None  # the answer is a number between these ends
     by: str | None = None  # who asks: an organisation or a person
     contact: str | None = None  # whom to ask: a mail address, a number, a postal address
-    committed_decks: int = 0  # to which the dealer commits; one of them is dealt. 0: it does not
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     delta: float = DELTA  # of the view "everything"
     promised: Mapping[str, float] | None = None  # view -> ε; computed where not given
@@ -192,15 +189,6 @@ class Campaign:
                 allowed = f"at another host or port than {owner}: one server must not be both"
                 raise checks.refusal("party" if self.by_committee else "dealer", address, allowed)
             owners[origin(address)] = f"{'party' if self.by_committee else 'dealer'} {number}'s"
-        if self.committed_decks != 0:
-            check_committed(
-                self.committed_decks,
-                self.mechanism,
-                one_dealer=isinstance(self.dealer, DealerServer),
-                enrols=self.enrols,
-                capacity=self.capacity,
-                rounds=self.rounds,
-            )
 
     def _check_promise(self) -> None:
         held = self.mechanism.guarantees(self.colluders)
@@ -437,8 +425,6 @@ class Campaign:
         }
         if self.min_batch > 1:
             document["min_batch"] = self.min_batch
-        if self.committed_decks:
-            document["committed_decks"] = self.committed_decks
         if self.number is not None:
             document["number"] = list(self.number)
         named = {"by": self.by, "contact": self.contact}
@@ -518,7 +504,6 @@ class Campaign:
             number=document.get("number"),
             by=document.get("by"),
             contact=document.get("contact"),
-            committed_decks=document.get("committed_decks", 0),
             nonce=document["nonce"],
             delta=DELTA if delta is None else delta,
             promised=promised,

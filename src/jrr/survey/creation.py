@@ -19,17 +19,9 @@ from jrr.planning.defaults import COLLUDERS, LEAST_GAIN, LOST
 from jrr.planning.numbers import plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.catalogue import FALLBACK, known_languages
-from jrr.reporting.catalogue import text as sentence
 from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.explain import contributor_text
-from jrr.reporting.lay import (
-    SurveyFacts,
-    asker_lines,
-    consent_text,
-    introduction,
-    proof_lines,
-    with_details,
-)
+from jrr.reporting.lay import SurveyFacts, asker_lines, consent_text, introduction, with_details
 from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.committee.schedule import default_threshold
@@ -103,7 +95,6 @@ class CampaignRequest:
     language: str = "en"  # of the consent text that is made where none is given
     by: str | None = None  # who asks: an organisation or a person
     contact: str | None = None  # whom to ask: a mail address, a number, a postal address
-    committed_decks: int | None = None  # to which the dealer commits; None: it does not
 
     def __post_init__(self) -> None:
         checks.one_of("language", self.language, known_languages())
@@ -114,13 +105,6 @@ class CampaignRequest:
             raise ArgumentError("dealer, dealers, parties and groups must not be given together")
         if self.may_leave_out and not self.dealers:
             raise checks.refusal("may_leave_out", True, "given with several dealers only")
-        if self.committed_decks is not None:
-            if self.dealer is None:
-                raise ArgumentError(
-                    "committed_decks must be left out unless one dealer is named: a committee, "
-                    "groups and several dealers check otherwise"
-                )
-            object.__setattr__(self, "closed_deck", True)  # an announced sum can be any
         if self.dealers and self.closed_deck:
             raise checks.refusal("closed_deck", True, "left out where several dealers deal")
         if self.dealing is not None:
@@ -234,7 +218,6 @@ class CampaignRequest:
             rounds=self.rounds,
             by=self.by,
             contact=self.contact,
-            committed_decks=self.committed_decks or 0,
         )
         if self.consent is None:
             consent = self._consent(campaign, chosen)
@@ -255,7 +238,6 @@ class CampaignRequest:
             open_items=tuple(campaign.covariates),
             by=self.by,
             contact=self.contact,
-            provable=bool(campaign.committed_decks),
         )
         if self.language != FALLBACK:
             return consent_text(facts, self.language)
@@ -263,14 +245,7 @@ class CampaignRequest:
             chosen, self.delta, committee=bool(self.parties), groups=self.groups
         )
         table = cost_lines(campaign.costs, self.language) if campaign.rounds > 1 else []
-        details = "\n".join(
-            [
-                details,
-                *table,
-                *proof_lines(facts, self.language),
-                *asker_lines(facts, self.language),
-            ]
-        )
+        details = "\n".join([details, *table, *asker_lines(facts, self.language)])
         return with_details(introduction(facts, self.language), details, self.language)
 
     def _plan_options(self) -> dict[str, Any]:
@@ -335,8 +310,6 @@ def cost_statement(campaign: Campaign) -> str:
     if campaign.cost_view == EVERYTHING:
         most = show_guarantee(campaign.guarantee("dealer"), 0.0)
         text += f" Whoever deals the cards and the collector together: {most} (view: dealer)."
-    if campaign.committed_decks:
-        text += f" {sentence('en', 'consent.provable')}"
     return f"{text} The costs of several answers add up."
 
 

@@ -10,7 +10,6 @@ from jrr.mechanisms import Mechanism
 from jrr.survey import messages
 from jrr.survey.addresses import campaign_path
 from jrr.survey.campaign import Campaign
-from jrr.survey.card_checks import check_dealt, fetch_root, own_mark
 from jrr.survey.committee import cards as committee_cards
 from jrr.survey.committee.cards import BadShareError
 from jrr.survey.committee.complaints import ShareEvidence
@@ -35,7 +34,6 @@ class Hand:
     # Of the cards in each round, one from each dealer, where card sums are announced.
     serials: tuple[tuple[str | None, ...], ...] | None = None
     left_out: tuple[str, ...] = ()  # what parties say of why one who enrolled was dealt nothing
-    place: int | None = None  # of the card in a committed deck, where one's mark must stand
 
 
 def fetch_hand(
@@ -54,7 +52,7 @@ def fetch_hand(
 
     Raises:
         ProtocolError: Who deals serves another campaign, or refuses.
-        IntegrityError: A card is not what the dealer, or the parties of a committee, committed to.
+        IntegrityError: A card is not what the parties of a committee committed to.
     """
     if not campaign.dealers:  # cards dealt among contributors are on nobody's server
         return Hand(None, campaign.mechanism)
@@ -65,16 +63,12 @@ def fetch_hand(
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
         same.append((yield from same_at_dealer(campaign, dealer, patience, silence_is_fine=True)))
-    root = mark = None
-    if campaign.committed_decks and all(same):
-        root = yield from fetch_root(campaign, patience)
-        mark = own_mark(campaign, secret, device)
     for at, name in enumerate(dealer_names(campaign, secret)):
-        body = messages.card_request(name, device=device_at(campaign, at, device), mark=mark)
+        body = messages.card_request(name, device=device_at(campaign, at, device))
         reply = (yield from _ask_for_cards(campaign, at, body, patience)) if same[at] else None
         if reply is None and not campaign.may_leave_out:
             return Hand(None, (yield from _cardless(campaign, patience)))
-        dealt.append(None if reply is None else read_dealt(campaign, reply, root))
+        dealt.append(None if reply is None else read_dealt(campaign, reply))
     if not any(dealt):
         return Hand(None, (yield from _cardless(campaign, patience)))
     return added_hand(campaign, dealt)
@@ -85,7 +79,7 @@ def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand
     held = [one for one in dealt if one is not None]
     mechanism = held[0].mechanism
     if not campaign.announces:
-        return Hand(held[0].cards, mechanism, place=held[0].place)
+        return Hand(held[0].cards, mechanism)
     cards = held[0].cards
     if campaign.by_several:  # of each round, what every dealer gave
         cards = tuple(zip(*(one.cards for one in held), strict=True))
@@ -106,7 +100,6 @@ class GivenCards:
     mechanism: Mechanism
     cards: tuple[Any, ...]
     serials: tuple[str, ...]  # none where card sums are not announced
-    place: int | None = None  # of the card in a committed deck
 
 
 def _ask_for_cards(
@@ -136,20 +129,10 @@ def _ask_for_cards(
     return read_reply(reply.body, "the dealer")
 
 
-def read_dealt(
-    campaign: Campaign, document: dict[str, Any], root: bytes | None = None
-) -> GivenCards:
-    """What one dealer replied to a request for cards.
-
-    root: Of a committed deck, as the collector witnessed it.
-    """
+def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCards:
+    """What one dealer replied to a request for cards."""
     mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
     found = _dealt_cards(campaign, mechanism, document.get("cards"))
-    if campaign.committed_decks:
-        if root is None:
-            raise ProtocolError("a card of a committed deck must be checked under its root")
-        place = check_dealt(campaign, root, document.get("cards"), document.get("proofs"))
-        return GivenCards(mechanism, found, (), place)
     if not campaign.announces:
         return GivenCards(mechanism, found, ())
     serials = document.get("serials")

@@ -8,7 +8,6 @@ from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError, JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.survey.campaign import Campaign
-from jrr.survey.committed_rules import MOST_PARTS
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_body
 from jrr.survey.identity import hashed
 from jrr.survey.serials import serial_from_hex
@@ -40,26 +39,14 @@ def _bytes(document: Mapping[str, Any], name: str) -> bytes:
     return decoded
 
 
-def card_request(
-    pseudonym: bytes,
-    key: bytes | None = None,
-    device: bytes | None = None,
-    mark: bytes | None = None,
-    marks: Mapping[str, bytes] | None = None,
-) -> bytes:
+def card_request(pseudonym: bytes, key: bytes | None = None, device: bytes | None = None) -> bytes:
     """Ask for one's cards, or for a place in the next deal.
 
     key: what a committee seals to. device: a secret of the device that asks; the dealer then
-    gives the cards to nobody else. mark: what the dealer publishes of one's place in the end,
-    where it has committed to its deck. marks: the same of a survey, one for each part.
+    gives the cards to nobody else.
     """
-    given = {"pseudonym": pseudonym, "key": key, "device": device, "mark": mark}
-    document: dict[str, Any] = {
-        name: value.hex() for name, value in given.items() if value is not None
-    }
-    if marks:
-        document["marks"] = {part: value.hex() for part, value in marks.items()}
-    return canonical_json(document)
+    given = {"pseudonym": pseudonym, "key": key, "device": device}
+    return canonical_json({name: value.hex() for name, value in given.items() if value is not None})
 
 
 def key_of(document: Mapping[str, Any]) -> bytes:
@@ -70,19 +57,6 @@ def key_of(document: Mapping[str, Any]) -> bytes:
 def device_of(document: Mapping[str, Any]) -> bytes | None:
     """The hash of the device's secret in a request to a dealer, if there is one."""
     return hashed(_bytes(document, "device")) if "device" in document else None
-
-
-def mark_of(document: Mapping[str, Any]) -> bytes | None:
-    """The mark in a request to a dealer, if there is one."""
-    return _bytes(document, "mark") if "mark" in document else None
-
-
-def marks_of(document: Mapping[str, Any]) -> dict[str, bytes]:
-    """The marks in a request for the cards of a survey, by part; none where there are none."""
-    marks = document.get("marks", {})
-    if not isinstance(marks, Mapping) or len(marks) > MOST_PARTS:
-        raise DamagedError(f"marks must be an object of at most {MOST_PARTS} parts")
-    return {str(part): _bytes(marks, part) for part in marks}
 
 
 def report_request(

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.survey.committed_rules import read_decks
 from jrr.survey.texts import MOST_OF_ASKER, check_text
 
 Kind = Literal["yes-no", "choice", "several", "scale", "number"]
@@ -31,7 +30,6 @@ _TOP = (
     "epsilon",
     "split",
     "waves",
-    "committed_decks",
     "items",
 )
 _FIELDS = (
@@ -164,9 +162,6 @@ class Questionnaire:
     waves: int = 1  # how often the same people are asked
     by: Texts | None = None  # who asks: an organisation or a person
     contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
-    # To which the dealer commits for each answer; 0: it does not. In a survey's document the parts
-    # say it, and the questionnaire does not.
-    committed_decks: int = 0
 
     @property
     def sensitive(self) -> tuple[Item, ...]:
@@ -184,8 +179,6 @@ class Questionnaire:
         found: dict[str, Any] = {
             name: dict(texts) for name, texts in named.items() if texts is not None
         }
-        if self.committed_decks:
-            found["committed_decks"] = self.committed_decks
         return found | {
             "title": dict(self.title),
             "languages": list(self.languages),
@@ -230,9 +223,6 @@ class Questionnaire:
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
             split=checks.one_of("split", fields.get("split", "even"), SPLITS),  # type: ignore[arg-type]
             waves=checks.integer("waves", fields.get("waves", 1), 1, _MOST_WAVES),
-            committed_decks=read_decks(fields["committed_decks"])
-            if "committed_decks" in fields
-            else 0,
         )
 
     @classmethod

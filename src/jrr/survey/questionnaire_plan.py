@@ -195,8 +195,6 @@ def plan_questionnaire(
         raise checks.refusal("people", people, f"enough for 2 answers at response={response!r}")
     total = questionnaire.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if dealer_epsilon is None else dealer_epsilon
-    # Of an announced sum nobody can see whether it is true: decks that are committed to are closed.
-    announced = announced and not questionnaire.committed_decks
     asked = _Asked(n, total, cap, lost, announced, rounded)
     shares = _shares(questionnaire, asked)
     items = tuple(

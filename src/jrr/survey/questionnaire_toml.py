@@ -29,8 +29,6 @@ def questionnaire_toml(questionnaire: Questionnaire) -> str:
         _line("split", questionnaire.split),
         _line("waves", questionnaire.waves),
     ]
-    if questionnaire.committed_decks:
-        top.append(_line("committed_decks", questionnaire.committed_decks))
     return "\n".join(top) + "\n" + "".join(map(_item, questionnaire.items))
 
 

@@ -9,12 +9,11 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from jrr.errors import ArgumentError, DamagedError, IntegrityError, ProtocolError
+from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.mechanisms.base import Rng
 from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
 from jrr.survey.answers import Receipt, read_answer
-from jrr.survey.card_checks import fetch_root, own_mark
 from jrr.survey.fetching import fetch_document, is_same_at
 from jrr.survey.hand import GivenCards, added_hand, read_dealt
 from jrr.survey.identity import collector_role, device_name, pseudonym
@@ -99,7 +98,6 @@ def contribute_survey(
     *,
     rng: Rng = None,
     device: bytes | None = None,
-    hands: Hands | None = None,
 ) -> Steps[Receipt]:
     """Get cards if there are any, respond to every item, save the upload, send it until received.
 
@@ -110,7 +108,6 @@ def contribute_survey(
         limits: What the contributor accepts.
         rng: Where randomness comes from; by default the system's secure one.
         device: A secret of this device, so that nobody else can fetch its cards.
-        hands: Cards that were fetched before, as `fetch_hands` has them.
 
     Returns:
         The collector's receipt; `carded` is whether all parts that have cards were answered with
@@ -119,17 +116,14 @@ def contribute_survey(
     Raises:
         ArgumentError: An answer is none of this survey's.
         ProtocolError: A server refuses, or serves something else than it should.
-        IntegrityError: A card is not the one that the dealer committed to: nothing is sent, of no
-            item.
         UnreachableError: The collector does not answer.
     """
     given, values = read_answers(survey, answers, rng)
     asked = survey.asked(given)
     check_survey_limits(asked, limits)
-    if hands is None:
-        hands = {}
-        if survey.deals:
-            hands = yield from fetch_hands(survey, secret, limits.patience, device)
+    hands: Hands = {}
+    if survey.deals:
+        hands = yield from fetch_hands(survey, secret, limits.patience, device)
     reports = {}
     for part in asked:
         mechanism, hand = part.campaign.mechanism, hands.get(part.name)
@@ -174,8 +168,7 @@ def fetch_hands(
     """One's cards of all parts that have some; none where they are not to be had in time.
 
     Raises:
-        ProtocolError: Who deals serves another survey, or refuses; or no deck has passed.
-        IntegrityError: A card is not the one that the dealer committed to.
+        ProtocolError: Who deals serves another survey, or refuses.
     """
     roles = survey.dealer.roles
     # A dealer that serves another survey ends it here; a silent one only costs the cards.
@@ -185,24 +178,17 @@ def fetch_hands(
         same.append(
             (yield from is_same_at(address, document, "surveys", patience, silence_is_fine=True))
         )
-    roots: dict[str, bytes] = {}  # of the parts whose decks are committed to
-    marks: dict[str, bytes] = {}
-    if all(same):
-        for part in survey.parts:
-            if part.campaign.committed_decks:
-                roots[part.name] = yield from fetch_root(part.campaign, patience)
-                marks[part.name] = own_mark(part.campaign, secret, device)
     dealt: list[dict[str, GivenCards] | None] = []
     for at, role in enumerate(roles):
         name = pseudonym(secret, survey.hash, role)
         mine = None if device is None else device_name(device, survey.hash, role)
         reply = None
         if same[at]:
-            body = messages.card_request(name, device=mine, marks=marks)
+            body = messages.card_request(name, device=mine)
             reply = yield from _ask_for_cards(survey, at, body, patience)
         if reply is None and not any(one.may_leave_out for one in survey.campaigns.values()):
             return {}
-        dealt.append(None if reply is None else _read_hands(survey, reply, roots))
+        dealt.append(None if reply is None else _read_hands(survey, reply))
     if not any(dealt):
         return {}
     return {
@@ -231,20 +217,15 @@ def _ask_for_cards(
     return hands
 
 
-def _read_hands(
-    survey: Survey, hands: Mapping[str, Any], roots: Mapping[str, bytes]
-) -> dict[str, GivenCards]:
-    """The cards of all parts; where one is not as committed, none is used."""
+def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCards]:
+    """The cards of all parts."""
     found = {}
     for part in survey.parts:
         if part.campaign.deals:
             hand = hands.get(part.name)
             if not isinstance(hand, dict):
                 raise ProtocolError(f"the dealer must give a card for {part.name}")
-            try:
-                found[part.name] = read_dealt(part.campaign, hand, roots.get(part.name))
-            except IntegrityError as error:
-                raise IntegrityError(f"{part.name}: {error}") from None
+            found[part.name] = read_dealt(part.campaign, hand)
     return found
 
 

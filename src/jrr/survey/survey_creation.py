@@ -12,7 +12,6 @@ from jrr.planning.defaults import LOST
 from jrr.reporting.lay import SurveyFacts, consent_text
 from jrr.survey.addresses import without_slash
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign
-from jrr.survey.committed_rules import read_decks
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
 from jrr.survey.open_answers import covariates_of
 from jrr.survey.promises import EVERYTHING
@@ -51,7 +50,6 @@ class SurveyRequest:
     mechanism: str = AUTO
     lost: float = LOST
     closed_deck: bool = False
-    committed_decks: int | None = None  # None: as the questionnaire says
     opens: str | None = None
     closes: str | None = None
     invitations: bool = True
@@ -64,7 +62,6 @@ class SurveyRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
-        self._check_committed()
         if self.may_leave_out and len(self.dealers) < 2:
             raise checks.refusal("may_leave_out", True, "given with several dealers only")
         if len(self.dealers) > 1 and self.closed_deck:
@@ -78,25 +75,6 @@ class SurveyRequest:
             )
         if self.after is not None and self.after.first.collector != self._collector:
             raise checks.refusal("collector", self.collector, "that of the wave before")
-
-    def _check_committed(self) -> None:
-        if self.committed_decks is None:
-            object.__setattr__(self, "committed_decks", self.questionnaire.committed_decks)
-        else:
-            read_decks(self.committed_decks)
-        if not self.committed_decks:
-            return
-        if len(self.dealers) != 1:
-            raise ArgumentError(
-                "committed_decks must be left out unless one dealer is named: several dealers "
-                "check otherwise, and without one there are no cards"
-            )
-        if self.response != 1.0:
-            raise ArgumentError(
-                f"response must be left out with committed_decks, got {self.response!r}: one deck "
-                "has a card for everybody who is invited, and is planned for them"
-            )
-        object.__setattr__(self, "closed_deck", True)  # an announced sum can be any
 
     @property
     def _collector(self) -> str:
@@ -127,15 +105,11 @@ class SurveyRequest:
         """
         planned = {one.item.name: one for one in self.plan().items}
         campaigns = {
-            name: self._campaign(name, planned[item.name], part_question(item, label))
+            name: self._campaign(planned[item.name], part_question(item, label))
             for name, (item, label) in part_names(self.questionnaire).items()
         }
-        if self.committed_decks and not any(one.deals for one in campaigns.values()):
-            raise ArgumentError(
-                "committed_decks must be left out: planned for so many people, no item has cards"
-            )
         bare = Survey(
-            questionnaire=replace(self.questionnaire, committed_decks=0),  # its parts say it
+            questionnaire=self.questionnaire,
             campaigns=campaigns,
             consent=dict.fromkeys(self.questionnaire.languages, ""),
             consent_version=self.consent_version,
@@ -153,15 +127,7 @@ class SurveyRequest:
             raise checks.refusal("closes", self.closes, "a time in the future")
         return survey
 
-    def _campaign(self, name: str, planned: ItemPlan, question: str) -> Campaign:
-        try:
-            return self._made_campaign(planned, question)
-        except ArgumentError as error:
-            if not self.committed_decks:
-                raise
-            raise ArgumentError(f"item {name}: {error}") from None
-
-    def _made_campaign(self, planned: ItemPlan, question: str) -> Campaign:
+    def _campaign(self, planned: ItemPlan, question: str) -> Campaign:
         item = planned.item
         mechanism = planned.plan.mechanism.for_dealers(max(1, len(self.dealers)))
         ends = (item.low, item.high) if item.kind == "number" else None
@@ -182,7 +148,6 @@ class SurveyRequest:
             min_cell=self.min_cell,
             results_every=self.results_every,
             min_batch=self.min_batch,
-            committed_decks=(self.committed_decks or 0) if mechanism.deals else 0,
         )
 
     def _dealer_kind(self) -> DealerKind:
@@ -239,5 +204,4 @@ def facts_of(survey: Survey, language: str) -> SurveyFacts:
         open_items=tuple(item.text[language] for item in asked.open),
         by=None if asked.by is None else asked.by[language],
         contact=None if asked.contact is None else asked.contact[language],
-        provable=bool(survey.committed_decks),
     )

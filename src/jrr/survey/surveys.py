@@ -17,7 +17,6 @@ from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError
 from jrr.reporting.cost_table import CostRow, CostTable, added, cost_row
 from jrr.survey.addresses import survey_path
 from jrr.survey.campaign import ARRIVAL, MOST, Campaign, hash_of
-from jrr.survey.committed_rules import check_survey_decks
 from jrr.survey.dealer_kinds import Committee, ContributorGroups, DealerKind, NoDealer
 from jrr.survey.documents import bytes_from_hex, canonical_json, read_document
 from jrr.survey.open_answers import OpenAnswers, covariates_of, is_asked
@@ -116,7 +115,6 @@ class Survey:
         for name, (item, label) in names.items():
             _check_part(name, item, label, self.campaigns[name], self.first, self.questionnaire)
         self._check_dealers()
-        check_survey_decks(self.campaigns)
         if checks.integer("wave", self.wave, 1) > self.questionnaire.waves:
             allowed = f"at most {self.questionnaire.waves}, the waves of its questionnaire"
             raise checks.refusal("wave", self.wave, allowed)
@@ -209,11 +207,6 @@ class Survey:
     def deals(self) -> bool:
         """Whether any part has cards."""
         return any(one.deals for one in self.campaigns.values())
-
-    @property
-    def committed_decks(self) -> int:
-        """To how many decks the dealer commits for each part that has cards; 0: it does not."""
-        return max(one.committed_decks for one in self.campaigns.values())
 
     @property
     def invitations(self) -> bool:

@@ -22,15 +22,13 @@ from jrr.servers.common.jobs import CampaignJobs, check_state, check_whole
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.servers.common.store import HeldCampaign
 from jrr.survey.campaign import Campaign
-from jrr.survey.card_audit import lying_dealer
 from jrr.survey.grouping import EVERYBODY, CardGrouping
 from jrr.survey.messages import read_report
 from jrr.survey.naming import Naming
-from jrr.survey.problems import CHEATING, RESULTS_WAIT
+from jrr.survey.problems import RESULTS_WAIT
 from jrr.survey.serials import serial_from_hex
 from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.told import ToldSums
-from jrr.survey.witnessed import commitment_facts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +41,6 @@ class EstimateWish:
     simultaneous: bool = False  # whether the intervals of all answers hold at once
     population: str = "respondents"  # whom they speak of
     population_size: int | None = None  # whom the respondents were drawn from
-    audited: int = 0  # cards that an auditor took and held against the deck
 
 
 class CollectorJobs(CampaignJobs[CollectorStore]):
@@ -55,7 +52,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
-        return {"decks": None, "sums": None, "grouping": None, "notes": None}
+        return {"decks": None, "sums": None, "grouping": None}
 
     def told_state(self, held: HeldCampaign) -> State:
         """As somebody finds it who wants to answer: by the campaign's own times too."""
@@ -140,9 +137,6 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             held.campaign.for_people(checks.integer("n", n, 2))
         elif n is not None:
             raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
-        if held.campaign.committed_decks and not held.witnessed.passed:
-            reason = "; ".join(held.witnessed.faults or ("they were not all opened yet",))
-            raise wrong_state(f"the dealer's decks must have passed: {reason}")
         store.move(held, OPEN, n=n)
         return OPEN
 
@@ -169,12 +163,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             if undealt is not None:
                 document = {"announced": [], "undealt": undealt}
                 sums = ToldSums.from_document(held.campaign, document)
-                if not held.campaign.committed_decks:
-                    store.keep_sums(name, sums.to_document())
-                elif held.sums is not None and _told(held) != sums:
-                    raise Problem(409, CHEATING, "the undealt sum is not that of the cards")
-                # Of committed decks only cards that were seen count (witness.keep_faults): whoever
-                # shows them late must not be believed meanwhile, or it would stay at that.
+                store.keep_sums(name, sums.to_document())
             store.move(held, CLOSED, decks=told)
         reply = {"state": CLOSED, "reports": store.count(store.reports, name)} | _settled(held)
         return reply | ({"discarded": discarded} if discarded else {})
@@ -384,11 +373,6 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             final=held.state == CLOSED,
             number=campaign.number,
         )
-        if campaign.deals:
-            results["dealer"] = lying_dealer(campaign, mechanism, wish.audited, results["decks"])
-        if campaign.committed_decks:
-            facts = commitment_facts(campaign, held.witnessed, results["carded"])
-            results["dealer"]["commitments"] = facts
         return results | {
             "campaign": name,
             "state": held.state,

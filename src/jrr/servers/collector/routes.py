@@ -1,6 +1,5 @@
 """The collector's server: it takes perturbed reports and never sees a card."""
 
-import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -12,7 +11,6 @@ from jrr.servers.collector.ending import FIELDS, EndWish
 from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
 from jrr.servers.collector.store import CollectorCampaign
 from jrr.servers.collector.surveys import ChangeWish, CollectorSurveyJobs
-from jrr.servers.collector.witness import Redrawing, keep_faults, read_published, shown, witness
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
 from jrr.servers.common.jobs import Clock, utc_now
@@ -66,21 +64,6 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         return await writer.run_bulk(jobs.receive_all, report)
 
     app.state.uploads.append(Upload("/v1/campaigns/", "/reports", limit_of_report, take_report))
-
-    @app.get("/v1/campaigns/{name}/notes")
-    async def notes(name: Name) -> dict[str, Any]:
-        """What was written down of the dealer's committed decks, and when they passed."""
-        return shown(await memory.find(name))
-
-    @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
-    async def witness_decks(name: Name, request: Request) -> dict[str, Any]:
-        """Write down what the dealer has published by now, and draw what comes next."""
-        published = await asyncio.to_thread(read_published, await request.body())
-        found = await writer.run(witness, name, published)
-        if isinstance(found, Redrawing):
-            faults = await asyncio.to_thread(found.run)
-            found = await writer.run(keep_faults, name, published, faults)
-        return found.to_document()
 
     surveys = CollectorSurveyJobs(jobs)
     survey_memory = add_survey_routes(app, writer, surveys, admin)
@@ -193,7 +176,6 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         simultaneous: str = "false",
         population: str = "respondents",
         population_size: str | None = None,
-        audited: str = "0",
     ) -> dict[str, Any]:
         """The estimate so far, or the final one."""
         people = None
@@ -206,7 +188,6 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
             simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
             population=checks.one_of("population", population, POPULATIONS),
             population_size=people,
-            audited=_whole_number("audited", audited, 9),
         )
         await writer.run(jobs.fix_results, name, wish.round)
         return await read_aside(engine, jobs.estimate, name, wish)

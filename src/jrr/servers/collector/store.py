@@ -8,7 +8,7 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +45,6 @@ from jrr.servers.common.store import (
 )
 from jrr.survey.messages import StoredReport, report_limit
 from jrr.survey.states import Role
-from jrr.survey.witnessed import Witnessed
 
 ROWS = 20_000  # reports read at a time
 LOOKED_UP = 2_000  # serial numbers in one query
@@ -65,7 +64,6 @@ class CollectorCampaign(HeldCampaign):
     grouping: dict[str, Any] | None = (
         None  # in which groups sums are asked for (jrr.survey.grouping)
     )
-    witnessed: Witnessed = field(default_factory=Witnessed)  # of the dealer's committed decks
 
     @cached_property
     def report_limit(self) -> int:
@@ -109,7 +107,6 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         Column("decks", BigInteger),
         Column("sums", Text),  # JSON: what dealers told of their cards at the end
         Column("grouping", Text),  # JSON: in which groups sums are asked for, once it is closed
-        Column("notes", Text),  # JSON: what was written down of a dealer's committed decks
         survey_column(),
     )
     surveys = surveys_table(metadata)
@@ -158,15 +155,8 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
 
     def _held(self, row: Any, facts: dict[str, Any]) -> CollectorCampaign:
         sums = None if row.sums is None else json.loads(row.sums)
-        notes = Witnessed() if row.notes is None else Witnessed.from_document(json.loads(row.notes))
         grouping = None if row.grouping is None else json.loads(row.grouping)
-        return CollectorCampaign(
-            **facts, told_decks=row.decks, sums=sums, grouping=grouping, witnessed=notes
-        )
-
-    def keep_notes(self, name: str, notes: Mapping[str, Any]) -> None:
-        """Keep what was written down of a dealer's committed decks."""
-        self._set(name, notes=json.dumps(notes))
+        return CollectorCampaign(**facts, told_decks=row.decks, sums=sums, grouping=grouping)
 
     def stored_reports(
         self, name: str, reports: Sequence[StoredReport]

@@ -50,11 +50,6 @@ def wrong_state(what: str) -> Problem:
     return Problem(409, "wrong-state", what)
 
 
-def no_decks() -> Problem:
-    """Nothing is committed to, or not yet."""
-    return Problem(404, "no-decks", "no decks are committed to in this campaign by now")
-
-
 def too_large(limit: int) -> Problem:
     """A body of more bytes than there is room for."""
     return Problem(413, "too-large", f"a body may have at most {limit} bytes")

@@ -1,9 +1,7 @@
 """What the dealer does to its database; each job checks first and writes last."""
 
-import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,17 +18,15 @@ from jrr.servers.common.jobs import (
     check_whole,
     utc_now,
 )
-from jrr.servers.common.problems import Problem, gone, wrong_state
+from jrr.servers.common.problems import Problem, gone
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Seating, Visitor, check_device, keep_seats
 from jrr.servers.dealer.store import DealerCampaign, DealerStore
 from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
-from jrr.survey.committed_deck import CommittedDeck
-from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer, DealerServers
-from jrr.survey.naming import Naming, UndealtSum
+from jrr.survey.naming import Naming
 from jrr.survey.states import CLOSED, ENROLLING, NEW, OPEN, Act, State
 
 log = logging.getLogger("jrr.servers")
@@ -57,7 +53,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
     def __init__(self, keys: KeyFiles, clock: Clock = utc_now) -> None:
         super().__init__(clock)
         self.keys = keys
-        self._dealers: dict[str, Dealer | CommittedDeck] = {}
+        self._dealers: dict[str, Dealer] = {}
         self._said: set[str] = set()  # in the log
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
@@ -75,10 +71,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
         check_state(Act.OPEN, held)
         if held.state != NEW:
             return held.state
-        if held.campaign.committed_decks:
-            published = store.published(name)
-            if published is None or json.loads(published)["opened"] is None:
-                raise wrong_state("the decks must be committed to and opened first")
         state = ENROLLING if held.campaign.enrols else OPEN
         store.move(held, state)
         return state
@@ -148,34 +140,29 @@ class DealerJobs(CampaignJobs[DealerStore]):
         self, store: DealerStore, name: str, people: Sequence[Visitor]
     ) -> list[dict[str, Any] | Problem]:
         held = store.find(name, lock=True)
-        self.check_dealing(store, held)
+        self.check_dealing(held)
         names = [visitor.who for visitor in people]
         invited = store.invitations(name, names) if held.campaign.invitations else None
         seating = Seating(held, invited, store.seats_of(name, names))
-        marks = {visitor.mark for visitor in people if visitor.mark is not None}
-        seating.marks |= store.taken_marks(name, marks) if marks else set()
         outcomes = [_outcome(partial(self.hand, seating), visitor) for visitor in people]
         keep_seats(store, self.keys, [seating])
         return outcomes
 
-    def check_dealing(self, store: DealerStore, held: DealerCampaign) -> None:
+    def check_dealing(self, held: DealerCampaign) -> None:
         """Refuse unless cards are given away now."""
         check_state(Act.FETCH_CARDS, held)
         check_times(held.campaign, self.clock())
-        self._dealer(store, held)
+        self._dealer(held)
 
     def hand(self, seating: Seating, visitor: Visitor) -> dict[str, Any]:
         """Somebody's cards; they are seated if they were not yet."""
         held = seating.held
         dealer = self._dealers[held.name]  # opened by check_dealing
         check_whole(held, visitor.survey)
-        seating.check_mark(visitor)
         place = seating.place_of(visitor, dealer)
         cards = dealer.cards(*place)
         reply = {"campaign": held.name, "n": dealer.block_size, "cards": cards}
-        if isinstance(dealer, CommittedDeck):
-            reply["proofs"] = dealer.proofs(place[1])
-        elif held.campaign.announces:
+        if held.campaign.announces:
             reply["serials"] = dealer.serial_numbers(*place)
         return reply
 
@@ -189,9 +176,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
         """
         store = DealerStore(connection)
         held = store.find(name, lock=True)
-        undealt = None
-        if held.campaign.committed_decks and held.state == OPEN:
-            undealt = self._publish_places(store, held)
         if held.campaign.announces and held.told is None and held.state != CLOSED:
             if not without_sum:
                 raise Problem(
@@ -199,9 +183,8 @@ class DealerJobs(CampaignJobs[DealerStore]):
                 )
             store.move(held, CLOSED, wrapped_key=None)
         elif held.campaign.mechanism.masked and held.state != CLOSED:
-            if undealt is None and held.state == OPEN:
-                undealt = self._undealt(store, held)
-            store.tell(held, {} if undealt is None else {"undealt": undealt})
+            dealt = held.state == OPEN
+            store.tell(held, {"undealt": self._undealt(store, held)} if dealt else {})
         elif not held.campaign.mechanism.masked:
             self.burn(name)  # first: from here on nothing below matters for privacy
             store.move(held, CLOSED, wrapped_key=None)
@@ -209,22 +192,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
         reply = {"state": CLOSED, "n": held.n, "decks": decks}
         told = store.find(name).told or {}
         return reply | {key: told[key] for key in ("undealt", "announced") if key in told}
-
-    def _publish_places(self, store: DealerStore, held: DealerCampaign) -> dict[str, Any] | None:
-        """Publish the marks by places and, of masks, the cards that nobody fetched; their sum."""
-        published = Published.from_dict(json.loads(store.published(held.name) or "null"))
-        published = replace(published, marks=tuple(store.marks(held.name)))
-        if held.campaign.mechanism.masked:  # of other cards nothing is opened, and no key is needed
-            deck = self._dealer(store, held)
-            assert isinstance(deck, CommittedDeck)
-            published = deck.with_undealt(published)
-        store.publish(held.name, json.dumps(published.to_dict()))
-        store.forget_places(held.name)
-        if published.undealt is None:
-            return None
-        cards = len(published.undealt["cards"])
-        total = published.undealt["sum"] if cards else None
-        return UndealtSum(cards=cards, sums=(total,)).to_document()
 
     def announce(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
         """Tell the noisy sum of the named cards, once; the same names again are told the same.
@@ -282,8 +249,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
 
     def _dealt(self, store: DealerStore, held: DealerCampaign) -> tuple[Dealer, Any]:
         """The decks, and the places of all cards that may have left them."""
-        dealer = self._dealer(store, held)
-        assert isinstance(dealer, Dealer)  # committed decks announce nothing
+        dealer = self._dealer(held)
         return dealer, place_numbers(dealer, store.places(held.name))
 
     def _undealt(self, store: DealerStore, held: DealerCampaign) -> dict[str, Any]:
@@ -303,23 +269,16 @@ class DealerJobs(CampaignJobs[DealerStore]):
             "seats": store.count(store.seats, name),
         } | ({"announced": held.told is not None} if held.campaign.announces else {})
 
-    def _dealer(self, store: DealerStore, held: DealerCampaign) -> Dealer | CommittedDeck:
+    def _dealer(self, held: DealerCampaign) -> Dealer:
         """The campaign's decks, from its key; kept open until the campaign is closed."""
         self._check_backup(held)
         if held.name in self._dealers:
             return self._dealers[held.name]
-        key = self.key(held)
-        dealer: Dealer | CommittedDeck
-        if held.campaign.committed_decks:
-            published = Published.from_dict(json.loads(store.published(held.name) or "null"))
-            dealer = CommittedDeck(published, key)
-            overwrite(key)
-        else:
-            dealer = Dealer(held.mechanism, key, held.campaign.rounds)
+        dealer = Dealer(held.mechanism, self._key(held), held.campaign.rounds)
         self._dealers[held.name] = dealer
         return dealer
 
-    def key(self, held: DealerCampaign) -> bytes:
+    def _key(self, held: DealerCampaign) -> bytes:
         """The campaign's key; who asks for it overwrites it."""
         key = None
         if held.wrapped_key is not None:
@@ -330,13 +289,6 @@ class DealerJobs(CampaignJobs[DealerStore]):
         if key is None:
             raise gone("the cards are burned")
         return key
-
-    def note_coin(self, name: str, coin: bytes) -> None:
-        """Write down beside the key for which coin decks are opened; refuses a second one."""
-        try:
-            self.keys.note_coin(name, coin)
-        except JrrError as error:
-            raise self._unusable(error) from None
 
     def _check_backup(self, held: DealerCampaign) -> None:
         """Refuse to deal from a database that knows of fewer seats than were given away."""
@@ -369,4 +321,4 @@ class DealerJobs(CampaignJobs[DealerStore]):
             raise self._unusable(error) from None
         store = DealerStore(connection)
         for name in store.open_ones():
-            self._dealer(store, store.find(name))
+            self._dealer(store.find(name))

@@ -21,8 +21,7 @@ class KeyFiles:
     """A directory with one key file per campaign, and what must outlive the database.
 
     HASH.key is the wrapping key; HASH.seats says how many seats were given away, so that a database
-    from an older backup is noticed; HASH.coin for which coin committed decks were opened, so that
-    the one that is dealt never is; HASH.burned is left of a key that was destroyed, so that one
+    from an older backup is noticed; HASH.burned is left of a key that was destroyed, so that one
     that is merely missing is not taken for it.
     """
 
@@ -101,26 +100,6 @@ class KeyFiles:
             os.close(descriptor)
         self._given[campaign] = seats
 
-    def note_coin(self, campaign: str, coin: bytes) -> None:
-        """Committed decks are opened for this coin and no other; on the disk when this returns."""
-        path = self._coin(campaign)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            noted = path.read_text("ascii")
-            if noted and noted != coin.hex():  # empty: interrupted before anything was opened
-                raise DamagedError(
-                    f"decks must be opened once, but {path} names another coin: is the database "
-                    "from an older backup? with a second coin the dealt cards would be public"
-                ) from None
-            descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.pwrite(descriptor, coin.hex().encode(), 0)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        self._sync()
-
     def check(self) -> None:
         """Refuse to go on without the directory."""
         if not self._directory.is_dir():
@@ -128,9 +107,6 @@ class KeyFiles:
 
     def _seats(self, campaign: str) -> Path:
         return self._directory / f"{campaign}.seats"
-
-    def _coin(self, campaign: str) -> Path:
-        return self._directory / f"{campaign}.coin"
 
     def _burned(self, campaign: str) -> Path:
         return self._directory / f"{campaign}.burned"
@@ -151,9 +127,7 @@ class KeyFiles:
                 os.close(descriptor)
             path.unlink()
             self._sync()
-        # Last: while there is a key, they guard it.
-        for note in (self._seats(campaign), self._coin(campaign)):
-            note.unlink(missing_ok=True)
+        self._seats(campaign).unlink(missing_ok=True)  # last: while there is a key, it guards it
         self._given.pop(campaign, None)
 
     def _sync(self) -> None:

@@ -1,6 +1,5 @@
 """The dealer's server: it gives out cards and never sees an answer."""
 
-import asyncio
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,20 +13,15 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.survey_routes import add_survey_routes
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.servers.common.web import HEX, SMALL_BODY, Name, body_schema, read_at_most
-from jrr.servers.dealer.commitments import DeckJobs, Drawing, ShownDecks, read_draw
 from jrr.servers.dealer.jobs import DealerJobs
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.seating import Visitor
 from jrr.servers.dealer.surveys import DealerSurveyJobs
 from jrr.survey.documents import read_body
-from jrr.survey.messages import device_of, mark_of, marks_of, name_hash
+from jrr.survey.messages import device_of, name_hash
 
 PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
-CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "mark": HEX})
-MARKS = {"type": "object", "additionalProperties": HEX}
-SURVEY_CARDS = body_schema(pseudonym=HEX, optional={"device": HEX, "marks": MARKS})
 NAMING = ("campaign", "by", "rounds")
-MARKS_BODY = 1 << 17  # bytes: the marks of MOST_PARTS parts with the longest names
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -46,40 +40,18 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
         response.status_code = 201 if new else 200
         return {"enrolled": True}
 
-    @app.post("/v1/campaigns/{name}/cards", openapi_extra=CARDS)
+    @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards, one per round; the same ones however often one asks."""
-        return await writer.run_bulk(jobs.cards_all, await visitor(name, request, "mark"))
-
-    decks = DeckJobs(jobs)
-    public_decks = ShownDecks(engine, decks)
-
-    @app.get("/v1/campaigns/{name}/decks")
-    async def shown_decks(name: Name) -> Response:
-        """What is public of the decks that the dealer committed to."""
-        return Response(await public_decks.of(name), media_type="application/json")
-
-    @app.post("/v1/admin/campaigns/{name}/decks", dependencies=admin)
-    async def next_decks(name: Name, request: Request) -> dict[str, Any]:
-        """Promise decks, commit to them by the beacon, and open all but one by the coin."""
-        told = read_body(await request.body(), "beacon", "coin")
-        beacon, coin = read_draw("beacon", told), read_draw("coin", told)
-        found = await writer.run(decks.begin, name, beacon)
-        if isinstance(found, Drawing):
-            drawn = await asyncio.to_thread(found.run)
-            found = await writer.run(decks.keep_roots, name, drawn)
-        if coin is not None:
-            found = await writer.run(decks.open_others, name, coin)
-        return found.to_dict()
+        return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
     surveys = DealerSurveyJobs(jobs)
     add_survey_routes(app, writer, surveys, admin)
 
-    @app.post("/v1/surveys/{name}/cards", openapi_extra=SURVEY_CARDS)
+    @app.post("/v1/surveys/{name}/cards", openapi_extra=PSEUDONYM)
     async def survey_cards(name: Name, request: Request) -> dict[str, Any]:
         """One's cards of all parts of a survey; the same ones however often one asks."""
-        who = await visitor(name, request, "marks", limit=MARKS_BODY)
-        return await writer.run_bulk(surveys.cards_all, who)
+        return await writer.run_bulk(surveys.cards_all, await visitor(name, request))
 
     @app.post("/v1/admin/campaigns/{name}/open", dependencies=admin)
     async def open_campaign(name: Name) -> dict[str, Any]:
@@ -128,14 +100,8 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
     return app
 
 
-async def visitor(name: str, request: Request, *more: str, limit: int = SMALL_BODY) -> Visitor:
-    """Who asks, and from which device; more: fields that may be there besides."""
-    body = await read_at_most(request, limit)
-    fields = read_body(body, "pseudonym", optional=("device", *more))
-    return Visitor(
-        name,
-        name_hash(fields),
-        device_of(fields),
-        mark=mark_of(fields),
-        marks=marks_of(fields),
-    )
+async def visitor(name: str, request: Request) -> Visitor:
+    """Who asks, and from which device."""
+    body = await read_at_most(request, SMALL_BODY)
+    fields = read_body(body, "pseudonym", optional=("device",))
+    return Visitor(name, name_hash(fields), device_of(fields))

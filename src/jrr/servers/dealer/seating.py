@@ -10,7 +10,6 @@ from jrr.servers.common.problems import Problem, unknown_name
 if TYPE_CHECKING:
     from jrr.servers.dealer.keyfiles import KeyFiles
     from jrr.servers.dealer.store import DealerCampaign, DealerStore
-    from jrr.survey.committed_deck import CommittedDeck
     from jrr.survey.dealer import Dealer
 
 
@@ -22,7 +21,6 @@ class Seat:
     number: int | None
     fetched: bool  # whether its cards may have left the dealer
     device: bytes  # hash of the device's secret; empty where it gave none
-    mark: bytes | None = None  # of a committed deck
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,6 @@ class Visitor:
     who: bytes  # hash of the pseudonym
     device: bytes | None  # hash of the device's secret
     survey: str | None = None  # through which they ask, if they do
-    mark: bytes | None = None  # to be published with their place, of a committed deck
-    marks: Mapping[str, bytes] = field(default_factory=dict)  # of a survey: one for each part
 
 
 @dataclass
@@ -46,7 +42,6 @@ class Seating:
     seats: dict[bytes, Seat]  # of those who ask
     new: dict[bytes, Seat] = field(default_factory=dict)
     fetched: list[bytes] = field(default_factory=list)  # whose cards leave for the first time
-    marks: set[bytes] = field(default_factory=set)  # that somebody has left, of those who ask
 
     @property
     def arrivals(self) -> int:
@@ -62,39 +57,20 @@ class Seating:
         """Seat somebody; place: block and number, where the cards are given away now."""
         block, number = place or (None, None)
         device = visitor.device or b""
-        seat = Seat(
-            block=block,
-            number=number,
-            fetched=place is not None,
-            device=device,
-            mark=visitor.mark,
-        )
-        if visitor.mark is not None:
-            self.marks.add(visitor.mark)
+        seat = Seat(block=block, number=number, fetched=place is not None, device=device)
         self.seats[visitor.who] = self.new[visitor.who] = seat
-
-    def check_mark(self, visitor: Visitor) -> None:
-        """Refuse a request without a mark for a committed deck, and one with it for others."""
-        if (visitor.mark is not None) != bool(self.held.campaign.committed_decks):
-            wish = "given" if visitor.mark is None else "left out"
-            raise Problem(422, "refused", f"mark must be {wish} in this campaign")
 
     def unseat(self, visitor: Visitor) -> None:
         """Take back the last seat that was given away, if it is this visitor's."""
         if visitor.who in self.new:
-            seat = self.new.pop(visitor.who)
-            del self.seats[visitor.who]
-            if seat.mark is not None:
-                self.marks.discard(seat.mark)
+            del self.new[visitor.who], self.seats[visitor.who]
 
-    def place_of(self, visitor: Visitor, dealer: "Dealer | CommittedDeck") -> tuple[int, int]:
+    def place_of(self, visitor: Visitor, dealer: "Dealer") -> tuple[int, int]:
         """Block and number of somebody's seat; they are given the next one if they have none."""
         seat = self.seats.get(visitor.who)
         campaign = self.held.campaign
         if seat is not None and seat.block is not None and seat.number is not None:
             check_device(seat, visitor.device)
-            if seat.mark != visitor.mark:
-                raise Problem(409, "other-mark", "another mark was left under this pseudonym")
             if not seat.fetched and campaign.mechanism.masked:
                 self.fetched.append(visitor.who)
             return seat.block, seat.number
@@ -103,8 +79,6 @@ class Seating:
         self.check_invited(visitor)
         if self.arrivals >= campaign.capacity:
             raise Problem(404, "no-card-left", "every card is dealt: answer without one")
-        if visitor.mark is not None and visitor.mark in self.marks:
-            raise Problem(409, "other-mark", "somebody else has left this mark")
         place = dealer.place(self.arrivals)
         self.seat(visitor, place)
         return place

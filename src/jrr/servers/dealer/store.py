@@ -66,16 +66,8 @@ class DealerStore(CampaignStore[DealerCampaign]):
         Column("seat", BigInteger),
         Column("device", LargeBinary(32)),  # hash of the secret of the device that sits there
         Column("fetched", Boolean),  # whether the cards may have left the dealer
-        Column("mark", LargeBinary(32)),  # of a committed deck: published at the end, by place
         UniqueConstraint("campaign", "block", "seat", name="one_person_per_seat"),
         sqlite_with_rowid=False,
-    )
-
-    decks = Table(
-        "decks",
-        metadata,
-        Column("campaign", String(64), primary_key=True),
-        Column("published", Text, nullable=False),  # JSON: what is public of committed decks
     )
 
     def _held(self, row: Any, facts: dict[str, Any]) -> DealerCampaign:
@@ -100,7 +92,6 @@ class DealerStore(CampaignStore[DealerCampaign]):
                 number=row.seat,
                 fetched=bool(row.fetched),
                 device=b"" if row.device is None else bytes(row.device),
-                mark=None if row.mark is None else bytes(row.mark),
             )
         return found
 
@@ -116,7 +107,6 @@ class DealerStore(CampaignStore[DealerCampaign]):
                     "seat": seat.number,
                     "device": seat.device or None,
                     "fetched": seat.fetched,
-                    "mark": seat.mark,
                 }
                 for name, some in seats.items()
                 for who, seat in some.items()
@@ -137,40 +127,6 @@ class DealerStore(CampaignStore[DealerCampaign]):
             table.c.campaign == name, table.c.block.is_not(None), table.c.fetched
         )
         return [(block, seat) for block, seat in self.connection.execute(query)]
-
-    def published(self, name: str) -> str | None:
-        """What is public of a campaign's committed decks; None: nothing yet."""
-        query = select(self.decks.c.published).where(self.decks.c.campaign == name)
-        found: str | None = self.connection.execute(query).scalar_one_or_none()
-        return found
-
-    def publish(self, name: str, document: str) -> None:
-        """Keep what is public of a campaign's committed decks, instead of what was before."""
-        added = self._upsert(self.decks).values(campaign=name, published=document)
-        change = added.on_conflict_do_update(
-            index_elements=["campaign"], set_={"published": document}
-        )
-        self.connection.execute(change)
-
-    def taken_marks(self, name: str, marks: Iterable[bytes]) -> set[bytes]:
-        """Those of some marks that somebody has left already."""
-        table = self.seats
-        where = (table.c.campaign == name) & table.c.mark.in_(set(marks))
-        return {
-            bytes(mark) for (mark,) in self.connection.execute(select(table.c.mark).where(where))
-        }
-
-    def marks(self, name: str) -> list[bytes]:
-        """The marks of all who were dealt a card, in the order of their places."""
-        table = self.seats
-        query = select(table.c.mark).where(table.c.campaign == name).order_by(table.c.seat)
-        return [bytes(mark) for (mark,) in self.connection.execute(query)]
-
-    def forget_places(self, name: str) -> None:
-        """Forget who sat where: places of committed decks tell who came when."""
-        table = self.seats
-        where = table.c.campaign == name
-        self.connection.execute(update(table).where(where).values(block=None, seat=None, mark=None))
 
     def closed(self) -> list[str]:
         """Campaigns that are over."""

@@ -1,6 +1,6 @@
 """The dealer's part of surveys: somebody's cards of all parts at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -51,25 +51,19 @@ class DealerSurveyJobs(SurveyJobs[DealerJobs]):
         survey, store = self.find(connection, name), DealerStore(connection)
         parts = self.held_parts(connection, survey, lock=True)
         for held in parts.values():
-            self.campaigns.check_dealing(store, held)
+            self.campaigns.check_dealing(held)
         names = [visitor.who for visitor in people]
         invited = store.invitations(name, names) if survey.invitations else None
         seats = store.all_seats_of([held.name for held in parts.values()], names)
         seatings = {part: Seating(held, invited, seats[held.name]) for part, held in parts.items()}
-        for part, one in seatings.items():
-            marks = {visitor.marks[part] for visitor in people if part in visitor.marks}
-            one.marks |= store.taken_marks(one.held.name, marks) if marks else set()
 
         def hands(visitor: Visitor) -> dict[str, Any]:
             if invited is not None:
                 check_invitation(invited.get(visitor.who))
-            _check_marks(visitor, seatings)
             known = {part for part, one in seatings.items() if visitor.who in one.seats}
             try:
                 found = {
-                    part: self.campaigns.hand(
-                        one, replace(visitor, survey=name, mark=visitor.marks.get(part))
-                    )
+                    part: self.campaigns.hand(one, replace(visitor, survey=name))
                     for part, one in seatings.items()
                 }
             except (Problem, JrrError):  # all cards or none
@@ -87,11 +81,3 @@ class DealerSurveyJobs(SurveyJobs[DealerJobs]):
                 outcomes.append(as_problem(error))
         keep_seats(store, self.campaigns.keys, list(seatings.values()))
         return outcomes
-
-
-def _check_marks(visitor: Visitor, parts: Mapping[str, Seating]) -> None:
-    """Refuse a request without a mark for every committed deck, and one with other marks."""
-    wanted = {part for part, one in parts.items() if one.held.campaign.committed_decks}
-    if set(visitor.marks) != wanted:
-        told = ", ".join(sorted(wanted)) or "none"
-        raise Problem(422, "refused", f"marks must be one for each of these parts: {told}")
