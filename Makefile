@@ -65,8 +65,10 @@ serve: .venv/.ready ## run dealer, collector and answer page here, with a sample
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr reproduce $(ARGS)
 
-docs: .venv/.ready ## write docs/cli.md and the pictures of the pages anew
+docs: .venv/.ready ## write the generated pages and the pictures of the pages anew
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_contents.py
+	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/site/draw_rooms.py
 	$(BIN)/jrr demo --seed 7 --out build/docs
 	cp build/docs/survey.png docs/demo.png

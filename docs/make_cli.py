@@ -40,8 +40,6 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr heavy-hitters` | finds frequent strings that nobody listed: `perturb` on devices, `find` at the collector |
 | `jrr quantiles` | quantiles of a number: `perturb` on devices, `estimate` at the collector |
 | `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
-| `jrr audit-cards` | takes cards as contributors do, and checks that the deck is what it should be |
-| `jrr audit-deck` | checks from public data that a dealer dealt what it committed to (cut and choose), from files or of a campaign |
 | `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
 SVG and one report |
 | `jrr demo` | a complete survey, side by side |
@@ -53,7 +51,7 @@ what is allowed. The command line caps the dealer at ε + 2 unless told otherwis
 ## Exit codes
 
 A command ends with 0 when it is done. Otherwise the code says what kind of failure it was; in
-Python the same failures are [exceptions](reference/errors.md).
+Python the same failures are [exceptions](api.md#errors).
 
 | code | exception | meaning |
 |---|---|---|
@@ -62,11 +60,7 @@ Python the same failures are [exceptions](reference/errors.md).
 
 def page() -> str:
     """The whole page."""
-    parts = [
-        INTRO
-        + "".join(_exit_codes())
-        + "\n`jrr audit` ends with 1 if it refutes a claim, `jrr audit-cards` and `jrr audit-deck` if they find cheating.\n"
-    ]
+    parts = [INTRO + "".join(_exit_codes()) + "\n`jrr audit` ends with 1 if it refutes a claim.\n"]
     top = click.Context(cli, info_name="jrr", terminal_width=100, **cli.context_settings)
     for context in _contexts(top):
         text = context.command.get_help(context)

@@ -103,6 +103,8 @@ def _site_link(link: re.Match[str], origin: str, here: str) -> str:
     place = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
     if place in PAGES:
         place = PAGES[place]
+    elif origin == "CHANGELOG.md" and not (ROOT / place).exists():
+        return text  # it tells what was: a page that it names may have become part of another
     elif place.startswith("docs/"):
         place = place.removeprefix("docs/")
     else:  # a file of the repository that is no page: its name must do

@@ -27,9 +27,9 @@ from tests.documents.page_blocks import Block, blocks, commands, printed, unfenc
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "clients/js/README.md"])
-PRINTS = {"large-domains.md", "scale.md"}  # comments say what is printed, to the letter
+PRINTS = {"numbers.md", "scale.md"}  # comments say what is printed, to the letter
 # Generated from what the commands say; and pages that tests of their own run.
-ELSEWHERE = {"cli.md", "errata.md", "analysis.md"}
+ELSEWHERE = {"cli.md", "theory.md", "analysis.md"}
 SHELL = re.compile(r"[|;<>&$*~]|^(?!jrr )")  # a command that needs a shell
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import jrr
@@ -100,13 +99,3 @@ def test_the_table_of_liars() -> None:
             digits = len(text.partition(".")[2])
             assert float(text.replace(",", "")) == pytest.approx(number, abs=0.51 * 10**-digits)
         assert len(shown) >= len(exact)
-
-
-def test_what_seeds_could_be_ground_to() -> None:
-    """The sum that one deck in 2**20 reaches."""
-    mechanism = jrr.MRR.for_epsilon(10_000, 1.0, announced=False)
-    law = mechanism.masks.law(mechanism.n, 1)
-    beyond = np.cumsum(law.chances[::-1])[::-1]
-    shown = re.search(r"with 2²⁰ tries \+(\d+) at n = 10,000, ε = 1", PAGE)
-    assert shown is not None
-    assert law.first + int(np.searchsorted(-beyond, -(2.0**-20))) - 1 == int(shown[1])

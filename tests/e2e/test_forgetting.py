@@ -16,12 +16,9 @@ from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.survey.campaign import Campaign
-from jrr.survey.committed_deck import committed_seed
-from jrr.survey.cut_and_choose.leaves import chosen_deck, deck_key, leaves_of
-from jrr.survey.cut_and_choose.published import Published
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import invitation_secret
-from tests.e2e import Pair, answer_all, ask, cards_of, path_of, read_rows
+from tests.e2e import cards_of, read_rows
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory is read from /proc"
@@ -105,54 +102,5 @@ def test_an_idle_dealer_has_no_key_in_memory_after_the_end(
         assert {name for name, count in before.items() if count} == held, "the search finds them"
         assert operator.close()["dealer"]["state"] == "closed"
         # Nothing else is asked of it: what it freed is not used again by chance.
-        after = places_in_memory(server.process.pid, needles)
-        assert after == dict.fromkeys(needles, 0)
-
-
-@pytest.mark.slow
-def test_an_idle_dealer_has_nothing_of_a_committed_deck_in_memory_after_the_end(
-    sqlite_pair: Pair, tmp_path: Path
-) -> None:
-    database = f"sqlite:///{tmp_path}/dealer.db"
-    with running("dealer", tmp_path, database) as server:
-        campaign = Campaign(
-            question="Do you?",
-            labels=("no", "yes"),
-            mechanism=MRR(PEOPLE, own=3.0, card_rate=0.8, total_rate=0.3),
-            dealer=DealerServer(server.url),
-            collector=sqlite_pair.collector.url,
-            capacity=PEOPLE,
-            committed_decks=3,
-        )
-        operator = Operator(campaign, server.admin, sqlite_pair.collector.admin)
-        operator.install()
-        invitations = new_invitations(PEOPLE)
-        operator.invite(invitations)
-        operator.open()
-        secrets = [invitation_secret(text) for text in invitations]
-        answer_all(campaign, secrets[: PEOPLE // 2], [1] * PEOPLE)
-        keys = KeyFiles(tmp_path / "keys")
-        ((wrapped,),) = read_rows(database, "SELECT wrapped_key FROM campaigns")
-        key = keys.unwrap(campaign.hash, bytes(wrapped))
-        assert key is not None
-        published = Published.from_dict(ask(server.url, "GET", path_of(campaign, "decks")).json)
-        assert published.beacon is not None
-        assert published.coin is not None
-        chosen = chosen_deck(published.coin, published.promise, 3)
-        seed = committed_seed(key, chosen)
-        deck = deck_key(seed, published.promise, published.beacon, chosen)
-        salts = [leaf.salt for leaf in leaves_of(campaign.mechanism, deck)[: PEOPLE // 2]]
-        needles = {
-            "key": key,
-            "seed": seed,
-            "deck": deck,
-            "wrapping": keys.path(campaign.hash).read_bytes(),
-        }
-        needles |= {f"salt {place}": salt for place, salt in enumerate(salts)}
-        before = places_in_memory(server.process.pid, needles)
-        # Keys are gone as soon as the deck is drawn; the salts are what the search must find.
-        held = {name for name, count in before.items() if count}
-        assert held == {f"salt {place}" for place in range(PEOPLE // 2)}
-        assert operator.close()["dealer"]["state"] == "closed"
         after = places_in_memory(server.process.pid, needles)
         assert after == dict.fromkeys(needles, 0)

@@ -519,16 +519,3 @@ def test_every_screen_of_a_survey_is_accessible(
         visit.click("Send")
         visit.wait_for("Thank you")
         inspect(visit, "survey-thanks", axe_script)
-
-
-def test_a_survey_with_committed_decks_is_refused_before_the_first_question(
-    browser: Any, page_url: str, sqlite_pair: Pair
-) -> None:
-    """The page cannot check cards, and must not take them unchecked."""
-    items = [{"name": "drinks", "kind": "yes-no", "text": "Drink?"}]
-    document = {"title": "Health at work", "committed_decks": 4, "items": items}
-    survey, _, invitations = begun(sqlite_pair, 12, document)
-    with answering(browser, page_url, survey, invitations[0]) as visit:
-        visit.page.get_by_text("This page cannot answer surveys of this kind yet.").wait_for()
-        assert "Drink?" not in visit.text()
-        assert not visit.posted("/cards")

@@ -342,7 +342,7 @@ def test_only_masks_can_be_shifted() -> None:
 
 def test_all_attacks_have_numbers_and_sentences() -> None:
     found = {attack.name: attack for attack in all_attacks()}
-    assert len(found) == 9
+    assert len(found) == 8
     for attack in found.values():
         assert attack.who
         assert attack.numbers

@@ -157,6 +157,4 @@ def test_it_is_part_of_the_document_where_it_says_something() -> None:
         with pytest.raises(JrrError):
             read_campaign(canonical_json(document | {"min_batch": wrong}))
     with pytest.raises(JrrError, match="min_batch"):
-        asking(2, version=1)
-    with pytest.raises(JrrError, match="min_batch"):
         asking(11, capacity=10)

@@ -116,5 +116,3 @@ def test_how_often_is_part_of_the_document() -> None:
     for wrong in (0, -1, 1.5, True, "2", 10**7):
         with pytest.raises(JrrError, match="results_every"):
             asking(results_every=wrong)
-    with pytest.raises(JrrError, match="results_every"):
-        asking(version=1, results_every=2)

@@ -111,16 +111,6 @@ COMMANDS = {
     "audit": LazyCommand(
         "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
     ),
-    "audit-cards": LazyCommand(
-        "jrr.cli.audit_cards",
-        "command",
-        "Take cards as any contributor would, and hold their faces against the deck.",
-    ),
-    "audit-deck": LazyCommand(
-        "jrr.cli.audit_deck",
-        "command",
-        "Check from public data that a dealer dealt what it committed to.",
-    ),
     "reproduce": LazyCommand(
         "jrr.cli.reproduce",
         "command",

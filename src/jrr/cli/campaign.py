@@ -13,7 +13,7 @@ from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_guarantee
 from jrr.cli.app import LazyCommand, LazyCommands
-from jrr.cli.counts import COUNT, CountRange
+from jrr.cli.counts import COUNT
 from jrr.cli.estimates import print_estimate
 from jrr.cli.operators import (
     FILE,
@@ -38,7 +38,7 @@ from jrr.cli.options import (
     view_option,
 )
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError, IntegrityError, UnreachableError
+from jrr.errors import ArgumentError, DamagedError, UnreachableError
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.estimation.groups import MIN_CELL
 
@@ -94,12 +94,6 @@ def campaign() -> None:
     "--may-leave-out",
     is_flag=True,
     help="Answer without those of several dealers that cannot be reached, if one can be.",
-)
-@click.option(
-    "--committed-decks",
-    type=COUNT,
-    help="The dealer commits to so many decks, and the collector's coin picks the one that is "
-    "dealt: a lying dealer passes with chance 1 in so many (docs/security.md). Decks are closed.",
 )
 @click.option(
     "--party",
@@ -253,11 +247,6 @@ def create(
         )
     elif document.deals and not document.enrols:
         screen.print(f"Cards come from decks of {request.n:,}: the guarantee is that of one deck.")
-    if document.committed_decks:
-        screen.print(
-            f"The dealer commits to {document.committed_decks} decks: opening takes messages "
-            "between dealer and collector (jrr campaign open), and the answer page refuses it."
-        )
     if public:
         screen.print(UNPROTECTED, style="bold")
 
@@ -414,7 +403,6 @@ def close(
     """
     from jrr.cli.ending import check_files, say_next, show_preview
     from jrr.client.closing import Ending
-    from jrr.client.operator import PASSED
 
     wished: dict[str, Any] = {
         "by": by,
@@ -459,9 +447,6 @@ def close(
     if not as_json and operator.campaign.announces and not without_sum:
         settled = closed.get("collector", {}).get("settled", False)
         say_next(options["file"], alone, names, sums, settled, len(operator.campaign.dealers))
-    found = closed.get("collector", {}).get("commitments", PASSED)
-    if found != PASSED:
-        raise IntegrityError(f"the campaign is closed, but its dealer cheated: {found}")
 
 
 def _closing_words(options: dict[str, Any]) -> str:
@@ -530,20 +515,12 @@ def _write_carried(
 @interval_options
 @click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
-@click.option(
-    "--audited",
-    type=CountRange(0),
-    default=0,
-    show_default=True,
-    help="Cards that an auditor took (jrr audit-cards): how likely a lying dealer was caught.",
-)
 @json_option
 def show(
     level: float,
     simultaneous: bool,
     population: Population,
     population_size: int | None,
-    audited: int,
     round_number: int,
     by: str | None,
     as_json: bool,
@@ -572,7 +549,6 @@ def show(
             simultaneous=simultaneous,
             population=population,
             population_size=population_size,
-            audited=audited,
         )
     if as_json:
         facts = {"campaign": asked.hash} | summary.servers

@@ -168,8 +168,6 @@ def in_words(campaign: "Campaign", reply: dict[str, Any] | str) -> str:
         count = reply.get(name)
         if count is not None:
             parts.append(counted(count, one, many))
-    if "commitments" in reply:
-        parts.append(f"the dealer's decks: {reply['commitments']}")
     return ", ".join(parts)
 
 

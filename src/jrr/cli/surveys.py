@@ -11,7 +11,7 @@ from jrr.cli.costs import print_costs
 from jrr.cli.estimates import print_estimate
 from jrr.cli.options import console, dealer_cap, print_json
 from jrr.cli.progress import waiting
-from jrr.errors import ArgumentError, DamagedError, IntegrityError
+from jrr.errors import ArgumentError, DamagedError
 
 if TYPE_CHECKING:
     from jrr.client.survey_operator import SurveyOperator
@@ -29,7 +29,6 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
         "dealer",
         "may_leave_out",
         "closed_deck",
-        "committed_decks",
         "collector",
         "opens",
         "closes",
@@ -51,7 +50,7 @@ SURVEY_OPTIONS = frozenset(  # of `jrr campaign create` that make sense for seve
 def survey_options_of(given: dict[str, Any], languages: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a `SurveyRequest` among options that were given, by their names."""
     names = ("epsilon", "mechanism", "lost", "may_leave_out", "closed_deck", "opens", "closes")
-    more = ("min_cell", "results_every", "min_batch", "consent_version", "committed_decks")
+    more = ("min_cell", "results_every", "min_batch", "consent_version")
     options = {name: given[name] for name in (*names, *more) if name in given}
     if "consent_file" in given:
         options["consent"] = dict.fromkeys(languages, given["consent_file"].read_text("utf-8"))
@@ -92,15 +91,6 @@ def write_survey(survey: "Survey", out: Path, as_json: bool) -> None:
         cost = show_epsilon(part.campaign.cost)
         screen.print(f"  {part.name}: {part.campaign.mechanism.brief()}, ε = {cost}")
     print_costs(screen, survey.costs)
-    if survey.committed_decks:
-        screen.print(
-            f"The dealer commits to {survey.committed_decks} decks for each part: opening takes "
-            "messages between dealer and collector (jrr campaign open), and the answer page "
-            "refuses the survey."
-        )
-        cardless = [part.name for part in survey.parts if not part.campaign.deals]
-        if cardless:
-            screen.print(f"Without cards, so that nothing is committed to: {', '.join(cardless)}")
 
 
 def deleted_words(facts: dict[str, Any]) -> str:
@@ -140,7 +130,6 @@ def close_survey(
         Whether the collector has all sums of the cards; None where none are announced.
     """
     from jrr.client.closing import Ending
-    from jrr.client.operator import PASSED
 
     if decks is not None:
         raise checks.refusal("decks", decks, "left out: a survey has several decks")
@@ -152,22 +141,13 @@ def close_survey(
             sums=[_read(file) for file in sums] if not alone and sums else None,
         )
     _write_carried(operator.survey, closed, names, sums)
-    found = {
-        part: facts["collector"]["commitments"]
-        for part, facts in closed.items()
-        if "commitments" in facts.get("collector", {})
-    }
     if as_json:
         print_json({"survey": operator.survey.hash, "parts": closed})
     else:
         screen = console()
         for part, facts in closed.items():
             states = ", ".join(f"{server} {reply['state']}" for server, reply in facts.items())
-            audited = f"; the dealer's decks: {found[part]}" if part in found else ""
-            screen.print(f"{part}: {states}{deleted_words(facts)}{audited}")
-    cheated = "; ".join(f"{part}: {words}" for part, words in found.items() if words != PASSED)
-    if cheated:
-        raise IntegrityError(f"the survey is closed, but its dealer cheated: {cheated}")
+            screen.print(f"{part}: {states}{deleted_words(facts)}")
     announced = [part.name for part in operator.survey.parts if part.campaign.announces]
     if not announced:
         return None

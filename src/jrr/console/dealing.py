@@ -18,7 +18,7 @@ from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator
 from jrr.client.survey_operator import SurveyOperator
 from jrr.console.desk import Desk, Visit, download, goto, page
-from jrr.console.held import KIND, AnyOperator, HeldDocument, find_held, opened, read
+from jrr.console.held import KIND, AnyOperator, HeldDocument, find_held, read
 from jrr.console.names_files import read_names_file
 from jrr.console.status import own_store, statuses
 from jrr.errors import ArgumentError, DamagedError
@@ -80,8 +80,8 @@ def _shown(visit: Visit) -> Response:
 
 def _open(visit: Visit) -> Response:
     held = _held(visit)
-    if opened(_operator(visit, held), visit.session):
-        visit.session.note("Open: who has an invitation is dealt a card.")
+    _operator(visit, held).open()
+    visit.session.note("Open: who has an invitation is dealt a card.")
     return goto(held.path)
 
 

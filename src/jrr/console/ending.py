@@ -16,7 +16,6 @@ from jrr.console.held import (
     KIND,
     HeldDocument,
     held_of,
-    opened,
     operator_of,
     read,
     take_tokens,
@@ -38,8 +37,7 @@ def routes(desk: Desk) -> list[Route]:
         operator = operator_of(desk, held, visit.session)
         operator.install()
         looks.forget(held)
-        if not opened(operator, visit.session):
-            return goto(held.path)
+        operator.open()
         _say_opened(visit, held)
         return goto(held.path)
 

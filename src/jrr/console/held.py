@@ -149,26 +149,6 @@ def operator_of(desk: Desk, held: HeldDocument, session: Session | None = None) 
     return SurveyOperator(document, servers) if isinstance(document, Survey) else servers
 
 
-def opened(operator: AnyOperator, session: Session) -> bool:
-    """Open at the servers that can be reached; False where it is another operator's turn first.
-
-    So it is where the dealer commits to decks: dealer and collector publish in turn.
-    """
-    try:
-        operator.open()
-    except ProtocolError as error:
-        if "it is the turn of" not in str(error):
-            raise
-        whose = "dealer" if "of the dealer" in str(error) else "collector"
-        session.note(
-            f"Not open yet. This dealer commits to its decks, and it is the turn of the {whose}'s "
-            "operator: open it there, then here again, until both are open. Nothing is lost.",
-            "warn",
-        )
-        return False
-    return True
-
-
 def take_tokens(visit: Visit, held: HeldDocument) -> None:
     """Tokens that were typed in, for dealers by number; each is tried before it is kept."""
     kind = "surveys" if isinstance(held.document, Survey) else "campaigns"

@@ -97,7 +97,7 @@ class Previews:
         )
         survey = request.survey()  # which checks the times
         if options.get("opens") or options.get("closes"):
-            survey = replace(request, opens=None, closes=None, committed_decks=None).survey()
+            survey = replace(request, opens=None, closes=None).survey()
         preview = Preview(name, origin, questionnaire, options, survey)
         self._held[name] = preview
         while len(self._held) > MOST:

@@ -26,8 +26,7 @@ class DealingStatus:
     invited: int
     enrolled: int  # people who have a place
     dealt: int  # of them, whose cards have left
-    decks: int  # from which was dealt
-    committed: int  # decks that were committed to before the first card left
+    decks: int = 0  # from which a dealer dealt
     lost: str  # cards that were dealt and cannot come back, by its own count; "": not known
     is_told: bool = False  # whether the collector has named the cards that came back
     burned: bool  # whether nothing is left from which a card could be found
@@ -76,7 +75,7 @@ def _of_dealer(
 ) -> DealingStatus:
     """Of a survey: everybody who has a card has one of every part."""
     seats = store.seats
-    enrolled = dealt = decks = committed = 0
+    enrolled = dealt = decks = 0
     lost: set[int] = set()
     held = [store.find(row.campaign) for row in rows]
     for one in held:
@@ -87,10 +86,7 @@ def _of_dealer(
         ).where(seats.c.campaign == one.name)
         places, gone, begun = connection.execute(query).one()
         enrolled, dealt = max(enrolled, places), max(dealt, gone)
-        is_committed = store.published(one.name) is not None
-        committed += one.campaign.committed_decks if is_committed else 0
-        # Of decks committed to one is dealt; at its end who sat where is forgotten.
-        decks += min(1, gone) if is_committed else begun
+        decks += begun
         # Before the end: places whose cards were never fetched. At the end the collector names
         # the cards that came back, where their sum is announced.
         back = _named(one.told)
@@ -106,7 +102,6 @@ def _of_dealer(
         enrolled=enrolled,
         dealt=dealt,
         decks=decks,
-        committed=committed,
         lost=" to ".join(f"{number:,}" for number in sorted({min(lost), max(lost)}))
         if lost
         else "",
@@ -130,8 +125,6 @@ def party_status(store: Any, connection: Connection) -> list[DealingStatus]:
                 invited=store.count(store.invited, name),
                 enrolled=held.arrivals,  # counted: at the end who they were is forgotten
                 dealt=held.n or 0,
-                decks=0 if held.n is None else campaign.rounds,
-                committed=0 if held.n is None else campaign.rounds,
                 lost=f"{store.count(store.complaints, name):,}" if is_kept else "",
                 burned=held.state == CLOSED and not is_kept,
             )

@@ -8,7 +8,6 @@ MISSING_PARTY = "party-missing"  # a party of a committee did not come, or went 
 LEFT_OUT = "left-out"  # enrolled at this party of a committee, but not dealt to
 LOST_CARD = "lost"  # whoever holds it complained of it
 UNKNOWN_NAME = "unknown-pseudonym"  # not invited, or not enrolled
-CHEATING = "cheating"  # a dealer's decks contradict what was written down of them
 RESULTS_WAIT = "results-wait"  # not enough new reports since the last result that was shown
 
 

@@ -16,7 +16,6 @@ REFUSING = 0.01
 FAKES = (0.01, 0.1, 0.2)
 BLOCKS = (20, 50, 100, 1_000)
 MASKS = ("MRR closed", "MRR announced")
-DECKS = (2, 5, 20, 100)
 
 
 @dataclass(frozen=True)
@@ -150,24 +149,12 @@ def _swapped_cards(setting: Setting) -> Attack:
     }
     return Attack(
         "a dealer that swaps cards",
-        "the dealer alone, unseen unless it commits to its decks: it exchanges cards",
+        "the dealer alone, unseen: it exchanges cards",
         numbers,
         f"Each card 0 that is exchanged for a card 1 adds {numbers['DRR']:.1f} counts under DRR; "
         f"each minus card that becomes a plus card adds {numbers['JRR']:+.1f} counts under JRR, "
         "which is proportional to 2f-1; each card that is made larger by one adds "
         f"{numbers['MRR closed']:.2f} under MRR, and so does each one in an announced sum.",
-    )
-
-
-def _committed_decks(setting: Setting) -> Attack:
-    numbers = {f"{decks} decks": 1 / decks for decks in DECKS}
-    return Attack(
-        "cheating in a deck that was committed to",
-        "a dealer that takes part in cut and choose (closed decks of MRR, DRR and JRR)",
-        numbers,
-        "A dealer that commits to 20 decks, of which a public coin picks the one that is dealt, "
-        f"cheats in that one unseen with chance {numbers['20 decks']:.0%}; one that cheats in two "
-        "decks is always found out.",
     )
 
 
@@ -196,7 +183,6 @@ _MEASURES: tuple[Callable[[Setting], Attack], ...] = (
     _refusal,
     _poisoning,
     _swapped_cards,
-    _committed_decks,
     _coercion,
 )
 
