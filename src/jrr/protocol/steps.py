@@ -6,11 +6,10 @@ same lines drive one person's client, which waits, and ten thousand at once, whi
 
 import json
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from jrr.errors import DamagedError, ProtocolError, UnreachableError
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.problems import read_problem
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
@@ -54,7 +53,6 @@ class Save:
     """
 
     body: bytes
-    mechanism: Mechanism | None = field(default=None, compare=False)  # by which it was made
 
 
 Step = Call | Wait | Save
