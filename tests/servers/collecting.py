@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, Engine
 
 from jrr.dealing.kinds import Dealers, Nobody
@@ -102,9 +103,6 @@ def answer(
 @contextmanager
 def refusal(kind: str) -> Iterator[None]:
     """Something is refused with a problem of this kind."""
-    try:
+    with pytest.raises(Problem) as problem:
         yield
-    except Problem as problem:
-        assert problem.kind == kind, problem.detail
-    else:
-        raise AssertionError(f"it must be refused: {kind}")
+    assert problem.value.kind == kind, problem.value.detail

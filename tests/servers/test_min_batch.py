@@ -1,6 +1,7 @@
 """A smallest batch: no result of fewer reports is shown, nor two that differ by fewer."""
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,30 +12,20 @@ from sqlalchemy import Connection, Engine
 from jrr import RR
 from jrr.errors import JrrError
 from jrr.estimation.groups import without_remainder
-from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
-from jrr.servers.common.database import connect, prepare
-from jrr.servers.common.jobs import utc_now
+from jrr.protocol.documents import canonical_json
+from jrr.servers.collector.results import EstimateWish
 from jrr.servers.common.problems import Problem
-from jrr.survey.campaign import Campaign, read_campaign
-from jrr.survey.documents import canonical_json, read_document
-from jrr.survey.messages import report_request
-from tests.survey.test_promises import campaign
+from jrr.survey.survey import Survey, read_survey
+from tests.servers.collecting import JOBS, answer, asking, begin, engine_in
 
 MECHANISM = RR(2, 1.0)
-REGIONS = ("north", "south", "sea")
-JOBS = CollectorJobs(utc_now)
-
-
-def asking(min_batch: int = 10, **more: Any) -> Campaign:
-    settings = {"min_cell": 1, "invitations": False, "covariates": {"region": REGIONS}}
-    return campaign(MECHANISM, **(settings | {"min_batch": min_batch} | more))
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    found = connect(f"sqlite:///{tmp_path / 'collector.db'}")
-    prepare(found, "collector")
-    return found
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    made = engine_in(tmp_path)
+    yield made
+    made.dispose()
 
 
 @pytest.fixture
@@ -43,42 +34,24 @@ def connection(engine: Engine) -> Iterator[Connection]:
         yield opened
 
 
-def begin(connection: Connection, asked: Campaign) -> None:
-    JOBS.install(connection, asked)
-    JOBS.open(connection, asked.hash, None)
-
-
-def answer(connection: Connection, asked: Campaign, numbers: range, region: str = "north") -> None:
-    for number in numbers:
-        body = report_request(
-            pseudonym=number.to_bytes(32, "big"),
-            round_number=0,
-            carded=False,
-            mechanism=MECHANISM,
-            report=number % 2,
-            covariates={"region": region},
-        )
-        JOBS.receive(connection, asked.hash, body)
-
-
-def result(connection: Connection, asked: Campaign, by: str | None = None) -> dict[str, Any] | str:
+def result(connection: Connection, asked: Survey, by: str | None = None) -> dict[str, Any] | str:
     """What is shown now, or the kind of the refusal."""
-    JOBS.fix_results(connection, asked.hash, 0)
+    JOBS.fix_results(connection, asked.hash, "q0")
     try:
-        return JOBS.estimate(connection, asked.hash, EstimateWish(by=by))
+        return JOBS.estimate(connection, asked.hash, "q0", EstimateWish(by=by))
     except Problem as problem:
         return problem.kind
 
 
-def size(connection: Connection, asked: Campaign) -> int | None:
+def size(connection: Connection, asked: Survey) -> int | None:
     """How many reports the result is of that is shown now."""
     found = result(connection, asked)
     return found["cardless"] if isinstance(found, dict) else None
 
 
-def exported(connection: Connection, asked: Campaign) -> str:
+def exported(connection: Connection, asked: Survey) -> str:
     try:
-        JOBS.export(connection, asked.hash, 0, "csv")
+        JOBS.export(connection, asked.hash, "csv")
     except Problem as problem:
         return problem.kind
     return "file"
@@ -86,11 +59,11 @@ def exported(connection: Connection, asked: Campaign) -> str:
 
 @pytest.mark.parametrize("reports", [1, 9, 10, 11])
 def test_the_final_result_needs_a_batch_too(connection: Connection, reports: int) -> None:
-    asked = asking(10)
+    asked = asking(min_batch=10)
     begin(connection, asked)
     answer(connection, asked, range(reports))
     assert exported(connection, asked) == "results-wait"
-    JOBS.close(connection, asked.hash, None)
+    JOBS.close(connection, asked.hash)
     enough = reports >= 10
     assert size(connection, asked) == (reports if enough else None)
     assert enough or result(connection, asked) == "too-few"
@@ -101,7 +74,7 @@ def test_the_final_result_needs_a_batch_too(connection: Connection, reports: int
 def test_results_are_a_batch_apart_also_after_restarts(
     engine: Engine, every: int, batch: int
 ) -> None:
-    asked = asking(batch, results_every=every)
+    asked = asking(min_batch=batch, results_every=every)
     with engine.begin() as connection:
         begin(connection, asked)
     seen = []
@@ -110,7 +83,7 @@ def test_results_are_a_batch_apart_also_after_restarts(
             answer(connection, asked, range(number, number + 1))
             seen.append(size(connection, asked))
     with engine.begin() as connection:
-        JOBS.close(connection, asked.hash, None)
+        JOBS.close(connection, asked.hash)
         seen.append(size(connection, asked))
     shown = sorted({one for one in seen if one is not None})
     assert shown[0] >= batch
@@ -120,16 +93,16 @@ def test_results_are_a_batch_apart_also_after_restarts(
 
 
 def test_groups_are_batches_and_so_is_what_is_left_of_the_total(connection: Connection) -> None:
-    asked = asking(10)
+    asked = asking(min_batch=10)
     begin(connection, asked)
     answer(connection, asked, range(30), "north")
-    answer(connection, asked, range(30, 45), "south")
-    answer(connection, asked, range(45, 49), "sea")
+    answer(connection, asked, range(30, 45), "süd")
+    answer(connection, asked, range(45, 49), "sea 𝛆")
     assert result(connection, asked, "region") == "results-wait"
-    JOBS.close(connection, asked.hash, None)
+    JOBS.close(connection, asked.hash)
     found = result(connection, asked, "region")
     assert isinstance(found, dict)
-    # Without "south" hidden too, the total less two groups would tell of four people.
+    # Without "süd" hidden too, the total less two groups would tell of four people.
     assert [group["name"] for group in found["groups"]] == ["north"]
     assert found["groups_too_small"] == 2
 
@@ -147,14 +120,12 @@ def test_what_is_left_of_the_total_is_never_a_small_group() -> None:
             assert not hidden or max(hidden) < fewest or rest - max(hidden) < fewest
 
 
-def test_it_is_part_of_the_document_where_it_says_something() -> None:
-    assert b"min_batch" not in asking(1).to_bytes()
-    with_batch = asking(10)
-    assert read_campaign(with_batch.to_bytes()) == with_batch
-    document = read_document("campaign", with_batch.to_bytes(), 1 << 20)
-    assert document["min_batch"] == 10
-    for wrong in (1, 0, True, "2", None, 10**7):
+def test_it_is_part_of_the_document() -> None:
+    with_batch = asking(min_batch=10)
+    assert read_survey(with_batch.to_bytes()).min_batch == 10
+    document = json.loads(with_batch.to_bytes())
+    for wrong in (0, True, "2", None, 10**7):
         with pytest.raises(JrrError):
-            read_campaign(canonical_json(document | {"min_batch": wrong}))
+            read_survey(canonical_json(document | {"min_batch": wrong}))
     with pytest.raises(JrrError, match="min_batch"):
-        asking(11, capacity=10)
+        asking(min_batch=11, capacity=10)

@@ -7,24 +7,23 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from jrr.protocol.states import OPEN
 from jrr.servers.collector.jobs import CollectorJobs
-from jrr.servers.collector.surveys import CollectorSurveyJobs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.states import OPEN
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
 from jrr.survey.study import EarlierWave, Study, WaveLoss
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 
 NO_TEXT = {"en": ""}
 
 
 def wave(after: Survey | None = None, waves: int = 2, epsilon: float = 4.0) -> Survey:
     item = {"name": "a", "kind": "yes-no", "text": "A?"}
-    document = {"title": "T", "epsilon": epsilon, "waves": waves, "items": [item]}
+    document = {"title": "T", "epsilon": epsilon, "waves": waves, "questions": [item]}
     return SurveyRequest(
-        questionnaire=Questionnaire.from_dict(document),
+        draft=Draft.from_dict(document),
         people=40,
         collector="https://collector.example",
         mechanism="rr",
@@ -41,7 +40,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def test_a_wave_is_one_survey_the_first_that_is_opened(engine: Engine) -> None:
-    jobs = CollectorSurveyJobs(CollectorJobs())
+    jobs = CollectorJobs()
     first, other = wave(), wave()
     second, again, late = (wave(first) for _ in range(3))
     with engine.begin() as connection:
@@ -65,7 +64,7 @@ def test_a_wave_is_one_survey_the_first_that_is_opened(engine: Engine) -> None:
 
 
 def test_there_are_no_more_waves_than_the_first_told_of(engine: Engine) -> None:
-    jobs = CollectorSurveyJobs(CollectorJobs())
+    jobs = CollectorJobs()
     first = wave()
     second = wave(first, waves=3, epsilon=2.0)
     third = wave(second, waves=3, epsilon=2.0)
@@ -77,20 +76,9 @@ def test_there_are_no_more_waves_than_the_first_told_of(engine: Engine) -> None:
             jobs.install(connection, third)
 
 
-def test_a_part_is_not_opened_by_itself(engine: Engine) -> None:
-    """Or a second survey of a wave would take answers, part by part."""
-    campaigns = CollectorJobs()
-    survey = wave()
-    with engine.begin() as connection:
-        CollectorSurveyJobs(campaigns).install(connection, survey)
-        (part,) = survey.campaigns.values()
-        with pytest.raises(Problem, match="part of a survey: open that"):
-            campaigns.open_alone(connection, part.hash, None)
-
-
 def test_the_collector_holds_a_wave_to_what_was_promised(engine: Engine) -> None:
     """Whoever wrote the document: what waves before lost, and what all may lose."""
-    jobs = CollectorSurveyJobs(CollectorJobs())
+    jobs = CollectorJobs()
     first = wave()
     second = wave(first)
     earlier = (EarlierWave(first.hash, WaveLoss(0.1, 0.0, 0.1)),)
@@ -109,7 +97,7 @@ def test_the_collector_holds_a_wave_to_what_was_promised(engine: Engine) -> None
 
 
 def test_a_wave_that_people_answered_is_counted_by_every_later_one(engine: Engine) -> None:
-    jobs = CollectorSurveyJobs(CollectorJobs())
+    jobs = CollectorJobs()
     first = wave(waves=3)
     second, other = wave(first, 3), wave(first, 3)
     third = wave(other, 3)  # counts a second wave that nobody will have been asked

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
+from jrr.protocol.steps import Call, Reply, Wait, insist
 from jrr.servers.common import batch, visitors
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import connect
 from jrr.servers.common.problems import Problem
-from jrr.survey.steps import Call, Reply, Wait, insist
 
 
 @pytest.fixture

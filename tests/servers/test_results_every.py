@@ -1,60 +1,33 @@
 """Results that are some reports apart: no two that are shown differ by fewer."""
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
-from jrr import RR
 from jrr.errors import JrrError
-from jrr.servers.collector.jobs import CollectorJobs, EstimateWish
-from jrr.servers.common.database import connect, prepare
-from jrr.servers.common.jobs import utc_now
+from jrr.servers.collector.results import EstimateWish
 from jrr.servers.common.problems import Problem
-from jrr.survey.campaign import Campaign
-from jrr.survey.messages import report_request
-from tests.survey.test_promises import campaign
-
-MECHANISM = RR(2, 1.0)
+from jrr.survey.survey import Survey
+from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person
 
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    engine = connect(f"sqlite:///{tmp_path / 'collector.db'}")
-    prepare(engine, "collector")
-    with engine.begin() as opened:
+    with engine_in(tmp_path).begin() as opened:
         yield opened
 
 
-def begun(connection: Connection, asked: Campaign) -> CollectorJobs:
-    jobs = CollectorJobs(utc_now)
-    jobs.install(connection, asked)
-    jobs.open(connection, asked.hash, None)
-    return jobs
-
-
-def answer(connection: Connection, jobs: CollectorJobs, asked: Campaign, number: int) -> None:
-    body = report_request(
-        pseudonym=number.to_bytes(32, "big"),
-        round_number=0,
-        carded=False,
-        mechanism=MECHANISM,
-        report=number % 2,
-        covariates={"region": "north"},
-    )
-    jobs.receive(connection, asked.hash, body)
-
-
 def shown(
-    connection: Connection, jobs: CollectorJobs, asked: Campaign, by: str | None = None
+    connection: Connection, asked: Survey, by: str | None = None, question: str = "q0"
 ) -> int | None:
     """How many reports the result is of that is shown now; None: none is."""
-    jobs.fix_results(connection, asked.hash, 0)
+    JOBS.fix_results(connection, asked.hash, question)
     try:
-        found = jobs.estimate(connection, asked.hash, EstimateWish(by=by))
+        found = JOBS.estimate(connection, asked.hash, question, EstimateWish(by=by))
     except Problem as problem:
         if problem.kind != "results-wait":
             raise
@@ -63,56 +36,70 @@ def shown(
     return reports
 
 
-def asking(**more: Any) -> Campaign:
-    settings = {"min_cell": 1, "invitations": False, "covariates": {"region": ("north",)}}
-    return campaign(MECHANISM, **(settings | more))
-
-
 @pytest.mark.parametrize("every", [2, 5, 20])
 @pytest.mark.parametrize("pause", [1, 3, 7])
 def test_results_are_some_reports_apart(connection: Connection, every: int, pause: int) -> None:
     asked = asking(results_every=every)
-    jobs = begun(connection, asked)
+    begin(connection, asked)
     seen = []
     for number in range(53):
-        answer(connection, jobs, asked, number)
+        answer(connection, asked, range(number, number + 1))
         if number % pause == 0:
-            seen.append(shown(connection, jobs, asked))
-            assert shown(connection, jobs, asked) == seen[-1]  # asking twice shows no more
-            assert shown(connection, jobs, asked, by="region") is None  # groups only at the end
-    jobs.close(connection, asked.hash, None)
-    seen.append(shown(connection, jobs, asked))
+            seen.append(shown(connection, asked))
+            assert shown(connection, asked) == seen[-1]  # asking twice shows no more
+            assert shown(connection, asked, by="region") is None  # groups only at the end
+    JOBS.close(connection, asked.hash)
+    seen.append(shown(connection, asked))
     assert seen[-1] == 53
     results = sorted({reports for reports in seen if reports is not None})
     assert all(later - earlier >= every for earlier, later in itertools.pairwise(results))
     assert len(results) > 53 // (2 * max(every, pause)) - 1  # and something is shown
-    assert shown(connection, jobs, asked, by="region") == 53
+    assert shown(connection, asked, by="region") == 53
 
 
 def test_by_default_every_report_shows(connection: Connection) -> None:
     asked = asking()
-    jobs = begun(connection, asked)
+    begin(connection, asked)
     for number in range(5):
-        answer(connection, jobs, asked, number)
-        assert shown(connection, jobs, asked) == number + 1
+        answer(connection, asked, range(number, number + 1))
+        assert shown(connection, asked) == number + 1
 
 
 def test_two_results_in_a_row_tell_the_last_report(connection: Connection) -> None:
     """What the option is for (docs/security.md): the difference of two results is the report."""
     asked = asking()
-    jobs = begun(connection, asked)
+    begin(connection, asked)
     before = None
     for number in (4, 1, 7, 2, 9):
-        answer(connection, jobs, asked, number)
-        found = jobs.estimate(connection, asked.hash, EstimateWish())["estimate"]["counts"]
+        upload = body(asked, person(number), value=number % 2)
+        sent = json.loads(upload)["reports"]["q0"]["report"]
+        JOBS.receive(connection, asked.hash, upload)
+        found = JOBS.estimate(connection, asked.hash, "q0", EstimateWish())["estimate"]["counts"]
         if before is not None:
             step = [after - earlier for after, earlier in zip(found, before, strict=True)]
-            assert step.index(max(step)) == number % 2
+            assert step.index(max(step)) == sent
         before = found
 
 
 def test_how_often_is_part_of_the_document() -> None:
-    assert asking(results_every=7).hash != asking(results_every=8, nonce="x").hash
+    assert b'"results_every":7' in asking(results_every=7).to_bytes()
     for wrong in (0, -1, 1.5, True, "2", 10**7):
         with pytest.raises(JrrError, match="results_every"):
             asking(results_every=wrong)
+
+
+def test_every_question_goes_on_by_its_own_reports(connection: Connection) -> None:
+    asked = asking(2, only_if={"region": "süd"}, results_every=4)
+    begin(connection, asked)
+    for number in range(12):
+        answer(connection, asked, range(number, number + 1), "süd" if number < 5 else "north")
+        JOBS.fix_results(connection, asked.hash)  # of all questions
+    assert shown(connection, asked) == 8
+    assert shown(connection, asked, question="q1") is None
+    found = JOBS.estimates(connection, asked.hash, EstimateWish())
+    assert found["q0"]["cardless"] == 8
+    assert set(found["q1"]) == {"waits", "reports"}
+    assert found["q1"]["reports"] == 5
+    JOBS.close(connection, asked.hash)
+    found = JOBS.estimates(connection, asked.hash, EstimateWish())
+    assert [found[name]["cardless"] for name in ("q0", "q1")] == [12, 5]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event, text
 
+from jrr.dealing.kinds import Dealers
 from jrr.errors import DamagedError, JrrError
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
@@ -131,7 +132,7 @@ def test_a_repeat_is_answered_after_the_end_and_others_are_refused(engine: Engin
 
 
 def test_times_and_invitations(engine: Engine) -> None:
-    times = {"opens": "2026-01-02T00:00:00Z", "closes": "2026-01-03T00:00:00Z"}
+    times: dict[str, Any] = {"opens": "2026-01-02T00:00:00Z", "closes": "2026-01-03T00:00:00Z"}
     survey = asking(1, "rr", invitations=True, **times)
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
     jobs = CollectorJobs(lambda: now[0])
@@ -189,8 +190,6 @@ def test_everything_of_a_survey_is_rewritten_in_one_transaction(
 
 
 def test_who_enrolled_is_told_when_it_opens(engine: Engine) -> None:
-    from jrr.dealing.kinds import Dealers
-
     survey = asking(1, "drr", dealing=Dealers(("https://dealer0.example",), enrol_first=True))
     plain = asking(1, "rr")
     with engine.begin() as connection:

@@ -175,10 +175,10 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
 
     def export(self, connection: Connection, name: str, kind: str) -> bytes:
         """All answers as the bytes of a file."""
-        from jrr.servers.collector.export import export_answers  # needs pyarrow
-
         store = CollectorStore(connection)
         held = store.find(name)
         people = store.people_count(held)
         results.check_export(held, people)
+        from jrr.servers.collector.export import export_answers  # needs pyarrow
+
         return export_answers(held, store.answer_blocks(held), people, kind)
