@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from jrr.dealing.kinds import Dealers, Nobody
+from jrr.planning.choice import cardless_words
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
@@ -48,7 +49,7 @@ def asking(
     draft = {"title": "T", "epsilon": float(questions), "waves": waves}
     given: dict[str, Any] = {"people": 60, "min_cell": 1, "invitations": False}
     given |= {"dealing": Nobody()}
-    if mechanism != "rr":
+    if mechanism not in cardless_words():
         given |= {"colluders": 0, "dealing": Dealers(DEALERS[:dealers])}
     return SurveyRequest(
         draft=Draft.from_dict(draft | {"questions": [REGION, *asked]}),

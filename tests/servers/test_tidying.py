@@ -1,4 +1,4 @@
-"""Pages of an embedded database do not keep who came when, and other campaigns cost nothing."""
+"""Pages of an embedded database do not keep who came when, and other surveys cost nothing."""
 
 import asyncio
 import random
@@ -12,16 +12,13 @@ import pytest
 from scipy import stats
 from sqlalchemy import Engine, event
 
-from jrr import RR
-from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.tidying import PART, housekeeping_of
-from jrr.survey.campaign import Campaign
-from jrr.survey.messages import StoredReport
+from jrr.survey.messages import StoredAnswers, StoredReport
+from jrr.survey.survey import Survey
+from tests.servers.collecting import asking, begin, engine_in
 from tests.statistics_rules import P_VALUE
-from tests.survey.test_promises import campaign
 
 PAGE = 4096
 ON_A_PAGE = 25
@@ -29,32 +26,28 @@ ON_A_PAGE = 25
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = connect(f"sqlite:///{tmp_path}/collector.db")
-    prepare(made, "collector")
+    made = engine_in(tmp_path)
     yield made
     made.dispose()
 
 
-def opened(engine: Engine, capacity: int) -> Campaign:
-    made = campaign(mechanism=RR(2, 1.0), capacity=capacity, invitations=False)
-    jobs = CollectorJobs()
+def opened(engine: Engine, capacity: int) -> Survey:
+    made = asking(1, "rr", capacity=capacity)
     with engine.begin() as connection:
-        jobs.install(connection, made)
-        jobs.open(connection, made.hash, None)
+        begin(connection, made)
     return made
 
 
-def reports(people: int, seed: int) -> list[StoredReport]:
+def answers(people: int, seed: int) -> list[StoredAnswers]:
     source = random.Random(seed)
+    sent = {"q0": StoredReport(carded=False, report=bytes(4))}
     return [
-        StoredReport(
-            name=source.randbytes(32), round=0, carded=False, report=bytes(4), covariates="{}"
-        )
+        StoredAnswers(name=source.randbytes(32), open="{}", covariates="{}", reports=sent)
         for _ in range(people)
     ]
 
 
-def upload(engine: Engine, made: Campaign, batches: Sequence[Sequence[Any]], tidy: bool) -> None:
+def upload(engine: Engine, made: Survey, batches: Sequence[Sequence[Any]], tidy: bool) -> None:
     """Each batch in a commit of its own; then the writer has time to tidy up."""
 
     async def run() -> None:
@@ -62,11 +55,10 @@ def upload(engine: Engine, made: Campaign, batches: Sequence[Sequence[Any]], tid
         writer = Writer(engine, keeping)
         for batch in batches:
 
-            def add(connection: Any, batch: Sequence[StoredReport] = batch) -> None:
+            def add(connection: Any, batch: Sequence[StoredAnswers] = batch) -> None:
                 store = CollectorStore(connection)
                 held = store.find(made.hash)
-                store.add_reports(made.hash, batch)
-                store.count_arrivals(held, len(batch))
+                store.add_answers(held, batch)
 
             await writer.run(add)
         until = time.monotonic() + 60
@@ -101,16 +93,16 @@ def order_p_value(folder: Path, names: Sequence[bytes]) -> float:
 def test_a_page_does_not_keep_who_came_when(engine: Engine, tmp_path: Path, tidy: bool) -> None:
     """Without housekeeping it does: the negative control."""
     made = opened(engine, ON_A_PAGE)
-    everybody = reports(ON_A_PAGE, 1)
-    upload(engine, made, [[report] for report in everybody], tidy)
+    everybody = answers(ON_A_PAGE, 1)
+    upload(engine, made, [[one] for one in everybody], tidy)
     engine.dispose()
-    found = order_p_value(tmp_path, [report.name for report in everybody])
+    found = order_p_value(tmp_path, [one.name for one in everybody])
     assert (found > P_VALUE) == tidy
     assert not (tmp_path / "collector.db-wal").exists()
 
 
-def test_a_large_campaign_is_rewritten_in_parts_and_stays_whole(engine: Engine) -> None:
-    everybody = reports(7_000, 3)
+def test_a_large_survey_is_rewritten_in_parts_and_stays_whole(engine: Engine) -> None:
+    everybody = answers(7_000, 3)
     made = opened(engine, len(everybody))
     deleted: list[int] = []
 
@@ -124,14 +116,15 @@ def test_a_large_campaign_is_rewritten_in_parts_and_stays_whole(engine: Engine) 
     assert max(deleted) < 1.2 * PART
     assert sum(deleted) > len(everybody)  # all of them at least once
     with engine.connect() as connection:
-        kept = CollectorStore(connection).stored_reports(made.hash, everybody)
-        assert CollectorStore(connection).count(CollectorStore.reports, made.hash) == 7_000
-    assert kept == {report.name: report for report in everybody}
+        store = CollectorStore(connection)
+        kept = store.stored_answers(store.find(made.hash), [one.name for one in everybody])
+        assert store.count(CollectorStore.reports, made.hash) == 7_000
+    assert kept == {one.name: one for one in everybody}
 
 
-def test_a_new_campaign_beside_a_large_one_rewrites_only_itself(engine: Engine) -> None:
+def test_a_new_survey_beside_a_large_one_rewrites_only_itself(engine: Engine) -> None:
     large = opened(engine, 20_000)
-    upload(engine, large, [reports(20_000, 1)], tidy=False)
+    upload(engine, large, [answers(20_000, 1)], tidy=False)
     small = opened(engine, 100)
     written: list[int] = []
     said: list[str] = []
@@ -142,7 +135,7 @@ def test_a_new_campaign_beside_a_large_one_rewrites_only_itself(engine: Engine) 
         if statement.startswith("DELETE"):
             written.append(cursor.rowcount)
 
-    upload(engine, small, [[report] for report in reports(100, 2)], tidy=True)
+    upload(engine, small, [[one] for one in answers(100, 2)], tidy=True)
     assert not any("VACUUM" in statement for statement in said)
     assert 100 <= sum(written) <= 100 * 100  # its own rows, once or more often
     assert max(written) <= 100

@@ -45,10 +45,10 @@ def export_answers(
         document = {"survey": json.loads(survey.to_bytes()), "headers": headers, "rows": people}
         return canonical_json(document)
     metadata = {SURVEY: survey.to_bytes(), HEADERS: canonical_json(headers)}
-    schema = pa.schema(_fields(held))
+    schema = pa.schema(_fields(held), metadata)
     sink = io.BytesIO()
     if kind == "parquet":
-        writer = pq.ParquetWriter(sink, schema.with_metadata(metadata), compression="zstd")
+        writer = pq.ParquetWriter(sink, schema, compression="zstd")
     else:
         schema = pa.schema([(one.name, _text_type(one.type)) for one in schema])
         options = pa_csv.WriteOptions(quoting_style="needed")
@@ -57,7 +57,7 @@ def export_answers(
         for block in blocks:
             columns = _columns(held, survey, block)
             arrays = [_array(columns[one.name], one.type) for one in schema]
-            writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
     return sink.getvalue()
 
 
