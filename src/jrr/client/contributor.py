@@ -213,7 +213,9 @@ class Contributor:
         path = self._device.file("upload")
         if not path.exists():
             return None
-        return self._drive(protocol.send(self.survey, path.read_bytes(), self._limits.patience))
+        body = path.read_bytes()
+        self._enter(body, lambda before, answered: None)  # where the ledger is another than it was
+        return self._drive(protocol.send(self.survey, body, self._limits.patience))
 
     def _by_question(self, answers: Answers | str | float) -> Answers:
         if isinstance(answers, Mapping):
@@ -230,22 +232,27 @@ class Contributor:
 
     def _save(self, step: Save) -> Reply | None:
         """Keep what may be sent; what is kept already, where another run was faster."""
-        try:
-            reports = json.loads(step.body)["reports"]
-        except (ValueError, KeyError, TypeError):
-            raise DamagedError("an upload must be one that jrr made") from None
-        answered = [one for one in self.survey.sensitive if one.name in reports]
         # First the ledger: what is in it and was never sent was only counted for nothing.
-        self._ledger.enter(
-            self._device.person,
-            map(expense_of, answered),
-            lambda before: self._check(before, answered),
-        )
+        self._enter(step.body, self._check)
         path = self._device.file("upload")
         with contextlib.suppress(FileExistsError):
             write_once(path, step.body.decode())
             return None
         return Reply(200, path.read_bytes())
+
+    def _enter(
+        self, body: bytes, check: Callable[[list[Expense], list[SensitiveQuestion]], object]
+    ) -> None:
+        """Enter the answers of an upload into the ledger."""
+        try:
+            reports = json.loads(body)["reports"]
+        except (ValueError, KeyError, TypeError):
+            raise DamagedError(
+                "a saved upload must be one that jrr wrote; it was not sent"
+            ) from None
+        answered = [one for one in self.survey.sensitive if one.name in reports]
+        expenses = map(expense_of, answered)
+        self._ledger.enter(self._device.person, expenses, lambda before: check(before, answered))
 
     @cached_property
     def _device(self) -> Device:

@@ -16,24 +16,24 @@ import pytest
 
 from jrr._base.randomness import SeededRandom
 from jrr.client.codebook import FIELDS, codebook_csv, codebook_json, columns_of
+from jrr.client.export import check_export_files
 from jrr.client.r_script import masks_told, r_script
-from jrr.client.survey_files import check_survey_files
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import GroupEstimates, estimate_groups
-from jrr.estimation.told_sums import CardSum
+from jrr.estimation.told_sums import CardSum, ToldOfRound
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
-from jrr.survey.naming import Announcement, UndealtSum
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey, SurveyPart
-from jrr.survey.told import ToldSums
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import Survey
 
 RSCRIPT = shutil.which("Rscript")
 PEOPLE, CARDED = 300, 240
 # Of those with a card the first 100, for whose cards there is a sum of their own, and some others.
 SECTORS = ["office"] * 100 + ["shop"] * (CARDED - 100) + ["office", "shop"] * 30
-ITEMS: list[dict[str, Any]] = [
+QUESTIONS: list[dict[str, Any]] = [
     {
         "name": "sector",
         "kind": "choice",
@@ -54,12 +54,12 @@ ITEMS: list[dict[str, Any]] = [
     {"name": "days", "kind": "number", "text": "Days?", "low": -5, "high": 20},
 ]
 KINDS: dict[str, dict[str, Any]] = {
-    "rr": {"mechanism": "rr", "dealers": ()},
+    "rr": {"mechanism": "rr", "dealing": Nobody()},
     "jrr": {"mechanism": "jrr", "dealer_epsilon": 20.0},
     "drr": {"mechanism": "drr"},
     "mrr": {"mechanism": "mrr"},
     "mrr-closed": {"mechanism": "mrr", "closed_deck": True},
-    "oue": {"mechanism": "oue", "dealers": ()},
+    "oue": {"mechanism": "oue", "dealing": Nobody()},
 }
 
 # The table as the package arrow would read it, which may not be here: numbers, flags and lists.
@@ -79,20 +79,22 @@ AS_PARQUET = """local({
 @cache
 def survey_of(kind: str) -> Survey:
     # Encodings of many values do not tell numbers.
-    items = ITEMS[:-1] if kind == "oue" else ITEMS
-    document = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0, "items": items}
-    options: dict[str, Any] = {"dealers": ("https://dealer.example",), "lost": 0.0}
+    asked = QUESTIONS[:-1] if kind == "oue" else QUESTIONS
+    document = {"title": "T", "languages": ["en", "de"], "epsilon": 6.0, "questions": asked}
+    options: dict[str, Any] = {"dealing": Dealers(("https://dealer.example",)), "lost": 0.0}
     return SurveyRequest(
-        questionnaire=Questionnaire.from_dict(document),
+        draft=Draft.from_dict(document),
         people=PEOPLE,
         collector="https://collector.example",
         **options | KINDS[kind],
     ).survey()
 
 
-def answered(part: SurveyPart, seed: int) -> tuple[list[Any], list[bool], dict[str, Any]]:
-    """Reports of one part as an export has them, whether with a card, and the estimate."""
-    mechanism, rng = part.campaign.mechanism, SeededRandom(seed)
+def answered(
+    question: SensitiveQuestion, seed: int
+) -> tuple[list[Any], list[bool], dict[str, Any]]:
+    """Reports of one question as an export has them, whether with a card, and the estimate."""
+    mechanism, rng = question.mechanism, SeededRandom(seed)
     values = np.random.default_rng(seed).integers(0, mechanism.k, PEOPLE) // 2
     n = CARDED if mechanism.deals else 0
     alone = mechanism.respond(values[n:], rng=rng)
@@ -107,45 +109,51 @@ def answered(part: SurveyPart, seed: int) -> tuple[list[Any], list[bool], dict[s
         reports = mechanism.respond(values[:n], deck[:n], rng)
         rows = [*np.asarray(reports), *rows]
         tally = tally + mechanism.tally(np.asarray(reports), np.ones(n, bool))
-        told = _told(part, used, left, rng)
+        told = _told(question, used, left, rng)
         if told is not None:
             result["sums"] = told.to_document()
-            tally, _ = told.of_round(0).settled(mechanism, {"": tally}, None)
+            tally, _ = told.settled(mechanism, {"": tally}, None)
     estimate = mechanism.estimate(tally, 1)
     result["estimate"] = estimate.to_dict()
-    if part.campaign.number is not None:
-        mean = Numbers(*part.campaign.number, mechanism).estimate_from(estimate)
+    if question.number is not None:
+        mean = Numbers(*question.number, mechanism).estimate_from(estimate)
         result["mean"] = mean.to_dict()
     if isinstance(mechanism.report_format, BitsFormat):
         return [row.tobytes().hex() for row in rows], carded, result
     return [row.tolist() for row in rows], carded, result
 
 
-def _told(part: SurveyPart, used: Any, left: Any, rng: SeededRandom) -> ToldSums | None:
+def _told(
+    question: SensitiveQuestion, used: Any, left: Any, rng: SeededRandom
+) -> ToldOfRound | None:
     """What a dealer tells at the end: noisy sums of two groups, or the sum of what is left."""
-    mechanism = part.campaign.mechanism
+    mechanism = question.mechanism
     if not mechanism.masked:
         return None
     if not mechanism.announced:
         total = mechanism.undealt_sum(left)
-        return ToldSums(undealt=UndealtSum(cards=len(left), sums=(total,)))
+        return ToldOfRound(undealt=CardSum(len(left), total))
     groups = {"office": used[:100], "shop": used[100:]}
     sums = {
         name: CardSum(len(one), mechanism.announce(one, rng=rng)) for name, one in groups.items()
     }
-    told = Announcement(campaign=part.campaign.hash, by="sector", rounds=(sums,))
-    return ToldSums(announced=(told,))
+    announced = {name: (one,) for name, one in sums.items()}
+    return ToldOfRound(by="sector", announced=announced)
+
+
+def width_of(question: SensitiveQuestion) -> int:
+    return 1 if question.mechanism.k == 2 else question.mechanism.k
 
 
 def written(survey: Survey, folder: Path) -> dict[str, Any]:
-    """A file as the collector exports it, the script beside it; part -> its result."""
+    """A file as the collector exports it, the script beside it; question -> its result."""
     columns: dict[str, list[str]] = {"sector": SECTORS, "tags": ["x; y"] * PEOPLE}
     results = {}
-    for seed, part in enumerate(survey.parts):
-        rows, carded, results[part.name] = answered(part, seed)
+    for seed, question in enumerate(survey.sensitive):
+        rows, carded, results[question.name] = answered(question, seed)
         texts = [" ".join(map(str, row)) if isinstance(row, list) else str(row) for row in rows]
-        columns[part.name] = [*texts, ""]  # the last one was not asked
-        columns[f"{part.name}_carded"] = [*(str(one).lower() for one in carded), ""]
+        columns[question.name] = [*texts, ""]  # the last one was not asked
+        columns[f"{question.name}_carded"] = [*(str(one).lower() for one in carded), ""]
     with (folder / "answers.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -192,7 +200,7 @@ def test_r_estimates_what_jrr_does(kind: str, way: str, tmp_path: Path) -> None:
     wanted = expected(results)
     assert len(rows) == len(wanted)
     for row, (name, value, error) in zip(rows, wanted, strict=True):
-        assert row["item"] == name or not name.isascii()
+        assert row["question"] == name or not name.isascii()
         assert float(row["n"]) == PEOPLE
         assert float(row["estimate"]) == pytest.approx(value, rel=1e-9, abs=1e-12)
         assert float(row["stderr"]) == pytest.approx(error, rel=1e-9)
@@ -210,22 +218,22 @@ def run_r(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def by_sector(part: SurveyPart, seed: int) -> GroupEstimates:
+def by_sector(question: SensitiveQuestion, seed: int) -> GroupEstimates:
     """What jrr estimates of the two groups."""
-    mechanism = part.campaign.mechanism
-    rows, carded, result = answered(part, seed)
+    mechanism = question.mechanism
+    rows, carded, result = answered(question, seed)
     sums = result.get("sums")
-    told = ToldSums() if sums is None else ToldSums.from_document(part.campaign, sums)
+    told = ToldOfRound() if sums is None else ToldOfRound.from_document(sums, width_of(question))
     tallies = {}
     for group in ("office", "shop"):
         mine = [at for at, sector in enumerate(SECTORS) if sector == group]
-        reports = np.array([_as_told(part, rows[at]) for at in mine])
+        reports = np.array([_as_told(question, rows[at]) for at in mine])
         tallies[group] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
-    _, settled = told.of_round(0).settled(mechanism, tallies, "sector")
+    _, settled = told.settled(mechanism, tallies, "sector")
     return estimate_groups(mechanism, settled, min_cell=20, decks=1)
 
 
-def _as_told(part: SurveyPart, row: Any) -> Any:
+def _as_told(question: SensitiveQuestion, row: Any) -> Any:
     return np.frombuffer(bytes.fromhex(row), np.uint8) if isinstance(row, str) else row
 
 
@@ -236,7 +244,7 @@ def test_r_estimates_groups_and_differences_as_jrr_does(kind: str, tmp_path: Pat
     survey = survey_of(kind)
     written(survey, tmp_path)
     command = "; ".join(
-        f"write.csv(do.call(rbind, lapply(items, {function}, data = data, by = 'sector')), "
+        f"write.csv(do.call(rbind, lapply(questions, {function}, data = data, by = 'sector')), "
         f"'{out}.csv', row.names = FALSE)"
         for function, out in (("estimate_groups", "groups"), ("estimate_differences", "pairs"))
     )
@@ -246,15 +254,17 @@ def test_r_estimates_groups_and_differences_as_jrr_does(kind: str, tmp_path: Pat
         list(csv.DictReader((tmp_path / name).read_text("utf-8").splitlines()))
         for name in ("groups.csv", "pairs.csv")
     )
-    for seed, part in enumerate(survey.parts):
-        if part.campaign.number is not None or not part.name.isascii():
+    for seed, question in enumerate(survey.sensitive):
+        if question.number is not None or not question.name.isascii():
             continue
-        found = by_sector(part, seed)
+        found = by_sector(question, seed)
         for group in found:
-            mine = [r for r in groups if r["item"] == part.name and r["group"] == group.name]
+            mine = [
+                r for r in groups if r["question"] == question.name and r["group"] == group.name
+            ]
             same(mine, group.estimate.frequencies, group.estimate.stderr)
         (pair,) = found.differences()
-        mine = [r for r in pairs if r["item"] == part.name]
+        mine = [r for r in pairs if r["question"] == question.name]
         assert mine[0]["first"] == pair.first == "office"
         same(mine, pair.difference.frequencies, pair.difference.stderr)
 
@@ -271,12 +281,12 @@ def test_r_refuses_a_part_of_masked_rows(kind: str, tmp_path: Path) -> None:
     """A sum of all masks does not belong to the reports of some: 8.8% came out for 46.5%."""
     written(survey_of(kind), tmp_path)
     part = "data[data$sector == 'shop', ]"
-    for item in ("items[[2]]", "items[[3]]"):
-        ran = run_r(f"estimate_item({part}, {item})", tmp_path)
+    for one in ("questions[[2]]", "questions[[3]]"):
+        ran = run_r(f"estimate_question({part}, {one})", tmp_path)
         assert (ran.returncode == 0) == (kind == "rr"), ran.stderr
         if kind != "rr":
             assert "140 reports with a card, and dealers told the sum of 240 cards" in ran.stderr
-    ran = run_r("estimate_groups(data, items[[2]], by = 'tags')", tmp_path)
+    ran = run_r("estimate_groups(data, questions[[2]], by = 'tags')", tmp_path)
     assert (ran.returncode == 0) == (kind != "mrr"), ran.stderr
     if kind == "mrr":
         assert "only by sector" in ran.stderr
@@ -285,25 +295,25 @@ def test_r_refuses_a_part_of_masked_rows(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_numbers_in_the_script_give_what_jrr_estimates(kind: str) -> None:
     """The script's formula in Python, from the same numbers: no R needed."""
-    for seed, part in enumerate(survey_of(kind).parts):
-        rows, carded, result = answered(part, seed)
-        shares, errors = by_hand(part, rows, carded, result)
+    for seed, question in enumerate(survey_of(kind).sensitive):
+        rows, carded, result = answered(question, seed)
+        shares, errors = by_hand(question, rows, carded, result)
         assert shares == pytest.approx(result["estimate"]["frequencies"], abs=1e-12)
         assert errors == pytest.approx(result["estimate"]["stderr"], rel=1e-9)
 
 
 def by_hand(
-    part: SurveyPart, rows: Sequence[Any], carded: Sequence[bool], result: dict[str, Any]
+    question: SensitiveQuestion, rows: Sequence[Any], carded: Sequence[bool], result: dict[str, Any]
 ) -> tuple[Any, Any]:
-    mechanism = part.campaign.mechanism
+    mechanism = question.mechanism
     count, variance = np.zeros(mechanism.k), np.zeros(mechanism.k)
     for with_card in (True, False):
         mine = [row for row, one in zip(rows, carded, strict=True) if one == with_card]
         if not mine:
             continue
         n, m = len(mine), mechanism.moments if with_card else mechanism.moments.without_cards()
-        off, known = masks_told(part, result) if with_card else ([0] * mechanism.k, None)
-        support = _support(part, mine) - np.array(off)
+        off, known = masks_told(question, result) if with_card else ([0] * mechanism.k, None)
+        support = _support(question, mine) - np.array(off)
         found = (support - n * m.q) / m.gain
         x = np.clip(found, 0, n)
         lean = x * m.lean_holder + (n - x) * m.lean_other
@@ -317,8 +327,8 @@ def by_hand(
     return count / len(rows), np.sqrt(variance) / len(rows)
 
 
-def _support(part: SurveyPart, rows: Sequence[Any]) -> Any:
-    mechanism = part.campaign.mechanism
+def _support(question: SensitiveQuestion, rows: Sequence[Any]) -> Any:
+    mechanism = question.mechanism
     if isinstance(rows[0], str):
         packed = np.array([list(bytes.fromhex(row)) for row in rows], np.uint8)
         bits = np.unpackbits(packed, axis=1, count=mechanism.k, bitorder="little")
@@ -330,7 +340,7 @@ def _support(part: SurveyPart, rows: Sequence[Any]) -> Any:
 
 
 def test_mechanisms_are_those_that_were_asked_for() -> None:
-    names = {kind: {p.campaign.mechanism.name for p in survey_of(kind).parts} for kind in KINDS}
+    names = {kind: {q.mechanism.name for q in survey_of(kind).sensitive} for kind in KINDS}
     assert names["rr"] == {"RR"}
     assert "DRR" in names["drr"]
     assert names["mrr"] == names["mrr-closed"] == {"MRR"}
@@ -338,7 +348,7 @@ def test_mechanisms_are_those_that_were_asked_for() -> None:
     assert "JRR" in names["jrr"]
 
 
-def test_parts_without_a_result_are_left_out_of_the_script() -> None:
+def test_questions_without_a_result_are_left_out_of_the_script() -> None:
     survey = survey_of("mrr")
     script = r_script(survey, {}, "answers.csv")
     assert "pills.1 is left out" in script
@@ -349,7 +359,7 @@ def test_parts_without_a_result_are_left_out_of_the_script() -> None:
 def test_nothing_that_is_asked_becomes_code() -> None:
     """Texts are strings of R in one line, however they are written."""
     survey = survey_of("rr")
-    results = {part.name: answered(part, 1)[2] for part in survey.parts}
+    results = {one.name: answered(one, 1)[2] for one in survey.sensitive}
     script = r_script(survey, results, "answers.csv")
     line = next(line for line in script.splitlines() if "text = " in line and "Say" in line)
     assert line.strip() == 'text = "Say \\"yes\\"\\\\ or \\U{00000a}#no <b>?",'
@@ -361,9 +371,9 @@ def test_the_codebook_has_every_column_of_an_export() -> None:
     rows = list(csv.DictReader(io.StringIO(codebook_csv(survey, "de"))))
     assert tuple(rows[0]) == FIELDS
     names = [row["column"] for row in rows]
-    parts = [part.name for part in survey.parts]
+    perturbed = [question.name for question in survey.sensitive]
     assert names[:2] == ["sector", "tags"]
-    assert names[2:] == [name for part in parts for name in (part, f"{part}_carded")]
+    assert names[2:] == [column for name in perturbed for column in (name, f"{name}_carded")]
     by_name = {row["column"]: row for row in rows}
     assert by_name["sector"]["text"] == "Wo?"
     assert by_name["sector"]["protection"] == "open"
@@ -379,14 +389,14 @@ def test_the_codebook_has_every_column_of_an_export() -> None:
 
 def test_the_codebook_as_json_has_what_a_program_needs() -> None:
     survey = survey_of("mrr")
-    results = {part.name: answered(part, 1)[2] for part in survey.parts}
+    results = {one.name: answered(one, 1)[2] for one in survey.sensitive}
     document = json.loads(codebook_json(survey, results))
     assert document["survey"] == survey.hash
-    assert document["questionnaire"] == survey.questionnaire.to_dict()
+    assert document["questions"] == [one.to_document() for one in survey.questions]
     mood = next(one for one in document["columns"] if one["column"] == "mood")
     assert mood["sums"] == results["mood"]["sums"]
-    assert mood["parameters"] == survey.campaigns["mood"].mechanism.to_dict()
-    assert math.isclose(mood["epsilon"]["everything"], survey.campaigns["mood"].cost)
+    assert mood["parameters"] == survey.by_name["mood"].mechanism.to_dict()
+    assert math.isclose(mood["epsilon"]["everything"], survey.by_name["mood"].cost)
     assert [one["column"] for one in document["columns"]] == [
         row["column"] for row in columns_of(survey)
     ]
@@ -394,10 +404,10 @@ def test_the_codebook_as_json_has_what_a_program_needs() -> None:
 
 def test_files_that_are_there_are_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "answers.csv"
-    check_survey_files(out)
+    check_export_files(out)
     (tmp_path / "answers.csv.R").write_text("mine")
     with pytest.raises(ArgumentError, match=r"answers\.csv\.R beside it"):
-        check_survey_files(out)
-    check_survey_files(out, force=True)
+        check_export_files(out)
+    check_export_files(out, force=True)
     with pytest.raises(ArgumentError, match="ends in"):
-        check_survey_files(tmp_path / "answers.xlsx")
+        check_export_files(tmp_path / "answers.xlsx")
