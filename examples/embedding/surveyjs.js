@@ -1,7 +1,7 @@
-// SurveyJS asks everything but the sensitive item. That one is a question of its type "html" with a
+// SurveyJS asks everything but the sensitive question. That one is a question of its type "html" with a
 // <jrr-question> in it: SurveyJS learns that it was answered, never what.
 //
-// Open as surveyjs.html#campaign=LINK&invitation=INVITATION (or #survey=LINK).
+// Open as surveyjs.html#survey=LINK&invitation=INVITATION.
 
 const given = new URLSearchParams(location.hash.slice(1));
 
@@ -23,7 +23,7 @@ const survey = new window.Survey.Model({
 // The html question may be drawn again, and the element must not be: it is made once and put where
 // it belongs each time.
 const element = document.createElement("jrr-question");
-element.setAttribute("link", given.get("survey") ?? given.get("campaign") ?? "");
+element.setAttribute("link", given.get("survey") ?? "");
 if (given.has("invitation")) element.setAttribute("invitation", given.get("invitation"));
 for (const outcome of ["answered", "declined"]) {
   element.addEventListener(`jrr-${outcome}`, () => survey.setValue("sensitive", outcome));
@@ -39,7 +39,7 @@ survey.onCurrentPageChanging.add((_, options) => {
   }
 });
 
-// Their data goes wherever it went before; of the sensitive item it has "answered" or "declined".
+// Their data goes wherever it went before; of the sensitive question it has "answered" or "declined".
 survey.onComplete.add(() => {
   document.getElementById("theirs").textContent = JSON.stringify(survey.data);
 });

@@ -16,14 +16,14 @@ from jrr.reporting.explain import OUTSIDE
 from jrr.reporting.intervals import sentence
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import (
-    CampaignReport,
     Grouping,
     Participation,
     Perturbation,
     ReportedAnswer,
     ReportedGroup,
     ReportedGroups,
-    ReportedItem,
+    ReportedQuestion,
+    SurveyReport,
 )
 from jrr.reporting.report_page import MOST_BARS, report_page
 from jrr.reporting.report_style import STYLE
@@ -58,7 +58,7 @@ def perturbation(**more: Any) -> Perturbation:
     return Perturbation(**facts | more)
 
 
-YES_NO = ReportedItem(
+YES_NO = ReportedQuestion(
     name="drinks",
     text=f"Do you drink? {BAD}",
     kind="yes-no",
@@ -68,7 +68,7 @@ YES_NO = ReportedItem(
     cardless=80,
     answers=(answer("no", 0.7), answer("yes", 0.3)),
 )
-SEVERAL = ReportedItem(
+SEVERAL = ReportedQuestion(
     name="pills",
     text="Which?",
     kind="several",
@@ -77,7 +77,7 @@ SEVERAL = ReportedItem(
     n=700,
     answers=(answer(BAD, 0.2), answer("blue", -0.02)),
 )
-NUMBER = ReportedItem(
+NUMBER = ReportedQuestion(
     name="days",
     text="Days?",
     kind="number",
@@ -86,15 +86,15 @@ NUMBER = ReportedItem(
     ends=(0.0, 20.0),
     answers=(ReportedAnswer(label="", value=5.125, stderr=0.25, low=4.6, high=5.7),),
 )
-WAITS = ReportedItem(
+WAITS = ReportedQuestion(
     name="later", text="Later?", kind="yes-no", perturbation=perturbation(), reason=BAD
 )
 GROUPS = Grouping(
     name="sector",
     text=f"Where? {BAD}",
-    items=(
+    questions=(
         ReportedGroups(
-            item="drinks",
+            question="drinks",
             groups=(
                 ReportedGroup(label=BAD, n=800, answers=YES_NO.answers),
                 ReportedGroup(label="shop", n=680, answers=YES_NO.answers),
@@ -102,14 +102,14 @@ GROUPS = Grouping(
             hidden=2,
         ),
         ReportedGroups(
-            item="pills",
+            question="pills",
             groups=(ReportedGroup(label="shop", n=700, answers=SEVERAL.answers),),
             hidden=1,
         ),
     ),
 )
-REFUSED = Grouping(name="age", text="Age?", items=(), reason=BAD)
-REPORT = CampaignReport(
+REFUSED = Grouping(name="age", text="Age?", questions=(), reason=BAD)
+REPORT = SurveyReport(
     title=f"Health {BAD}",
     language="en",
     identity="ab" * 32,
@@ -120,15 +120,13 @@ REPORT = CampaignReport(
     closes="2026-01-31T00:00:00Z",
     wave=1,
     waves=2,
-    round=0,
-    rounds=1,
     level=0.95,
     simultaneous=False,
     population="respondents",
     population_size=None,
     participation=Participation(answered=1480, invited=2000, dealt=1450, carded=1400, cardless=80),
-    items=(YES_NO, SEVERAL, NUMBER, WAITS),
-    open_items={"sector": f"Where? {BAD}", "age": "Age?"},
+    questions=(YES_NO, SEVERAL, NUMBER, WAITS),
+    open_questions={"sector": f"Where? {BAD}", "age": "Age?"},
     groupings=(GROUPS, REFUSED),
     min_cell=20,
     colluders=5,
@@ -309,7 +307,7 @@ def test_limits_are_those_of_this_survey() -> None:
     assert OUTSIDE in words  # a share is below 0
     assert any("This page shows 11 intervals" in one and "about 0.6 of" in one for one in words)
     assert any("asked of some people only" in one for one in words)
-    calm = replace(REPORT, items=(YES_NO,), groupings=(), simultaneous=True)
+    calm = replace(REPORT, questions=(YES_NO,), groupings=(), simultaneous=True)
     assert len(limits_in_words(calm)) == 3
     public = limits_in_words(replace(calm, by_invitation=False, deals=False))
     assert any("no invitations" in one for one in public)
@@ -318,8 +316,10 @@ def test_limits_are_those_of_this_survey() -> None:
     assert "random sample" in sample[0]
 
 
-def test_a_page_without_groups_open_items_or_results() -> None:
-    bare = replace(REPORT, items=(WAITS,), groupings=(), open_items={}, waves=1, final=False)
+def test_a_page_without_groups_open_questions_or_results() -> None:
+    bare = replace(
+        REPORT, questions=(WAITS,), groupings=(), open_questions={}, waves=1, final=False
+    )
     outline = Outline(report_page(bare))
     assert "not closed" in outline.text
     assert f"No result: {BAD}." in outline.text
@@ -329,7 +329,7 @@ def test_a_page_without_groups_open_items_or_results() -> None:
 
 def test_pictures_of_very_many_answers_show_the_largest() -> None:
     many = tuple(answer(f"a{at}", at / 1000) for at in range(60))
-    page = report_page(replace(REPORT, items=(replace(YES_NO, answers=many),), groupings=()))
+    page = report_page(replace(REPORT, questions=(replace(YES_NO, answers=many),), groupings=()))
     assert f"the {MOST_BARS} largest of 60 answers" in page
     assert page.count('class="bar"') == MOST_BARS
     assert len(re.findall(r'<th scope="row">a\d', page)) == 60

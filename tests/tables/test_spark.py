@@ -14,8 +14,8 @@ import pytest
 
 import jrr
 from jrr import tables
+from jrr.dealing.split_deck import RowDecks
 from jrr.errors import ArgumentError, MissingExtraError
-from jrr.survey.split_deck import RowDecks
 from jrr.tables.engines import spark_perturbing
 from jrr.tables.engines.spark_perturbing import perturb_on_spark
 from tests.statistics_rules import OFF, SURE
