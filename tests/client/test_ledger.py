@@ -37,7 +37,7 @@ def plain(epsilon: float, questions: int = 1) -> Survey:
 def dealt(mechanism: str, **more: Any) -> Survey:
     return SurveyRequest(
         draft=one_question("Do you?"),
-        people=100,
+        people=1_000,
         collector=COLLECTOR,
         dealing=Dealers(("https://dealer.example",)),
         mechanism=mechanism,
