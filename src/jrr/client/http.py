@@ -15,7 +15,6 @@ from jrr._base import checks
 from jrr.errors import DamagedError, IntegrityError, JrrError, ProtocolError, UnreachableError
 from jrr.protocol.problems import (
     ABORTED_DEAL,
-    CHEATING,
     MISSING_PARTY,
     RESULTS_WAIT,
     read_problem,
@@ -170,7 +169,7 @@ class Admin:
             return ResultsWaitError(detail)
         if reply.gave_up or kind == MISSING_PARTY:
             return UnreachableError(words)
-        broken = kind in (ABORTED_DEAL, CHEATING)
+        broken = kind == ABORTED_DEAL
         return IntegrityError(words) if broken else ProtocolError(words)
 
 
