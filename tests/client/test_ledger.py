@@ -23,13 +23,12 @@ from jrr.survey.steps import Call, Reply
 from tests.survey.test_promises import campaign
 
 
-def entry(asked: Campaign, number: int = 0, person: str = "me", **more: Any) -> Entry:
+def entry(asked: Campaign, person: str = "me", **more: Any) -> Entry:
     settings: dict[str, Any] = {
         "campaign": asked.hash,
         "person": person,
-        "round": number,
         "question": "q",
-        "expense": expense_of(asked, number),
+        "expense": expense_of(asked),
         "mechanism": asked.mechanism,
         "report": 1,
     }
@@ -41,15 +40,16 @@ def fine(before: list[Expense]) -> None:
 
 
 def test_what_was_entered_is_there_once(tmp_path: Path) -> None:
-    ledger, asked = Ledger(tmp_path / "ledger.sqlite"), campaign(RR(2, 1.0), rounds=3)
+    ledger, asked = Ledger(tmp_path / "ledger.sqlite"), campaign(RR(2, 1.0))
+    second, third = campaign(RR(2, 1.0)), campaign(RR(2, 1.0))
     assert ledger.expenses() == []
     ledger.enter(entry(asked), fine)
     ledger.enter(entry(asked), fine)  # the same answer is not paid twice
-    ledger.enter(entry(asked, 1, report=0), fine)
-    ledger.enter(entry(asked, 2, expense=None, report=0), fine)  # sent again
+    ledger.enter(entry(second, report=0), fine)
+    ledger.enter(entry(third, expense=None, report=0), fine)  # sent again
     assert len(ledger.expenses()) == 2
-    assert ledger.answered(asked.hash, "me") == {0, 1, 2}
-    assert ledger.answered(asked.hash, "you") == set()
+    assert all(ledger.has_answered(one.hash, "me") for one in (asked, second, third))
+    assert not ledger.has_answered(asked.hash, "you")
     ledger.enter(entry(asked, person="you"), fine)
     assert len(ledger.expenses()) == 3
     assert ledger.remembered("q") == 1
@@ -90,7 +90,7 @@ def _spend(path: str, number: int, document: bytes, results: Any) -> None:
             raise ProtocolError("too much")
 
     try:
-        Ledger(Path(path)).enter(entry(asked, number), at_most_three)
+        Ledger(Path(path)).enter(entry(asked, f"person {number}"), at_most_three)
         results.put(True)
     except ProtocolError:
         results.put(False)
@@ -98,7 +98,7 @@ def _spend(path: str, number: int, document: bytes, results: Any) -> None:
 
 @pytest.mark.slow
 def test_programs_at_once_cannot_spend_the_same_rest(tmp_path: Path) -> None:
-    asked = campaign(RR(2, 1.0), rounds=8)
+    asked = campaign(RR(2, 1.0))
     path = str(tmp_path / "ledger.sqlite")
     spawn = multiprocessing.get_context("spawn")
     results = spawn.Queue()
@@ -145,20 +145,16 @@ def plain(epsilon: float, **more: Any) -> Campaign:
     return campaign(mechanism, **more)
 
 
-def test_limits_hold_over_rounds_and_campaigns(tmp_path: Path) -> None:
-    panel = plain(1.0, rounds=10)
-    servers = Servers(panel)
-    with pytest.raises(ProtocolError, match="10 answers"):
-        person(servers, panel, tmp_path).answer(1)
-    me = person(servers, panel, tmp_path, one_round=True)
+def test_limits_hold_over_campaigns(tmp_path: Path) -> None:
+    first = plain(1.0)
+    servers = Servers(first)
+    me = person(servers, first, tmp_path)
     me.answer(1)
     assert me.spent.epsilon == pytest.approx(1.0)
     me.answer(1)  # the same report again costs nothing
-    with pytest.raises(ProtocolError, match="more than your limit"):
-        me.answer(1, round_number=1)
     with pytest.raises(ProtocolError, match="spent before"):
         person(servers, plain(0.1), tmp_path).answer(1)
-    assert [body["round"] for body in servers.bodies] == [0, 0]
+    assert len(servers.bodies) == 2
     assert servers.bodies[0] == servers.bodies[1]
     # Somebody else's ledger is empty.
     person(servers, plain(0.5), tmp_path, ledger=tmp_path / "other.sqlite").answer(0)
@@ -178,15 +174,15 @@ def test_a_hundred_small_answers_reach_the_limit_exactly(tmp_path: Path) -> None
 def test_a_question_that_repeats_is_answered_by_the_same_report(
     mechanism: Mechanism, tmp_path: Path
 ) -> None:
-    panel = campaign(mechanism, rounds=5)
-    servers = Servers(panel)
-    me = person(servers, panel, tmp_path, one_round=True)
-    assert me.repeat(round_number=3) is None  # nothing is remembered yet
+    asked = [campaign(mechanism) for _ in range(5)]
+    servers = Servers(asked[0])
+    me = person(servers, asked[0], tmp_path)
+    assert me.repeat() is None  # nothing is remembered yet
     assert not me.can_repeat()
     me.answer(1)
     assert me.can_repeat()
-    for number in range(1, 5):
-        receipt = me.repeat(round_number=number)
+    for again in asked[1:]:
+        receipt = person(servers, again, tmp_path).repeat()
         assert receipt is not None
         assert not receipt.carded
     assert me.spent.epsilon == pytest.approx(1.0)

@@ -23,7 +23,7 @@ from jrr.estimation.groups import GroupEstimates, estimate_groups
 from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
-from jrr.survey.naming import Announcement, UndealtSum
+from jrr.survey.naming import Announcement
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.survey_creation import SurveyRequest
 from jrr.survey.surveys import Survey, SurveyPart
@@ -110,7 +110,7 @@ def answered(part: SurveyPart, seed: int) -> tuple[list[Any], list[bool], dict[s
         told = _told(part, used, left, rng)
         if told is not None:
             result["sums"] = told.to_document()
-            tally, _ = told.of_round(0).settled(mechanism, {"": tally}, None)
+            tally, _ = told.by_group.settled(mechanism, {"": tally}, None)
     estimate = mechanism.estimate(tally, 1)
     result["estimate"] = estimate.to_dict()
     if part.campaign.number is not None:
@@ -128,12 +128,12 @@ def _told(part: SurveyPart, used: Any, left: Any, rng: SeededRandom) -> ToldSums
         return None
     if not mechanism.announced:
         total = mechanism.undealt_sum(left)
-        return ToldSums(undealt=UndealtSum(cards=len(left), sums=(total,)))
+        return ToldSums(undealt=CardSum(len(left), total))
     groups = {"office": used[:100], "shop": used[100:]}
     sums = {
         name: CardSum(len(one), mechanism.announce(one, rng=rng)) for name, one in groups.items()
     }
-    told = Announcement(campaign=part.campaign.hash, by="sector", rounds=(sums,))
+    told = Announcement(campaign=part.campaign.hash, by="sector", sums=sums)
     return ToldSums(announced=(told,))
 
 
@@ -221,7 +221,7 @@ def by_sector(part: SurveyPart, seed: int) -> GroupEstimates:
         mine = [at for at, sector in enumerate(SECTORS) if sector == group]
         reports = np.array([_as_told(part, rows[at]) for at in mine])
         tallies[group] = mechanism.tally(reports, np.array([carded[at] for at in mine]))
-    _, settled = told.of_round(0).settled(mechanism, tallies, "sector")
+    _, settled = told.by_group.settled(mechanism, tallies, "sector")
     return estimate_groups(mechanism, settled, min_cell=20, decks=1)
 
 

@@ -27,7 +27,7 @@ from jrr.survey.committee.cards import (
 from jrr.survey.committee.complaints import ShareEvidence
 from jrr.survey.committee.field import PRIME
 from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import roster_hash
+from jrr.survey.committee.party_deal import roster_hash
 from jrr.survey.dealer_kinds import Committee, Party
 
 PATH = Path(__file__).with_name("committee_cards.json")
@@ -86,14 +86,14 @@ def entry(mechanism: Mechanism, people: int, seed: int, *, spoil: bool = False) 
         if spoil and party == CULPRIT:  # what it sealed to the first slot is not what was checked
             cards = cards.copy()
             cards[0] = (int(cards[0]) + 1) % PRIME
-        sealed.append(seal_shares(keys, cards, tags, campaign.hash, 0, party))
+        sealed.append(seal_shares(keys, cards, tags, campaign.hash, party))
         trees.append(Tree(sealed[-1]))
     leaves = excess_leaves(np.array(excess).astype(np.uint64))
     checked = Tree(leaves)
     roots = tuple(tree.root.hex() for tree in trees)
     roster = roster_hash(campaign.hash, keys)
     record = Record(
-        campaign.hash, 0, people, alpha, roots, "00" * 32, roster, checked.root.hex()
+        campaign.hash, people, alpha, roots, "00" * 32, roster, checked.root.hex()
     ).to_document()
     faces = dealt.sorted_deck.faces  # type: ignore[union-attr]
     return {
@@ -137,7 +137,7 @@ def spoiled() -> dict[str, Any]:
     first = made["slots"][0]
     accused = Envelope.from_document(first["envelopes"][CULPRIT])
     key = card_key(bytes.fromhex(first["device"]), campaign.hash)
-    return made | {"evidence": ShareEvidence.against(CULPRIT, 0, accused, key).to_document()}
+    return made | {"evidence": ShareEvidence.against(CULPRIT, accused, key).to_document()}
 
 
 if __name__ == "__main__":

@@ -234,12 +234,11 @@ def campaign_entry(mechanism: Mechanism, dealer: DealerKind) -> dict[str, Any]:
     """A campaign, what it loses, and the names and a report of a contributor."""
     campaign = campaign_of(mechanism, dealer)
     secret = invitation_secret(INVITATION)
-    roles = (*dealer.roles, "collector:0", "collector:7")
+    roles = (*dealer.roles, "collector:0")
     report = report_of(mechanism)
     serials = ["0f" * 16, None] if dealer is SEVERAL else ["0f" * 16]
     body = report_request(
         pseudonym=pseudonym(secret, campaign.hash, "collector:0"),
-        round_number=0,
         carded=campaign.deals,
         mechanism=mechanism,
         report=report,

@@ -15,7 +15,7 @@ from typing import Any
 
 import jrr
 from jrr.survey.deck import card_to_json
-from jrr.survey.identity import check_letters, collector_role, invitation_secret, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, check_letters, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.steps import Call, Reply, Save
@@ -200,8 +200,8 @@ def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:
             card = cards[0]
             hands[part.name] = {
                 "n": part.campaign.mechanism.moments.deck,
-                "cards": [card_to_json(part.campaign.mechanism, card)],
-                "serials": [f"{source.word():016x}" * 2],
+                "card": card_to_json(part.campaign.mechanism, card),
+                "serial": f"{source.word():016x}" * 2,
             }
     return {"survey": survey.hash, "hands": hands}
 
@@ -260,7 +260,7 @@ def entry(survey: Survey, silent: str | None = None) -> dict[str, Any]:
         "hash": survey.hash,
         "cost": {"epsilon": survey.cost, "view": survey.cost_view},
         "costs": survey.costs.to_dict(),
-        "pseudonyms": names | {"collector:0": pseudonym(secret, salt, collector_role(0)).hex()},
+        "pseudonyms": names | {"collector:0": pseudonym(secret, salt, COLLECTOR_ROLE).hex()},
         "uploads": [
             upload_of(survey, person, seed, silent) for seed, person in enumerate(PEOPLE, 1)
         ],

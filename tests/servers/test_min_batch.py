@@ -52,7 +52,6 @@ def answer(connection: Connection, asked: Campaign, numbers: range, region: str 
     for number in numbers:
         body = report_request(
             pseudonym=number.to_bytes(32, "big"),
-            round_number=0,
             carded=False,
             mechanism=MECHANISM,
             report=number % 2,
@@ -63,7 +62,7 @@ def answer(connection: Connection, asked: Campaign, numbers: range, region: str 
 
 def result(connection: Connection, asked: Campaign, by: str | None = None) -> dict[str, Any] | str:
     """What is shown now, or the kind of the refusal."""
-    JOBS.fix_results(connection, asked.hash, 0)
+    JOBS.fix_results(connection, asked.hash)
     try:
         return JOBS.estimate(connection, asked.hash, EstimateWish(by=by))
     except Problem as problem:
@@ -78,7 +77,7 @@ def size(connection: Connection, asked: Campaign) -> int | None:
 
 def exported(connection: Connection, asked: Campaign) -> str:
     try:
-        JOBS.export(connection, asked.hash, 0, "csv")
+        JOBS.export(connection, asked.hash, "csv")
     except Problem as problem:
         return problem.kind
     return "file"

@@ -59,8 +59,8 @@ class Dealing:
         return dealer_app(self.settings, self.engine)
 
     def names(self, count: int = PEOPLE) -> dict[str, Any]:
-        rounds = [{"": self.serials[:count]}]
-        return {"campaign": self.campaign.hash, "by": None, "rounds": rounds}
+        serials = {"": self.serials[:count]}
+        return {"campaign": self.campaign.hash, "by": None, "serials": serials}
 
     def job(self) -> DealerJobs:
         return DealerJobs(KeyFiles(self.folder / "keys"))
@@ -87,7 +87,7 @@ def dealing(tmp_path: Path) -> Iterator[Dealing]:
         jobs.open(connection, campaign.hash)
         for person in range(PEOPLE):
             hand = jobs.cards(connection, campaign.hash, bytes([person]) * 32, None)
-            serials += hand["serials"]
+            serials.append(hand["serial"])
     made = Dealing(tmp_path, campaign, serials, engine)
     yield made
     made.engine.dispose()
@@ -105,7 +105,7 @@ def test_before_the_commit_nothing_has_happened(dealing: Dealing) -> None:
         transaction.rollback()  # the power fails
     assert dealing.key_file.exists()
     status, told = announce(dealing.started(), dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, told["sums"][""]["cards"]) == (200, PEOPLE)
     assert not dealing.key_file.exists()
 
 
@@ -166,17 +166,17 @@ def test_cards_and_serials_end_with_the_commit(dealing: Dealing) -> None:
         assert jobs.unknown(connection, name, dealing.names()) == []
 
 
-@pytest.mark.parametrize("rounds", [[{}], [{"": []}]], ids=["no group", "no names"])
+@pytest.mark.parametrize("serials", [{}, {"": []}], ids=["no group", "no names"])
 def test_no_names_at_all_are_refused_and_nothing_is_lost(
-    dealing: Dealing, rounds: list[Any]
+    dealing: Dealing, serials: dict[str, Any]
 ) -> None:
     app = dealing.started()
-    status, problem = announce(app, dealing, dealing.names() | {"rounds": rounds})
+    status, problem = announce(app, dealing, dealing.names() | {"serials": serials})
     assert status == 422
-    assert "rounds must name the serials of the cards that came back, got none" in problem["detail"]
+    assert "serials must be those of the cards that came back, got none" in problem["detail"]
     assert dealing.key_file.exists()
     status, told = announce(app, dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, told["sums"][""]["cards"]) == (200, PEOPLE)
 
 
 def test_of_six_dealers_on_one_database_one_announces(dealing: Dealing) -> None:
@@ -231,4 +231,4 @@ def test_a_database_that_stays_locked_is_answered_by_try_again(dealing: Dealing)
         assert "Retry-After" in unavailable().headers
         other.execute("ROLLBACK")
     status, told = announce(app, dealing, dealing.names())
-    assert (status, told["rounds"][0][""]["cards"]) == (200, PEOPLE)
+    assert (status, told["sums"][""]["cards"]) == (200, PEOPLE)

@@ -39,7 +39,6 @@ def begun(connection: Connection, asked: Campaign) -> CollectorJobs:
 def answer(connection: Connection, jobs: CollectorJobs, asked: Campaign, number: int) -> None:
     body = report_request(
         pseudonym=number.to_bytes(32, "big"),
-        round_number=0,
         carded=False,
         mechanism=MECHANISM,
         report=number % 2,
@@ -52,7 +51,7 @@ def shown(
     connection: Connection, jobs: CollectorJobs, asked: Campaign, by: str | None = None
 ) -> int | None:
     """How many reports the result is of that is shown now; None: none is."""
-    jobs.fix_results(connection, asked.hash, 0)
+    jobs.fix_results(connection, asked.hash)
     try:
         found = jobs.estimate(connection, asked.hash, EstimateWish(by=by))
     except Problem as problem:

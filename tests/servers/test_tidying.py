@@ -47,9 +47,7 @@ def opened(engine: Engine, capacity: int) -> Campaign:
 def reports(people: int, seed: int) -> list[StoredReport]:
     source = random.Random(seed)
     return [
-        StoredReport(
-            name=source.randbytes(32), round=0, carded=False, report=bytes(4), covariates="{}"
-        )
+        StoredReport(name=source.randbytes(32), carded=False, report=bytes(4), covariates="{}")
         for _ in range(people)
     ]
 

@@ -15,6 +15,7 @@ from scipy import stats
 from jrr import DRR, MRR, SeededRandom
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.masks import laplace_variance
+from jrr.estimation.told_sums import CardSum
 from jrr.survey.announcing import announce, place_numbers, undealt_sum, unknown_serials
 from jrr.survey.campaign import Campaign
 from jrr.survey.creation import CampaignRequest
@@ -22,13 +23,13 @@ from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import Committee, DealerServer, DealerServers, Party, read_dealer
 from jrr.survey.deck import deck_of
 from jrr.survey.messages import read_report, report_request
-from jrr.survey.naming import Announcement, Naming, UndealtSum
+from jrr.survey.naming import Announcement, Naming
 from jrr.survey.serials import Serials
 from jrr.survey.told import ToldSums
 from tests.statistics_rules import P_VALUE
 
 KEY = bytes(range(32))
-GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0, 0) under that key
+GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0) under that key
 ANNOUNCED = MRR.for_epsilon(20, 1.0, announced=True)
 
 
@@ -40,55 +41,47 @@ def campaign_by(mechanism: Any = ANNOUNCED, **more: Any) -> Campaign:
         "dealer": DealerServer("https://dealer.example"),
         "collector": "https://collector.example",
         "nonce": "n",
-        "rounds": 2,
     } | more
     if isinstance(settings["dealer"], DealerServers) and mechanism.announced:
         settings["mechanism"] = mechanism.for_dealers(len(settings["dealer"].urls))
     return Campaign(**settings)
 
 
-def named(campaign: Campaign, dealer: Dealer, *rounds: list[tuple[int, int]]) -> Naming:
-    """The cards at these places of each round."""
-    return Naming(
-        campaign=campaign.hash,
-        by=None,
-        rounds=tuple(
-            {"": tuple(dealer.serials.of(*place, number) for place in places)}
-            for number, places in enumerate(rounds)
-        ),
-    )
+def named(campaign: Campaign, dealer: Dealer, places: list[tuple[int, int]]) -> Naming:
+    """The cards at these places."""
+    serials = tuple(dealer.serials.of(*place) for place in places)
+    return Naming(campaign=campaign.hash, by=None, serials={"": serials})
 
 
 def test_serials_are_a_permutation_that_only_the_key_opens() -> None:
     serials = Serials(KEY)
-    places = [(b, s, r) for b in (0, 1, 2**32 - 1) for s in (0, 9, 2**31) for r in (0, 999)]
+    places = [(b, s) for b in (0, 1, 2**32 - 1) for s in (0, 9, 2**31)]
     made = [serials.of(*place) for place in places]
     assert len(set(made)) == len(places)
     found = serials.places(made)
-    assert [(int(p["block"]), int(p["seat"]), int(p["round"])) for p in found] == places
+    assert [(int(p["block"]), int(p["seat"])) for p in found] == places
     assert not found["zero"].any()
-    assert Serials(bytes(32)).of(0, 0, 0) != serials.of(0, 0, 0)
-    assert serials.of(0, 0, 0).hex() == GOLDEN_SERIAL
+    assert Serials(bytes(32)).of(0, 0) != serials.of(0, 0)
+    assert serials.of(0, 0).hex() == GOLDEN_SERIAL
 
 
 def test_what_was_made_up_or_not_dealt_is_unknown() -> None:
     campaign = campaign_by()
-    dealer = Dealer(ANNOUNCED, KEY, 2)
+    dealer = Dealer(ANNOUNCED, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(15)]
     numbers = place_numbers(dealer, dealt)
-    assert unknown_serials(dealer, named(campaign, dealer, dealt, dealt), numbers) == []
+    assert unknown_serials(dealer, named(campaign, dealer, dealt), numbers) == []
     wrong = [
-        dealer.serials.of(0, 15, 0),  # a card that nobody fetched
-        dealer.serials.of(3, 0, 0),  # of a block that was not begun
-        dealer.serials.of(0, 20, 0),  # of a seat that there is not, though (1, 0) is dealt
-        dealer.serials.of(2**40, 0, 0),
-        dealer.serials.of(0, 0, 1),  # of another round
-        Serials(bytes(32)).of(0, 0, 0),  # of another key
+        dealer.serials.of(0, 15),  # a card that nobody fetched
+        dealer.serials.of(3, 0),  # of a block that was not begun
+        dealer.serials.of(0, 20),  # of a seat that there is not, though (1, 0) is dealt
+        dealer.serials.of(2**40, 0),
+        Serials(bytes(32)).of(0, 0),  # of another key
         bytes(16),
         *(bytes([at]) * 16 for at in range(1, 100)),
     ]
     naming = Naming(
-        campaign=campaign.hash, by=None, rounds=({"": (*wrong, dealer.serials.of(0, 0, 0))}, {})
+        campaign=campaign.hash, by=None, serials={"": (*wrong, dealer.serials.of(0, 0))}
     )
     assert unknown_serials(dealer, naming, numbers) == wrong
     with pytest.raises(ArgumentError, match=f"got {len(wrong)} that nobody was given"):
@@ -98,23 +91,18 @@ def test_what_was_made_up_or_not_dealt_is_unknown() -> None:
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.statistical
 def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) -> None:
-    """Over several blocks and both rounds; and noise that is 30% off is noticed."""
+    """Over several blocks; and noise that is 30% off is noticed."""
     mechanism = MRR.for_epsilon(20, 1.0, announced=True, k=k)
     campaign = campaign_by(mechanism)
-    dealer = Dealer(mechanism, KEY, 2)
+    dealer = Dealer(mechanism, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(20)]
-    rounds = [dealt[::2], dealt[:25]]
-    naming = named(campaign, dealer, *rounds)
-    true = [
-        sum(np.array(dealer.cards(*place)[number]) for place in places)
-        for number, places in enumerate(rounds)
-    ]
+    naming = named(campaign, dealer, dealt[::2])
+    true = sum(np.array(dealer.card(*place)) for place in dealt[::2])
     rng, noise = SeededRandom(1), []
-    for _ in range(400):
+    for _ in range(800):
         told = announce(dealer, naming, place_numbers(dealer, dealt), 5, rng)
-        assert [one[""].cards for one in told.rounds] == [30, 25]
-        for number in (0, 1):
-            noise += np.atleast_1d(told.rounds[number][""].sum - true[number]).tolist()
+        assert told.sums[""].cards == 30
+        noise += np.atleast_1d(told.sums[""].sum - true).tolist()
     rate = mechanism.announced_rate
 
     def accepted(assumed: float) -> bool:
@@ -131,31 +119,29 @@ def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) ->
     assert np.var(noise) == pytest.approx(laplace_variance(rate), rel=0.3)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_undealt_cards_and_the_others_are_the_whole_deck(rounds: int) -> None:
+def test_undealt_cards_and_the_others_are_the_whole_deck() -> None:
     mechanism = MRR.for_epsilon(20, 1.0, announced=False)
-    dealer = Dealer(mechanism, KEY, rounds)
+    dealer = Dealer(mechanism, KEY)
     for blocks, given in ((2, 27), (1, 20), (1, 0), (0, 0)):
         places = [divmod(number, 20) for number in range(given)]
         told = undealt_sum(dealer, blocks, place_numbers(dealer, places))
         assert told.cards == 20 * blocks - given
-        for number in range(rounds):
-            decks = [dealer.deck_cards(block, number, range(20)) for block in range(blocks)]
-            fetched = sum(int(decks[block][seat]) for block, seat in places)
-            left = sum(int(deck.sum()) for deck in decks) - fetched
-            assert told.sums[number] == (left if told.cards else None)
+        decks = [dealer.deck_cards(block, range(20)) for block in range(blocks)]
+        fetched = sum(int(decks[block][seat]) for block, seat in places)
+        left = sum(int(deck.sum()) for deck in decks) - fetched
+        assert told.sum == (left if told.cards else None)
 
 
 def test_documents_are_read_back_and_nothing_else_is() -> None:
     campaign = campaign_by(covariates={"of": ("a", "b")})
-    dealer = Dealer(ANNOUNCED, KEY, 2)
+    dealer = Dealer(ANNOUNCED, KEY)
     dealt = [(0, seat) for seat in range(20)]
-    naming = named(campaign, dealer, dealt, dealt[:5])
+    naming = named(campaign, dealer, dealt)
     document = json.loads(json.dumps(naming.to_document()))
     again = Naming.from_document(campaign, document)
     assert again.digest == naming.digest
-    assert named(campaign, dealer, dealt[::-1], dealt[:5]).digest == naming.digest
-    assert named(campaign, dealer, dealt, dealt[:6]).digest != naming.digest
+    assert named(campaign, dealer, dealt[::-1]).digest == naming.digest
+    assert named(campaign, dealer, dealt[:6]).digest != naming.digest
     told = announce(dealer, naming, place_numbers(dealer, dealt), 5)
     sums = ToldSums(announced=(told,))
     assert ToldSums.from_document(campaign, json.loads(json.dumps(sums.to_document()))) == sums
@@ -164,18 +150,18 @@ def test_documents_are_read_back_and_nothing_else_is() -> None:
         {},
         {**told.to_document(), "more": 1},
         {**told.to_document(), "campaign": "0" * 64},
-        {**told.to_document(), "rounds": [{"": {"cards": 5, "sum": None}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 0, "sum": 1}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 5, "sum": [1]}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 5}}, {}]},
-        {**told.to_document(), "rounds": [{"a": {"cards": 5, "sum": 1}}, {}]},
-        {**told.to_document(), "rounds": [1, 2]},
+        {**told.to_document(), "sums": {"": {"cards": 5, "sum": None}}},
+        {**told.to_document(), "sums": {"": {"cards": 0, "sum": 1}}},
+        {**told.to_document(), "sums": {"": {"cards": 5, "sum": [1]}}},
+        {**told.to_document(), "sums": {"": {"cards": 5}}},
+        {**told.to_document(), "sums": {"a": {"cards": 5, "sum": 1}}},
+        {**told.to_document(), "sums": [1, 2]},
     ]
     for document in wrong:
         with pytest.raises(DamagedError):
             Announcement.from_document(campaign, document)
     closed = campaign_by(MRR.for_epsilon(20, 1.0, announced=False))
-    undealt = UndealtSum(cards=3, sums=(1, -4))
+    undealt = CardSum(3, -4)
     left = ToldSums(undealt=undealt)
     assert ToldSums.from_document(closed, left.to_document()) == left
     with pytest.raises(DamagedError, match="undealt must be null"):
@@ -188,7 +174,6 @@ def test_the_bytes_of_a_report_with_serials() -> None:
     campaign = campaign_by()
     body = report_request(
         pseudonym=bytes(32),
-        round_number=1,
         carded=True,
         mechanism=ANNOUNCED,
         report=-3,
@@ -197,7 +182,7 @@ def test_the_bytes_of_a_report_with_serials() -> None:
     )
     assert body == (
         b'{"carded":true,"covariates":{},"pseudonym":"' + b"00" * 32 + b'","report":-3,'
-        b'"round":1,"serials":["' + b"ab" * 16 + b'"]}'
+        b'"serials":["' + b"ab" * 16 + b'"]}'
     )
     stored = read_report(campaign, ANNOUNCED, body)
     assert (stored.serials, stored.report) == ((b"\xab" * 16,), b"\xfd\xff")

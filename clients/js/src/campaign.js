@@ -11,7 +11,7 @@ const MOST = 1 << 20; // bytes of a document
 const FIELDS = [
   "jrr_campaign", "capacity", "closes", "collector", "colluders", "consent", "covariates",
   "dealer", "dealing", "guarantees", "invitations", "labels", "mechanism", "min_cell", "nonce",
-  "opens", "question", "results_every", "rounds",
+  "opens", "question", "results_every",
 ];
 const OPTIONAL = ["number", "min_batch", "by", "contact"]; // only where they say something
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
@@ -137,7 +137,7 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   const names = [...FIELDS, ...OPTIONAL.filter((name) => Object.hasOwn(document, name))];
   const given = Object.keys(document);
   check(given.length === names.length && names.every((name) => given.includes(name)), "fields");
-  const { consent, covariates, dealer, guarantees, labels, question, rounds, dealing } = document;
+  const { consent, covariates, dealer, guarantees, labels, question, dealing } = document;
   for (const name of ["mechanism", "consent", "covariates", "dealer", "guarantees"]) {
     check(isObject(document[name]), name);
   }
@@ -148,7 +148,6 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
   check(isLabels(labels, valuesOf(mechanism)), "labels");
   const number = document.number ?? null;
   check(number === null ? stepsOf(mechanism) === 1 : isRange(number, mechanism), "number");
-  check(isWhole(rounds, 1) && rounds <= 1000, "rounds");
   check(isWhole(document.capacity, 1), "capacity");
   const batch = document.min_batch; // reports in the smallest result; 1 is left out
   check(batch === undefined || (isWhole(batch, 2) && batch <= document.capacity), "min_batch");
@@ -173,7 +172,6 @@ export function campaignOf(document, { bytes = null, hash = null } = {}) {
     contact: document.contact ?? null,
     covariates,
     mechanism,
-    rounds,
     dealers,
     collector: document.collector,
     invitations: document.invitations,

@@ -6,8 +6,8 @@ import { ProtocolError } from "./errors.js";
 import { joined, openSealed } from "./hpke.js";
 
 const PRIME = 2n ** 31n - 1n;
-const NAMES = ["alpha", "campaign", "hash", "n", "roots", "round"];
-const NEWER = ["alpha", "campaign", "checks", "hash", "n", "roots", "roster", "round"];
+const NAMES = ["alpha", "campaign", "hash", "n", "roots"];
+const NEWER = ["alpha", "campaign", "checks", "hash", "n", "roots", "roster"];
 
 /**
  * The card is not acceptable.
@@ -37,9 +37,9 @@ export async function belongs(message, index, count, path, root) {
   return left.length === 0 && toHex(node) === root;
 }
 
-/** The record of a round and one's envelope, as a party gives them. */
-function readShare(reply, round, party) {
-  const { record, envelope } = reply?.rounds?.[round] ?? {};
+/** The record of the deal and one's envelope, as a party gives them. */
+function readShare(reply, party) {
+  const { record, envelope } = reply ?? {};
   const names = String(Object.keys(record ?? {}).sort());
   const isRecord =
     (names === String(NAMES) || names === String(NEWER)) && isCount(record.n) && isCount(record.alpha) &&
@@ -47,7 +47,7 @@ function readShare(reply, round, party) {
     record.roots.every((root) => fromHex(root) !== null);
   const path = Array.isArray(envelope?.path) ? envelope.path.map((entry) => fromHex(entry)) : [null];
   if (!isRecord || !isCount(envelope.slot) || path.includes(null)) {
-    throw refusal(`party ${party} must give one record and one envelope per round`, party);
+    throw refusal(`party ${party} must give one record and one envelope`, party);
   }
   let sealed;
   try {
@@ -81,16 +81,16 @@ async function culprit(record, shares, opened) {
 }
 
 /** A share of one's own slot, as the accused gave it, with the key that opens it. */
-export function evidenceOf(reply, round, party, key) {
-  const { sealed, path } = reply.rounds[round].envelope;
-  return { round, party, sealed, path, key: toHex(key.seed) };
+export function evidenceOf(reply, party, key) {
+  const { sealed, path } = reply.envelope;
+  return { party, sealed, path, key: toHex(key.seed) };
 }
 
-/** What a share is bound to: campaign, round, party and slot. */
-function labelOf(campaign, round, party, slot) {
-  const numbers = new DataView(new ArrayBuffer(24));
-  [round, party, slot].forEach((number, at) => numbers.setBigUint64(8 * at, BigInt(number), true));
-  const label = new TextEncoder().encode("jrr committee share 1:");
+/** What a share is bound to: campaign, party and slot. */
+function labelOf(campaign, party, slot) {
+  const numbers = new DataView(new ArrayBuffer(16));
+  [party, slot].forEach((number, at) => numbers.setBigUint64(8 * at, BigInt(number), true));
+  const label = new TextEncoder().encode("jrr committee share 2:");
   return joined(label, fromHex(campaign), new Uint8Array(numbers.buffer));
 }
 
@@ -105,18 +105,18 @@ function cardOf(mechanism, element) {
   return faces[at];
 }
 
-/** One's card of a round, from the replies of all parties; else somebody broke the rules. */
-export async function openCard(campaign, mechanism, key, replies, round) {
-  const shares = replies.map((reply, party) => readShare(reply, round, party));
+/** One's card, from the replies of all parties; else somebody broke the rules. */
+export async function openCard(campaign, mechanism, key, replies) {
+  const shares = replies.map((reply, party) => readShare(reply, party));
   const stories = shares.map((share) => canonicalJson(share.record));
   const usual = stories.find((one) => 2 * stories.filter((other) => other === one).length > stories.length);
   if (usual === undefined) throw refusal("the parties tell different stories");
   const liar = stories.findIndex((one) => one !== usual);
-  if (liar >= 0) throw refusal(`party ${liar} tells another story of the round than most`, liar);
+  if (liar >= 0) throw refusal(`party ${liar} tells another story of the deal than most`, liar);
   const { record, slot } = shares[0];
   const { campaign: name, n, roots, alpha } = record;
-  const fits = name === campaign.hash && record.round === round && n === mechanism.n;
-  if (!fits || roots.length !== replies.length) throw refusal("the record is of another round");
+  const fits = name === campaign.hash && n === mechanism.n;
+  if (!fits || roots.length !== replies.length) throw refusal("the record is of another deal");
   if (shares.some((share) => share.slot !== slot)) throw refusal("the parties do not agree on the slot");
   let [card, tag] = [0n, 0n];
   const opened = [];
@@ -124,7 +124,7 @@ export async function openCard(campaign, mechanism, key, replies, round) {
     if (!(await belongs(sealed, slot, n, path, roots[party]))) {
       throw refusal(`party ${party} serves another share than it had committed to`, party);
     }
-    const share = await openSealed(key, labelOf(name, round, party, slot), sealed);
+    const share = await openSealed(key, labelOf(name, party, slot), sealed);
     if (share === null || share.length !== 8) {
       throw refusal(`the share of party ${party} is not sealed to this contributor`, party, true);
     }

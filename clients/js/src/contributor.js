@@ -8,7 +8,7 @@ import {
 import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { announcedMechanism, checkDealers, collectorStatus, fetchHand, takeSeats } from "./hand.js";
-import { collectorRole, pseudonym } from "./identity.js";
+import { COLLECTOR_ROLE, pseudonym } from "./identity.js";
 import { reportFrom, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 
@@ -40,9 +40,8 @@ export class Contributor {
     const named = splitLink(this.#link);
     const campaign = await fetchNamed(this.#own.net, named, campaignPath(named.name), readCampaign);
     const { epsilon, view } = cost(campaign);
-    if (epsilon * campaign.rounds > this.#own.limit) {
-      const times = campaign.rounds > 1 ? `, ${campaign.rounds} times` : "";
-      throw new ProtocolError("cost", `an answer costs ε = ${epsilon}${times} (view: ${view}): too much`);
+    if (epsilon > this.#own.limit) {
+      throw new ProtocolError("cost", `an answer costs ε = ${epsilon} (view: ${view}): too much`);
     }
     this.#campaign = campaign;
     return campaign;
@@ -91,9 +90,9 @@ export class Contributor {
   }
 
   #checkTotal(person, before) {
-    const { hash, rounds } = this.#campaign;
-    const answered = before.filter((entry) => entry.campaign === hash && entry.person === person);
-    checkTotal(this.#own, before, cost(this.#campaign).epsilon, rounds - answered.length);
+    const { hash } = this.#campaign;
+    const answered = before.some((entry) => entry.campaign === hash && entry.person === person);
+    checkTotal(this.#own, before, cost(this.#campaign).epsilon, answered ? 0 : 1);
   }
 
   async #secret() {
@@ -118,50 +117,47 @@ export class Contributor {
     return answer;
   }
 
-  async #name(round) {
-    return pseudonym(await this.#secret(), (await this.campaign()).hash, collectorRole(round));
+  async #name() {
+    return pseudonym(await this.#secret(), (await this.campaign()).hash, COLLECTOR_ROLE);
   }
 
   /** The report that was made before on this device: `body` and whether it was `sent`; or null. */
-  async before(round = 0) {
-    return this.#own.outbox.find((await this.campaign()).hash, await this.#name(round));
+  async before() {
+    return this.#own.outbox.find((await this.campaign()).hash, await this.#name());
   }
 
   /** Send a report that was kept and perhaps not received; null where there is none. */
-  async resume(round = 0) {
-    return sendAgain(await this.before(round), (body) => this.#send(body, round));
+  async resume() {
+    return sendAgain(await this.before(), (body) => this.#send(body));
   }
 
   /** Answer once; a report that was made before is sent again instead of a new one. */
-  async answer(answer, { covariates = {}, round = 0 } = {}) {
+  async answer(answer, { covariates = {} } = {}) {
     const campaign = await this.campaign();
-    const waiting = await this.resume(round);
+    const waiting = await this.resume();
     if (waiting !== null) return waiting;
-    if (!Number.isInteger(round) || round < 0 || round >= campaign.rounds) {
-      throw new ArgumentError("round", `round must be in 0..${campaign.rounds - 1}`);
-    }
     checkCovariates(campaign, covariates);
     const value = this.#valueOf(campaign, answer);
     const secret = await this.#secret();
-    const name = await this.#name(round);
-    const hand = await fetchHand(campaign, this.#own.net, { secret, device: await this.#device(), round });
+    const name = await this.#name();
+    const hand = await fetchHand(campaign, this.#own.net, { secret, device: await this.#device() });
     const { mechanism, card } = hand;
     const words = wordSource(this.#own.words, wordsNeeded(mechanism));
     const report = reportFrom(mechanism, value, card, words);
-    const document = { pseudonym: name, round, carded: card !== null, report, covariates };
+    const document = { pseudonym: name, carded: card !== null, report, covariates };
     if (hand.serials !== undefined) document.serials = hand.serials;
     // First the ledger: what is in it and was never sent was only counted for nothing.
     const person = await this.#person();
-    const entry = { campaign: campaign.hash, person, round, ...cost(campaign) };
+    const entry = { campaign: campaign.hash, person, ...cost(campaign) };
     await this.#own.ledger.enter(entry, (before) => this.#checkTotal(person, before));
     // Another tab may have been faster: there is only one report of an answer.
     const kept = await this.#own.outbox.keep(campaign.hash, name, canonicalJson(document));
-    return this.#send(kept.body, round);
+    return this.#send(kept.body);
   }
 
-  async #send(body, round) {
+  async #send(body) {
     const campaign = await this.campaign();
     const address = `${campaign.collector}${campaignPath(campaign.hash)}/reports`;
-    return sendKept(this.#own, address, campaign.hash, await this.#name(round), body);
+    return sendKept(this.#own, address, campaign.hash, await this.#name(), body);
   }
 }

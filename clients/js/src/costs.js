@@ -49,10 +49,8 @@ function shownRows({ answer, wave, study, questions, waves }) {
 function ofCampaign(campaign) {
   const { epsilon, view } = cost(campaign);
   const dealer = campaign.dealers.length ? campaign.losses.dealer : null;
-  const times = campaign.rounds > 1 ? campaign.rounds * UP : 1;
   const answer = row(epsilon, 0, view, dealer);
-  const study = row(epsilon * times, 0, view, dealer === null ? null : dealer * times);
-  return { answer, wave: answer, study, questions: 1, waves: campaign.rounds };
+  return { answer, wave: answer, study: answer, questions: 1, waves: 1 };
 }
 
 /** What all waves lose: as promised, and never less than the waves so far by what was computed. */

@@ -87,30 +87,24 @@ export async function askForCards(campaign, { url }, net, body) {
   return readReply(reply);
 }
 
-/** What one dealer gives, for all rounds; null where no card is to be had of it. */
+/** What one dealer gives; null where no card is to be had of it. */
 async function dealtBy(campaign, dealer, net, secrets) {
   const body = await cardRequest(campaign, dealer.role, secrets);
   const document = await askForCards(campaign, dealer, net, body);
   return document === null ? null : readDealt(campaign, document);
 }
 
-/** The cards that a dealer gave for one campaign, checked. */
-export function readDealt(campaign, { n, cards, serials }) {
+/** The card that a dealer gave for one campaign, checked. */
+export function readDealt(campaign, { n, card, serial }) {
   const mechanism = forPeople(campaign, n, "the dealer");
-  if (!Array.isArray(cards) || cards.length !== campaign.rounds) {
-    throw new ProtocolError("card", `the dealer must give ${campaign.rounds} cards`);
-  }
-  for (const card of cards) checkCard(mechanism, card);
-  if (!campaign.announces) return { mechanism, cards };
-  const named = Array.isArray(serials) && serials.length === campaign.rounds;
-  if (!named || !serials.every((serial) => fromHex(serial, 16))) {
-    throw new ProtocolError("card", `the dealer must give ${campaign.rounds} serials`);
-  }
-  return { mechanism, cards, serials };
+  checkCard(mechanism, card);
+  if (!campaign.announces) return { mechanism, card };
+  if (!fromHex(serial, 16)) throw new ProtocolError("card", "the dealer must give a serial number");
+  return { mechanism, card, serial };
 }
 
-/** One's card of a round, from the servers that deal; null where there is none in time. */
-async function dealtCard(campaign, net, secrets, round) {
+/** One's card, from the servers that deal; null where there is none in time. */
+async function dealtCard(campaign, net, secrets) {
   const same = [];
   for (const dealer of campaign.dealers) same.push(await sameAtDealer(campaign, dealer, net));
   const hands = [];
@@ -119,24 +113,24 @@ async function dealtCard(campaign, net, secrets, round) {
     if (hand === null && !campaign.mayLeaveOut) return null;
     hands.push(hand);
   }
-  return addedHand(campaign, hands, round);
+  return addedHand(campaign, hands);
 }
 
 /** What all dealers gave, null from one that was left out, as one card; null where none gave. */
-export function addedHand(campaign, hands, round) {
+export function addedHand(campaign, hands) {
   const held = hands.filter((hand) => hand !== null);
   if (held.length === 0) return null;
   const { mechanism } = held[0];
-  if (!campaign.announces) return { card: held[0].cards[round], mechanism };
+  if (!campaign.announces) return { card: held[0].card, mechanism };
   return {
-    card: campaign.dealers.length > 1 ? held.map((hand) => hand.cards[round]) : held[0].cards[round],
-    serials: hands.map((hand) => hand?.serials[round] ?? null),
+    card: campaign.dealers.length > 1 ? held.map((hand) => hand.card) : held[0].card,
+    serials: hands.map((hand) => hand?.serial ?? null),
     mechanism,
   };
 }
 
-/** One's card of a round, from the shares of all parties; null where there is none in time. */
-async function committeeCard(campaign, net, secrets, round) {
+/** One's card, from the shares of all parties; null where there is none in time. */
+async function committeeCard(campaign, net, secrets) {
   for (const party of campaign.dealers) {
     if (!(await sameAtDealer(campaign, party, net))) return null;
   }
@@ -150,11 +144,11 @@ async function committeeCard(campaign, net, secrets, round) {
   const mechanism = forPeople(campaign, replies[0].n, "the dealer");
   const key = await cardKey(secrets.device, campaign.hash);
   try {
-    return { card: await openCard(campaign, mechanism, key, replies, round), mechanism };
+    return { card: await openCard(campaign, mechanism, key, replies), mechanism };
   } catch (error) {
     // Tell every party that this card is wrong, and what shows it; others keep their cards.
     const { accused = null, provable = false } = error;
-    const evidence = provable ? evidenceOf(replies[accused], round, accused, key) : null;
+    const evidence = provable ? evidenceOf(replies[accused], accused, key) : null;
     for (const { url, role } of campaign.dealers) {
       const address = `${url}${campaignPath(campaign.hash)}/complaints`;
       const soon = { ...net, patience: Math.min(net.patience, 2) };
@@ -166,13 +160,13 @@ async function committeeCard(campaign, net, secrets, round) {
 }
 
 /**
- * One's `card` of a round (null: none in time; of several dealers a list), the `mechanism` to answer
+ * One's `card` (null: none in time; of several dealers a list), the `mechanism` to answer
  * by and, where sums are announced, `serials` (null: of a dealer that was left out).
  */
-export async function fetchHand(campaign, net, { secret, device, round }) {
+export async function fetchHand(campaign, net, { secret, device }) {
   if (campaign.dealers.length === 0) return { card: null, mechanism: campaign.mechanism };
   const fetchCard = campaign.byCommittee ? committeeCard : dealtCard;
-  const hand = await fetchCard(campaign, net, { secret, device }, round);
+  const hand = await fetchCard(campaign, net, { secret, device });
   const mechanism = await announcedMechanism(campaign, net);
   if (hand === null) return { card: null, mechanism };
   if (hand.mechanism.n !== mechanism.n) {

@@ -1,4 +1,4 @@
-// Invitations and pseudonyms: one secret, and a name of its own for every server and round.
+// Invitations and pseudonyms: one secret, and a name of its own for every server.
 
 import { fromHex, toHex } from "./documents.js";
 import { ArgumentError } from "./errors.js";
@@ -56,5 +56,5 @@ export function deviceName(secret, campaign, role) {
   return derive(secret, fromHex(campaign), `jrr device 1:${role}`);
 }
 
-/** A name of one's own in every round, so that rounds cannot be linked either. */
-export const collectorRole = (round) => `collector:${round}`;
+/** The role from which the pseudonym at the collector follows. */
+export const COLLECTOR_ROLE = "collector:0";

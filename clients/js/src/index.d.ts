@@ -24,7 +24,6 @@ export interface Campaign {
   readonly contact: string | null;
   readonly covariates: Readonly<Record<string, readonly string[]>>;
   readonly mechanism: Mechanism;
-  readonly rounds: number;
   readonly dealers: readonly { url: string; role: string }[];
   readonly collector: string;
   readonly invitations: boolean;
@@ -135,7 +134,7 @@ export interface Receipt {
 }
 
 export interface ContributorOptions {
-  /** The most ε that the campaign may cost, all its rounds together. */
+  /** The most ε that the campaign may cost. */
   limit: number;
   /** The most ε that it may cost together with all answers in this device's ledger; any by default. */
   totalLimit?: number;
@@ -161,8 +160,8 @@ export class Contributor {
   enrol(): Promise<void>;
   enrolled(): Promise<boolean>;
   spent(): Promise<{ answers: number; epsilon: number }>;
-  before(round?: number): Promise<{ body: string; sent: boolean } | null>;
-  resume(round?: number): Promise<Receipt | null>;
+  before(): Promise<{ body: string; sent: boolean } | null>;
+  resume(): Promise<Receipt | null>;
   /**
    * `answer`: the place among the labels, 0..k-1; a number where the campaign asks for one
    * (`campaign.number`). `covariates`: exactly those of the campaign. Throws UnreachableError where
@@ -170,7 +169,7 @@ export class Contributor {
    */
   answer(
     answer: number,
-    options?: { covariates?: Record<string, string>; round?: number },
+    options?: { covariates?: Record<string, string> },
   ): Promise<Receipt>;
 }
 
@@ -205,7 +204,6 @@ export class Outbox {
 export interface Expense {
   campaign: string;
   person: string;
-  round: number;
   epsilon: number;
   view: View;
 }
@@ -320,7 +318,6 @@ export function splitLink(link: string, kind?: "campaigns" | "surveys"): { colle
 export function canonicalJson(document: unknown, options?: { fractions?: boolean }): string;
 export function readCanonical(text: string): unknown;
 export function checkLetters(plain: string): string;
-export function collectorRole(round: number): string;
 export function invitationSecret(invitation: string): Uint8Array;
 export function pseudonym(secret: Uint8Array, campaign: string, role: string): Promise<string>;
 export function losses(mechanism: Mechanism): Record<View, number>;

@@ -10,7 +10,7 @@ export {
   UnreachableError,
   UnsupportedError,
 } from "./errors.js";
-export { checkLetters, collectorRole, invitationSecret, pseudonym } from "./identity.js";
+export { checkLetters, invitationSecret, pseudonym } from "./identity.js";
 export { Ledger } from "./ledger.js";
 export { losses } from "./loss.js";
 export {

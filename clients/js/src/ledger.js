@@ -13,7 +13,7 @@ export class Ledger {
     this.#storage = storage;
   }
 
-  /** Every answer: `campaign` (its hash), `person` (a name that nobody else knows), `round`, ε, view. */
+  /** Every answer: `campaign` (its hash), `person` (a name that nobody else knows), ε, view. */
   async entries() {
     return (await this.#storage.list(PREFIX)).map((text) => JSON.parse(text));
   }
@@ -26,7 +26,7 @@ export class Ledger {
 
   /** Enter an answer unless it is there; `check` throws where those before forbid it. */
   async enter(entry, check = () => {}) {
-    const key = `${PREFIX}${entry.campaign}:${entry.person}:${entry.round}`;
+    const key = `${PREFIX}${entry.campaign}:${entry.person}`;
     await this.#storage.addChecked(PREFIX, key, JSON.stringify(entry), (kept) =>
       check(kept.map((text) => JSON.parse(text))),
     );

@@ -8,7 +8,7 @@ export class Outbox {
     this.#storage = storage;
   }
 
-  /** The report kept for this person and round: `body` and whether it was `sent`; or null. */
+  /** The report kept for this person: `body` and whether it was `sent`; or null. */
   async find(campaign, name) {
     const text = await this.#storage.get(`report:${campaign}:${name}`);
     return text === undefined ? null : JSON.parse(text);

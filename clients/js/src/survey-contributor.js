@@ -9,7 +9,7 @@ import {
 import { canonicalJson } from "./documents.js";
 import { ArgumentError, ProtocolError } from "./errors.js";
 import { checkDealers } from "./hand.js";
-import { collectorRole, pseudonym } from "./identity.js";
+import { COLLECTOR_ROLE, pseudonym } from "./identity.js";
 import { reportFrom, secureWords, stepsOf, wordSource, wordsNeeded } from "./mechanisms.js";
 import { roundedNumber } from "./numbers.js";
 import { checkOpenAnswers } from "./open-answers.js";
@@ -152,7 +152,7 @@ export class SurveyContributor {
   /** The name at the collector: in all waves of a panel the same. */
   async #name() {
     const { panel, hash } = await this.survey();
-    return pseudonym(await this.#secret(), panel ?? hash, collectorRole(0));
+    return pseudonym(await this.#secret(), panel ?? hash, COLLECTOR_ROLE);
   }
 
   async #device() {
@@ -180,7 +180,7 @@ export class SurveyContributor {
     // First the ledger: what is in it and was never sent was only counted for nothing.
     const person = await this.#person();
     const spent = surveyCost(survey, asked);
-    const entry = { campaign: survey.hash, person, round: 0, ...spent };
+    const entry = { campaign: survey.hash, person, ...spent };
     await this.#own.ledger.enter(entry, (before) => this.#checkTotal(spent.epsilon, person, before));
     // Another tab may have been faster: there is only one upload of a person.
     const kept = await this.#own.outbox.keep(survey.hash, name, canonicalJson(document, { fractions: true }));

@@ -46,6 +46,6 @@ export async function fetchHands(survey, net, secrets) {
   return Object.fromEntries(
     survey.parts
       .filter(({ campaign }) => campaign.dealers.length > 0)
-      .map(({ name, campaign }) => [name, addedHand(campaign, dealt.map((hands) => hands?.[name] ?? null), 0)]),
+      .map(({ name, campaign }) => [name, addedHand(campaign, dealt.map((hands) => hands?.[name] ?? null))]),
   );
 }

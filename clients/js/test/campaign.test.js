@@ -60,7 +60,7 @@ test("only canonical bytes are a campaign", async () => {
   for (const wrong of [
     ` ${document}`, `${document}\n`, `\ufeff${document}`, document.replace('":', '": '),
     document.replace('{"capacity":500,', '{"capacity":500,"capacity":500,'),
-    document.replace('"rounds":1', '"rounds":1,"rounds":1'), "[]", "null", "{}", "", "{",
+    document.replace('"min_cell":', '"min_cell":1,"min_cell":'), "[]", "null", "{}", "", "{",
     `{${document.slice(1, -1).split(",").reverse().join(",")}}`,
     document.replace("Á", "\\u00c1"),
   ]) {
@@ -128,7 +128,7 @@ test("fields that are not what they should be are refused", async () => {
   for (const change of [
     (d) => (d.question = ""), (d) => (d.question = "a\u202eb"), (d) => (d.question = 3),
     (d) => (d.labels = ["a", "a"]), (d) => (d.labels = ["a"]), (d) => (d.labels = ["a", "\u0007"]),
-    (d) => (d.rounds = 0), (d) => (d.invitations = 1), (d) => (d.extra = 1), (d) => delete d.nonce,
+    (d) => (d.rounds = 1), (d) => (d.invitations = 1), (d) => (d.extra = 1), (d) => delete d.nonce,
     (d) => (d.covariates = { a: [] }), (d) => (d.dealer = { kind: "none" }),
     (d) => (d.by = ""), (d) => (d.contact = "a\u0007"), (d) => (d.by = null), (d) => (d.contact = "a".repeat(501)),
     (d) => (d.consent = { text: 1, version: "1" }), (d) => (d.dealing = "never"),

@@ -27,7 +27,7 @@ function world(name, change = () => null, { document, hash } = campaigns[name]) 
   function usual({ host, route }) {
     if (route === "") return [200, document];
     if (route === "/status") return [200, { state: "open", n: null }];
-    if (route === "/cards") return [200, { campaign: hash, n: 50, cards: [card(host)], serials: [SERIAL] }];
+    if (route === "/cards") return [200, { campaign: hash, n: 50, card: card(host), serial: SERIAL }];
     if (route === "/reports") return [201, { received: true }];
     return problem(404, "not-found");
   }
@@ -93,8 +93,8 @@ test("a dealer that refuses, or serves another campaign, ends it: nothing is sen
     [({ route }) => (route === "/cards" ? problem(404, "unknown-pseudonym") : null), "unknown-pseudonym"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, other] : null), "different"],
     [({ host, route }) => (host === "dealer.example" && route === "" ? [200, `${campaigns.jrr.document} `] : null), "different"],
-    [({ route }) => (route === "/cards" ? [200, { cards: [7] }] : null), "card"],
-    [({ route }) => (route === "/cards" ? [200, { cards: [1, 1] }] : null), "card"],
+    [({ route }) => (route === "/cards" ? [200, { card: 7 }] : null), "card"],
+    [({ route }) => (route === "/cards" ? [200, { card: [1, 1] }] : null), "card"],
     [({ route }) => (route === "/cards" ? [200, "no json"] : null), "damaged"],
   ]) {
     const { person, sent } = world("jrr", change);
@@ -194,7 +194,7 @@ test("encodings: their reports and cards as they are sent", async () => {
     ["ss", null, /^[0-9a-f]{2}$/u], ["oue", null, /^[0-9a-f]{4}$/u], ["oue, joint", "ff03", /^[0-9a-f]{4}$/u],
     ["sue, dealt", "55", /^[0-9a-f]{2}$/u], ["olh", null, /^\d+,[0-3]$/u], ["olh, joint", -1, /^\d+,[0-3]$/u],
   ]) {
-    const change = ({ route }) => (route === "/cards" ? [200, { cards: [card] }] : null);
+    const change = ({ route }) => (route === "/cards" ? [200, { card }] : null);
     const { person, sent } = world(name, change);
     let word = 0n;
     await answer(person({ words: (n) => Array.from({ length: n }, () => (word += 0x9e3779b97f4a7c15n)) }), 3);
@@ -232,7 +232,7 @@ async function enrolling(name, dealt, change = () => null) {
     if (call.route === "/status") return [200, { state: dealt.n ? "open" : "new", n: dealt.n ?? null }];
     if (call.route !== "/cards") return null;
     if (!dealt.n) return problem(425, "too-early");
-    return [200, { n: dealt.atDealer ?? dealt.n, cards: [1], serials: [SERIAL] }];
+    return [200, { n: dealt.atDealer ?? dealt.n, card: 1, serial: SERIAL }];
   };
   return world(name, reply, { document, hash });
 }
@@ -279,7 +279,7 @@ test("the ledger adds up what answers cost, before they are sent, once each", as
   const ledger = new Ledger(storage);
   const [entry, ...others] = await ledger.entries();
   assert.deepEqual(others, []);
-  assert.deepEqual([entry.round, entry.epsilon, entry.view], [0, epsilon, "everything"]);
+  assert.deepEqual([entry.epsilon, entry.view], [epsilon, "everything"]);
   const second = world("rr");
   const plain = (await second.person().campaign()).losses.report;
   await answer(second.person({ storage, totalLimit: epsilon + plain + 0.001 }));

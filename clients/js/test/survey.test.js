@@ -174,7 +174,7 @@ test("limits: of one survey, and of everything on this device", async () => {
   const { person, answers, calls } = world("one dealer");
   await assert.rejects(person({ limit: 5.9 }).survey(), { kind: "cost" });
   const storage = new MemoryStorage();
-  const before = { campaign: "0".repeat(64), person: "a", round: 0, epsilon: 3, view: "report" };
+  const before = { campaign: "0".repeat(64), person: "a", epsilon: 3, view: "report" };
   await new Ledger(storage).enter(before);
   const spent = person({ storage, totalLimit: 8.9 });
   await assert.rejects(spent.checkReady(), { kind: "cost" });

@@ -34,7 +34,7 @@ class Ending:
     by: str | None = None  # a covariate: sums, and so results, for each of its values
     merge_small: bool = False  # groups that are too small for a sum become one
     discard_unknown: bool = False  # delete reports whose serial numbers no dealer knows
-    discard_small: bool = False  # delete reports of rounds or groups too small for a sum
+    discard_small: bool = False  # delete reports of groups too small for a sum
     without_sum: bool = False  # burn the cards and give up the reports that were made with one
     names: Mapping[str, Any] | None = None  # dealer alone: what the collector's operator gave
     sums: Sequence[Mapping[str, Any]] | None = None  # collector alone: what dealers told
@@ -152,18 +152,12 @@ class Closing:
         return {
             number
             for group in facts["groups"]
-            for cards in group["cards"]
-            for number, count in enumerate(cards)
+            for number, count in enumerate(group["cards"])
             if count
         }
 
     def _small_words(self, facts: Mapping[str, Any], ending: Ending) -> str:
-        sizes = [
-            {group["name"]: count}
-            for group in facts["groups"]
-            for cards in group["cards"]
-            for count in cards
-        ]
+        sizes = [{group["name"]: count} for group in facts["groups"] for count in group["cards"]]
         words = f"{small_words(self.campaign, sizes)}; nothing was closed: wait for more, or "
         if facts["by"] is not None:
             words += f"choose another grouping than --by {facts['by']}, or "
@@ -224,7 +218,7 @@ class Closing:
         unknown = self._unknown(self.dealers[number], names)  # refuses what is damaged
         if unknown:
             self._refuse_unknown({number: unknown})
-        sizes = [{group: len(some) for group, some in one.items()} for one in names["rounds"]]
+        sizes = [{group: len(some) for group, some in names["serials"].items()}]
         if too_small(sizes, self.campaign.smallest_group):
             raise ProtocolError(f"{small_words(self.campaign, sizes)}; nothing was announced")
 
@@ -309,7 +303,7 @@ class Closing:
         if len(self.dealers) > 1 and self._too_few(names):
             raise ProtocolError(
                 f"serials must be at least {self.campaign.smallest_group} (the campaign's min_cell "
-                "and min_batch) in each round and group of each dealer, or none: nothing was "
+                "and min_batch) in each group of each dealer, or none: nothing was "
                 "announced; --discard-small deletes the reports that are in a smaller one"
             )
         if not ending.discard_unknown and len(self.dealers) > 1:
@@ -326,14 +320,14 @@ class Closing:
     def _too_few(self, names: Mapping[int, Any]) -> list[str]:
         """The serial numbers in sets of which no dealer would tell a sum."""
         fewest = self.campaign.smallest_group
-        sets = (found for one in names.values() for by in one["rounds"] for found in by.values())
+        sets = [found for one in names.values() for found in one["serials"].values()]
         return sorted({serial for found in sets if len(found) < fewest for serial in found})
 
     def _told(self, number: int, names: Any) -> Any:
         """What a dealer announces; one whose cards nobody has is not asked."""
         if _is_anybody(names):
             return self.dealers[number].post(f"{self.path}/announce", names)
-        return names | {"rounds": [{} for _ in names["rounds"]]}
+        return {name: value for name, value in names.items() if name != "serials"} | {"sums": {}}
 
     def _closed_dealers(self, names: Mapping[int, Any]) -> Facts:
         """That dealers are closed, their keys burned; one that was left out may be away."""
@@ -374,7 +368,7 @@ class Closing:
 
 def _is_anybody(names: Any) -> bool:
     """Whether a naming has a name in it."""
-    return any(serials for one in names["rounds"] for serials in one.values())
+    return any(names["serials"].values())
 
 
 def _group_words(by: str | None) -> str:

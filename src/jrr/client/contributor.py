@@ -31,7 +31,7 @@ class Contributor(Device):
     logged nor sent.
 
     Limits hold for everything that was answered before, in this and in other campaigns, which a
-    ledger on this device adds up (jrr.survey.spending). All rounds of a campaign count at once.
+    ledger on this device adds up (jrr.survey.spending).
 
     Args:
         link: The campaign's link, as https://survey.example/v1/campaigns/ and its name.
@@ -40,7 +40,6 @@ class Contributor(Device):
             all answers in the ledger and this campaign together.
         dealer_limit: The same against dealer and collector together; None: any.
         delta: The δ at which `limit` is kept, for all answers together.
-        one_round: Count a campaign's rounds one at a time, when they are answered.
         patience: Seconds to wait for a card, and for the collector.
         state: Directory for what must survive an interruption; by default below the home
             directory.
@@ -56,7 +55,7 @@ class Contributor(Device):
     Example:
         >>> person = jrr.Contributor(link, invitation, limit=1.0)  # doctest: +SKIP
         >>> person.answer("yes")  # doctest: +SKIP
-        Receipt(campaign='4f4ee8…', round=0, carded=True)
+        Receipt(campaign='4f4ee8…', carded=True)
     """
 
     _campaign: Campaign | None = None  # as soon as it was fetched
@@ -72,26 +71,22 @@ class Contributor(Device):
             self._campaign = self._drive(protocol.fetch(self._link, self._limits))
         return self._campaign
 
-    def check_spending(self, round_number: int = 0) -> Spent:
+    def check_spending(self) -> Spent:
         """What will have been spent after answering, as it counts against the limits.
 
-        Args:
-            round_number: Which round.
-
         Returns:
-            What was spent before, and this campaign: its rounds that are not answered yet, or
-            only this one, if they are counted one at a time.
+            What was spent before, and this campaign if it is not answered yet.
 
         Raises:
             ProtocolError: That is more than the limits.
         """
-        return self._check_spending(self._ledger.expenses(), round_number)
+        return self._check_spending(self._ledger.expenses())
 
-    def _check_spending(self, before: list[Expense], round_number: int) -> Spent:
-        campaign = self.campaign
-        answered = self._ledger.answered(campaign.hash, self._person())
-        counted = {round_number} if self._limits.one_round else set(range(campaign.rounds))
-        return check_limits(campaign, self._limits, before, sorted(counted - answered))
+    def _check_spending(self, before: list[Expense]) -> Spent:
+        return check_limits(self.campaign, self._limits, before, self._has_answered())
+
+    def _has_answered(self) -> bool:
+        return self._ledger.has_answered(self.campaign.hash, self._person())
 
     def enrol(self) -> None:
         """Take a place in the next deal, where the campaign enrols first."""
@@ -99,7 +94,7 @@ class Contributor(Device):
         self._drive(protocol.enrol(self.campaign, self._secret(), self._limits, self._device()))
 
     def fetch_cards(self) -> bool:
-        """Fetch the cards of all rounds now and keep them for later; whether there are any.
+        """Fetch the card now and keep it for later; whether there is one.
 
         Answering long after, and not at the time the dealer saw one, is what keeps somebody who
         watches both servers from matching people.
@@ -109,10 +104,10 @@ class Contributor(Device):
         patience = self._limits.patience
         steps = fetch_hand(self.campaign, self._secret(), patience, self._device())
         hand = self._drive(steps)
-        if hand.cards is None:
+        if hand.card is None:
             return False
-        cards = [_held_to_json(self.campaign, hand.mechanism, held) for held in hand.cards]
-        document = {"n": hand.mechanism.moments.deck, "cards": cards, "serials": hand.serials}
+        card = _held_to_json(self.campaign, hand.mechanism, hand.card)
+        document = {"n": hand.mechanism.moments.deck, "card": card, "serials": hand.serials}
         write_whole(self._file("cards"), json.dumps(document), private=True)
         return True
 
@@ -139,7 +134,8 @@ class Contributor(Device):
         card = read_place(path).card_in(campaign)
         document = {
             "n": campaign.mechanism.moments.deck,
-            "cards": [card_to_json(campaign.mechanism, card)],
+            "card": card_to_json(campaign.mechanism, card),
+            "serials": None,
         }
         try:
             write_once(self._file("cards"), json.dumps(document))
@@ -155,41 +151,36 @@ class Contributor(Device):
             return None
         try:
             document = json.loads(path.read_text("utf-8"))
-            n, cards = document["n"], list(document["cards"])
-            serials = document.get("serials")  # earlier versions had none
-            if serials is not None:
-                serials = tuple(tuple(one) for one in serials)
+            n, card, serials = document["n"], document["card"], document["serials"]
+            serials = None if serials is None else tuple(serials)
         except (ValueError, KeyError, TypeError):
             raise DamagedError(f"{path} must be cards that jrr fetched: delete it") from None
         mechanism = self.campaign.for_people(n)
-        held = tuple(_held_from_json(self.campaign, mechanism, card) for card in cards)
-        return Hand(held, mechanism, serials)
+        return Hand(_held_from_json(self.campaign, mechanism, card), mechanism, serials)
 
     def answer(
         self,
         answer: str | float,
         covariates: Mapping[str, str] | None = None,
-        round_number: int = 0,
     ) -> Receipt:
         """Answer once; a report that was made before is sent again instead of a new one.
 
         Args:
             answer: A label of the campaign, or its number; where a number is asked for, that.
             covariates: Public attributes, exactly those that the campaign declares.
-            round_number: Which round.
 
         Returns:
             The collector's receipt.
 
         Raises:
-            ArgumentError: Answer, covariates or round are none of this campaign.
+            ArgumentError: Answer or covariates are none of this campaign.
             DamagedError: A file in `state`, or a reply, is not what it should be.
             ProtocolError: A server refuses, or the campaign costs more than the limits.
             UnreachableError: The collector does not answer; the report is kept for another try.
             IntegrityError: The parties of a committee did not keep to the rules.
         """
         campaign = self.campaign
-        waiting = self.resume(round_number)
+        waiting = self.resume()
         if waiting is not None:
             return waiting
         conversation = protocol.contribute(
@@ -198,12 +189,11 @@ class Contributor(Device):
             read_answer(campaign, answer, self._rng),
             self._limits,
             covariates=covariates,
-            round_number=round_number,
             rng=self._rng,
             device=self._device(),
             hand=self._hand(),
         )
-        return self._drive(conversation, lambda step: self._save(step, round_number, False))
+        return self._drive(conversation, lambda step: self._save(step, repeated=False))
 
     def can_repeat(self) -> bool:
         """Whether a report was made before for the same question, by the same chances."""
@@ -214,9 +204,7 @@ class Contributor(Device):
         asked = question_hash(self.campaign, self.campaign.mechanism)
         return self._ledger.remembered(asked) is not None
 
-    def repeat(
-        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
-    ) -> Receipt | None:
+    def repeat(self, covariates: Mapping[str, str] | None = None) -> Receipt | None:
         """Answer a question that is asked again by the report that was made for it before.
 
         Nobody is asked, and nothing is spent: however often the same report is sent, it tells what
@@ -225,7 +213,6 @@ class Contributor(Device):
 
         Args:
             covariates: Public attributes, exactly those that the campaign declares.
-            round_number: Which round.
 
         Returns:
             The collector's receipt; None where no such report is remembered.
@@ -235,7 +222,7 @@ class Contributor(Device):
             UnreachableError: The collector does not answer; the report is kept for another try.
         """
         campaign = self.campaign
-        waiting = self.resume(round_number)
+        waiting = self.resume()
         if waiting is not None:
             return waiting
         mechanism = campaign.mechanism
@@ -253,34 +240,27 @@ class Contributor(Device):
             self._limits,
             mechanism=mechanism,
             covariates=covariates,
-            round_number=round_number,
         )
-        return self._drive(conversation, lambda step: self._save(step, round_number, True))
+        return self._drive(conversation, lambda step: self._save(step, repeated=True))
 
-    def check_ready(
-        self, covariates: Mapping[str, str] | None = None, round_number: int = 0
-    ) -> None:
+    def check_ready(self, covariates: Mapping[str, str] | None = None) -> None:
         """Refuse what could not be sent, before the person is asked for an answer."""
         patience = self._limits.patience
-        self._drive(protocol.check_ready(self.campaign, covariates, round_number, patience))
+        self._drive(protocol.check_ready(self.campaign, covariates, patience))
 
-    def resume(self, round_number: int = 0) -> Receipt | None:
+    def resume(self) -> Receipt | None:
         """Send a report that was saved and perhaps not received; None where there is none."""
-        path = self._path(round_number)
+        path = self._file("report")
         if not path.exists():
             return None
         body = path.read_bytes()
-        if round_number not in self._ledger.answered(self.campaign.hash, self._person()):
-            self._enter(body, round_number)  # made before there was a ledger
+        if not self._has_answered():
+            self._enter(body)  # the ledger was deleted, or is another one
         return self._drive(protocol.send(self.campaign, body, self._limits.patience))
-
-    def _path(self, round_number: int) -> Path:
-        return self._file(f"{round_number}.report")
 
     def _enter(
         self,
         body: bytes,
-        round_number: int,
         mechanism: Mechanism | None = None,
         *,
         repeated: bool = False,
@@ -295,29 +275,27 @@ class Contributor(Device):
         entry = Entry(
             campaign=campaign.hash,
             person=self._person(),
-            round=round_number,
             question=question_hash(campaign, made_by),
-            expense=None if repeated else expense_of(campaign, round_number),
+            expense=None if repeated else expense_of(campaign),
             mechanism=made_by,
             report=report,
         )
         self._ledger.enter(entry, check)
 
-    def _save(self, step: Save, round_number: int, repeated: bool) -> Reply | None:
+    def _save(self, step: Save, *, repeated: bool) -> Reply | None:
         body = step.body
         # First the ledger: what is in it and was never sent was only counted for nothing.
         self._enter(
             body,
-            round_number,
             step.mechanism,
             repeated=repeated,
-            check=lambda before: self._check_spending(before, round_number),
+            check=self._check_spending,
         )
-        return self._keep(self._path(round_number), body)
+        return self._keep(self._file("report"), body)
 
 
 def _held_to_json(campaign: Campaign, mechanism: Mechanism, held: Any) -> Any:
-    """What is held for a round: a card, or a list with one from each of several dealers."""
+    """What is held: a card, or a list with one from each of several dealers."""
     if campaign.by_several:
         return [card_to_json(mechanism, card) for card in held]
     return card_to_json(mechanism, held)

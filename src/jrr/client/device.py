@@ -36,7 +36,6 @@ class Device(ABC):
         limit: float,
         dealer_limit: float | None = None,
         delta: float = DELTA,
-        one_round: bool = False,
         patience: float = 30.0,
         state: str | Path | None = None,
         ledger: str | Path | None = None,
@@ -50,7 +49,6 @@ class Device(ABC):
             None if dealer_limit is None else checks.epsilon("dealer_limit", dealer_limit),
             checks.real("patience", patience, "seconds >= 0", 0.0),
             checks.real("delta", delta, "in [0, 1)", 0.0, 1.0, open_high=True),
-            one_round,
         )
         self._state = Path(state) if state is not None else default_state()
         self._state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -18,28 +18,24 @@ def check_export_file(out: Path, force: bool = False) -> None:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
 
 
-def export_reports(
-    operator: Operator, out: Path, *, round_number: int = 0, force: bool = False
-) -> dict[str, str]:
-    """Write all reports of a round, for `jrr estimate`.
+def export_reports(operator: Operator, out: Path, *, force: bool = False) -> dict[str, str]:
+    """Write all reports, for `jrr estimate`.
 
     Args:
         operator: Of the collector.
         out: A .parquet or .csv file.
-        round_number: Which round.
         force: Overwrite an existing file.
 
     Returns:
         What was written: the reports and, for CSV, the header beside them.
 
     Raises:
-        ArgumentError: The file or the round is refused.
+        ArgumentError: The file is refused.
         ProtocolError: The collector refuses.
         UnreachableError: The collector does not answer.
     """
     check_export_file(out, force)
-    operator.campaign.check_round(round_number)
-    data = operator.export("parquet", round_number)
+    data = operator.export("parquet")
     if out.suffix == ".parquet":
         write_whole_bytes(out, data)
         return {"reports": str(out)}

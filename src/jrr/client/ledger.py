@@ -27,12 +27,11 @@ _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     campaign TEXT NOT NULL,
     person TEXT NOT NULL,
-    round INTEGER NOT NULL,
     question TEXT NOT NULL,
     expense TEXT,
     mechanism TEXT NOT NULL,
     report TEXT NOT NULL,
-    PRIMARY KEY (campaign, person, round)
+    PRIMARY KEY (campaign, person)
 )
 """
 
@@ -43,7 +42,6 @@ class Entry:
 
     campaign: str
     person: str  # a name of this contributor in this campaign, that nobody else knows
-    round: int
     question: str  # a hash of question, labels and mechanism
     expense: Expense | None  # None: an earlier report, sent again
     mechanism: Mechanism  # by which it was made
@@ -68,11 +66,11 @@ class Ledger:
         with self._open() as connection:
             return _expenses(connection)
 
-    def answered(self, campaign: str, person: str) -> set[int]:
-        """The rounds of a campaign that somebody has answered."""
-        query = "SELECT round FROM answers WHERE campaign = ? AND person = ?"
+    def has_answered(self, campaign: str, person: str) -> bool:
+        """Whether somebody has answered a campaign."""
+        query = "SELECT 1 FROM answers WHERE campaign = ? AND person = ?"
         with self._open() as connection:
-            return {number for (number,) in connection.execute(query, (campaign, person))}
+            return connection.execute(query, (campaign, person)).fetchone() is not None
 
     def enter(self, entry: Entry, check: Callable[[list[Expense]], object]) -> None:
         """Enter a report, unless it is there already.
@@ -132,8 +130,8 @@ class Ledger:
 def _is_paid(connection: sqlite3.Connection, entry: Entry) -> bool:
     """Whether an entry costs nothing more: an earlier report sent again, or one that is here."""
     there = connection.execute(
-        "SELECT expense FROM answers WHERE campaign = ? AND person = ? AND round = ?",
-        (entry.campaign, entry.person, entry.round),
+        "SELECT expense FROM answers WHERE campaign = ? AND person = ?",
+        (entry.campaign, entry.person),
     ).fetchone()
     return entry.expense is None or (there is not None and there[0] is not None)
 
@@ -141,11 +139,10 @@ def _is_paid(connection: sqlite3.Connection, entry: Entry) -> bool:
 def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     expense = None if entry.expense is None else json.dumps(entry.expense.to_dict())
     connection.execute(
-        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
         (
             entry.campaign,
             entry.person,
-            entry.round,
             entry.question,
             expense,
             entry.mechanism.to_json(),

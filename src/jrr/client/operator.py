@@ -18,7 +18,7 @@ from jrr.errors import ArgumentError, IntegrityError, JrrError, ProtocolError, U
 from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import DEALER, accepted, collector_role, new_invitation
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, accepted, new_invitation
 from jrr.survey.states import CLOSED, Role
 
 COLLECTOR = str(Role.COLLECTOR)
@@ -132,8 +132,7 @@ class Operator:
                 raise ProtocolError(
                     f"{name}: the campaign is closed, and takes no more invitations"
                 )
-            each = self.campaign.rounds if name == COLLECTOR else 1
-            room = self.campaign.capacity - facts["invited"] // each
+            room = self.campaign.capacity - facts["invited"]
             if count > room:
                 allowed = f"at most {room}, what is left of the capacity {self.campaign.capacity}"
                 raise checks.refusal("count", count, allowed)
@@ -143,9 +142,8 @@ class Operator:
         for server, role in self.dealing_by_role():
             self._accept(server, accepted(invitations, self.campaign.hash, role))
         if self.collector is not None:
-            for number in range(self.campaign.rounds):
-                names = accepted(invitations, self.campaign.hash, collector_role(number))
-                self._accept(self.collector, names, {"round": number})
+            names = accepted(invitations, self.campaign.hash, COLLECTOR_ROLE)
+            self._accept(self.collector, names)
 
     def dealing_by_role(self) -> list[tuple[Admin, str]]:
         """Those who deal, each with the role from which people's pseudonyms there follow."""
@@ -326,7 +324,6 @@ class Operator:
 
     def summary(
         self,
-        round_number: int = 0,
         level: float = 0.95,
         by: str | None = None,
         *,
@@ -334,12 +331,11 @@ class Operator:
         population: Population | str = "respondents",
         population_size: int | None = None,
     ) -> CampaignSummary:
-        """Counts at the servers and, from the collector, the estimate of a round so far.
+        """Counts at the servers and, from the collector, the estimate so far.
 
         While a campaign is open, fewer reports than its smallest group are not estimated from.
 
         Args:
-            round_number: Which round.
             level: Of the confidence interval.
             by: A covariate of the campaign: one estimate per group.
             simultaneous: Whether the intervals of all answers hold at once with that chance.
@@ -351,25 +347,23 @@ class Operator:
             The counts, and either the estimate or how many reports are too few for one.
 
         Raises:
-            ArgumentError: There is no such round, level or covariate.
+            ArgumentError: There is no such level or covariate.
             ProtocolError: A server refuses.
             UnreachableError: A server does not answer.
         """
         level = checks.level(level)
         checks.one_of("population", population, POPULATIONS)
-        self.campaign.check_round(round_number)
         if by is not None:
             checks.one_of("by", by, tuple(self.campaign.covariates))
         servers = self.show()
         if self.collector is None:
             return CampaignSummary(servers=servers)
-        reports: int = servers[COLLECTOR]["by_round"][round_number]
+        reports: int = servers[COLLECTOR]["reports"]
         closed = servers[COLLECTOR]["state"] == CLOSED
         if reports < self.campaign.fewest_to_show(final=closed):
             return CampaignSummary(servers=servers, too_few=reports)
         try:
             found = self.estimate(
-                round_number,
                 level,
                 by,
                 simultaneous=simultaneous,
@@ -396,7 +390,6 @@ class Operator:
 
     def estimate(
         self,
-        round_number: int = 0,
         level: float = 0.95,
         by: str | None = None,
         *,
@@ -405,8 +398,7 @@ class Operator:
         population_size: int | None = None,
     ) -> dict[str, Any]:
         """The estimate, live or final."""
-        asked: dict[str, Any] = {"round": round_number, "level": repr(level)}
-        # Only what was asked for, so that collectors of earlier versions understand the rest.
+        asked: dict[str, Any] = {"level": repr(level)}
         if by:
             asked["by"] = by
         if simultaneous:
@@ -420,11 +412,9 @@ class Operator:
         )
         return document
 
-    def export(self, kind: str, round_number: int = 0) -> bytes:
+    def export(self, kind: str) -> bytes:
         """All reports as a report file."""
-        return self.at_collector().get_bytes(
-            f"{self.path}/export?format={kind}&round={round_number}"
-        )
+        return self.at_collector().get_bytes(f"{self.path}/export?format={kind}")
 
     def at_collector(self) -> Admin:
         """The collector, whose token must be held."""

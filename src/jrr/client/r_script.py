@@ -318,7 +318,7 @@ def _masks(part: SurveyPart, result: Mapping[str, Any]) -> str:
     off, known = masks_told(part, result)
     everybody = _known_masks(carded, carded, off, law.variance_of(carded, decks, known))
     groups = []
-    for group, sums in _told(part, result).of_round(0).announced.items():
+    for group, sums in _told(part, result).by_group.announced.items():
         told = [one for one in sums if one.sum is not None]
         if told:
             off = _support_of_masks(mechanism, [one.sum for one in told])
@@ -352,12 +352,12 @@ def masks_told(part: SurveyPart, result: Mapping[str, Any]) -> tuple[list[int], 
     """What comes off the support of every answer, and of what noise is left after it."""
     mechanism, told = part.campaign.mechanism, _told(part, result)
     known, off = Known(), [0] * mechanism.k
-    sums = [one.sum for dealer in told.announced for one in dealer.rounds[0].values() if one.cards]
+    sums = [one.sum for dealer in told.announced for one in dealer.sums.values() if one.cards]
     if sums:
         off = _support_of_masks(mechanism, sums)
         known = known._replace(announcements=len(sums), covered=int(result["carded"]))
     if told.undealt is not None and told.undealt.cards:
-        off = [-mask for mask in _support_of_masks(mechanism, [told.undealt.sums[0]])]
+        off = [-mask for mask in _support_of_masks(mechanism, [told.undealt.sum])]
         known = known._replace(undealt=told.undealt.cards)
     return off, known
 

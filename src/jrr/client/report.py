@@ -49,7 +49,6 @@ class ReportWish:
     simultaneous: bool = False  # whether those of one question hold all at once
     population: Population | str = "respondents"  # whom they speak of
     population_size: int | None = None
-    round_number: int = 0
     by: tuple[str, ...] | None = None  # covariates to group by; None: all of them
 
     def groups_by(self, name: str) -> bool:
@@ -58,11 +57,11 @@ class ReportWish:
 
     def estimate(self, operator: Operator, by: str) -> dict[str, Any]:
         """A part's estimate by group; what may be shown is the collector's decision."""
-        return operator.estimate(self.round_number, self.level, by, **self._intervals())
+        return operator.estimate(self.level, by, **self._intervals())
 
     def summary(self, operator: Operator) -> CampaignSummary:
         """A part's counts and estimate."""
-        return operator.summary(self.round_number, self.level, **self._intervals())
+        return operator.summary(self.level, **self._intervals())
 
     def _intervals(self) -> dict[str, Any]:
         return {
@@ -101,7 +100,7 @@ def campaign_report(
         made: The time to name; None: now.
 
     Raises:
-        ArgumentError: There is no such round, level or language.
+        ArgumentError: There is no such level or language.
         DamagedError: A server's reply is not what it should be.
         ProtocolError: A server refuses.
         UnreachableError: A server does not answer.
@@ -109,7 +108,6 @@ def campaign_report(
     campaign = operator.campaign
     operator.at_collector()
     language = _language(wish.language, (FALLBACK,))
-    campaign.check_round(wish.round_number)
     epsilons = {view: campaign.guarantee(view) for view in VIEWS}
     asked = _AskedItem(
         name="",
@@ -132,8 +130,8 @@ def campaign_report(
         campaign=campaign,
         final=counts["state"] == CLOSED,
         participation=Participation(
-            answered=counts["by_round"][wish.round_number],
-            invited=counts["invited"] // campaign.rounds if campaign.invitations else None,
+            answered=counts["reports"],
+            invited=counts["invited"] if campaign.invitations else None,
             dealt=max(seats) if seats else None,
             carded=items[0].carded if items[0].n is not None else None,
             cardless=items[0].cardless if items[0].n is not None else None,
@@ -160,7 +158,6 @@ def survey_report(
     """The report on a survey of several items; arguments as for `campaign_report`."""
     survey = operator.survey
     operator.at_collector()
-    survey.first.check_round(wish.round_number)
     language = _language(wish.language, survey.questionnaire.languages)
     fetched = _Fetch(wish, language)
     asked = [
@@ -330,8 +327,6 @@ class _Fetch:
             closes=campaign.closes,
             wave=wave,
             waves=waves,
-            round=self.wish.round_number,
-            rounds=campaign.rounds,
             level=checks.level(self.wish.level),
             simultaneous=self.wish.simultaneous,
             population=self.wish.population,

@@ -29,7 +29,7 @@ class SurveyContributor(Device):
     Example:
         >>> person = SurveyContributor(link, invitation, limit=2.0)  # doctest: +SKIP
         >>> person.answer({"sector": "office", "drinks": "no"})  # doctest: +SKIP
-        Receipt(campaign='4f4ee8…', round=0, carded=True)
+        Receipt(campaign='4f4ee8…', carded=True)
     """
 
     _survey: Survey | None = None  # as soon as it was fetched
@@ -94,7 +94,7 @@ class SurveyContributor(Device):
         entered = {
             part.name
             for part in self.survey.parts
-            if self._ledger.answered(part.campaign.hash, self._person())
+            if self._ledger.has_answered(part.campaign.hash, self._person())
         }
         return check_survey_limits(
             [part for part in parts if part.name not in entered], self._limits, before
@@ -110,9 +110,8 @@ class SurveyContributor(Device):
             Entry(
                 campaign=part.campaign.hash,
                 person=self._person(),
-                round=0,
                 question=question_hash(part.campaign, part.campaign.mechanism),
-                expense=expense_of(part.campaign, 0),
+                expense=expense_of(part.campaign),
                 mechanism=part.campaign.mechanism,
                 report=reports[part.name]["report"],
             )

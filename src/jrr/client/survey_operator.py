@@ -18,7 +18,7 @@ from jrr.errors import (
     UnreachableError,
 )
 from jrr.survey.addresses import survey_path
-from jrr.survey.identity import accepted, collector_role
+from jrr.survey.identity import COLLECTOR_ROLE, accepted
 from jrr.survey.states import CLOSED
 from jrr.survey.surveys import Survey, SurveyPart
 
@@ -101,7 +101,7 @@ class SurveyOperator:
         for server, role in self.servers.dealing_by_role():
             self._accept(server, accepted(invitations, survey.hash, role))
         if self.collector is not None:
-            names = accepted(invitations, survey.collector_salt, collector_role(0))
+            names = accepted(invitations, survey.collector_salt, COLLECTOR_ROLE)
             self._accept(self.collector, names)
 
     def _accept(self, server: Admin, hashes: list[bytes]) -> None:

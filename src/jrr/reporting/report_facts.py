@@ -113,8 +113,6 @@ class CampaignReport:
     closes: str | None
     wave: int  # which of them
     waves: int
-    round: int  # which of them
-    rounds: int
     level: float
     simultaneous: bool
     population: str

@@ -99,8 +99,6 @@ class _Page:
         words = [say("final" if report.final else "so_far")]
         if report.waves > 1:
             words.append(say("wave", wave=str(report.wave), waves=str(report.waves)))
-        if report.rounds > 1:
-            words.append(say("round", round=str(report.round), rounds=str(report.rounds)))
         if report.opens is not None and report.closes is not None:
             opens, closes = map(_time, (report.opens, report.closes))
             words.append(say("dates", opens=opens, closes=closes))

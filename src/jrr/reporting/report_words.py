@@ -88,8 +88,6 @@ def _about_losses(report: CampaignReport, say: Say, numerals: Numerals) -> list[
         sentences = [say("method.loss", answers=numerals.count(answers), losses=words)]
     else:
         sentences = [say("method.loss_one", losses=words)]
-    if report.rounds > 1:
-        sentences.append(say("method.rounds", rounds=numerals.count(report.rounds)))
     if report.waves > 1:
         study = report.learnt.study
         collector = numerals.loss(study.collector.epsilon, study.collector.delta)

@@ -104,7 +104,7 @@ def run(
         invitations = new_invitations(n)
         operator.invite(invitations)
         operator.open()
-        limits = Limits(campaign.cost, patience=30.0, one_round=True)
+        limits = Limits(campaign.cost, patience=30.0)
         people = [
             _Person(invitation_secret(text), os.urandom(32), None if value < 0 else int(value))
             for text, value in zip(invitations, answers, strict=True)

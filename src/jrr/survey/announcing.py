@@ -13,7 +13,7 @@ from jrr.errors import ArgumentError
 from jrr.estimation.told_sums import CardSum
 from jrr.mechanisms.base import Rng
 from jrr.survey.dealer import Dealer
-from jrr.survey.naming import Announcement, Naming, UndealtSum
+from jrr.survey.naming import Announcement, Naming
 from jrr.survey.serials import Places
 
 Numbers = NDArray[np.int64]  # of places: block times the size of a block, and seat
@@ -27,7 +27,7 @@ def place_numbers(dealer: Dealer, places: list[tuple[int, int]]) -> Numbers:
 
 
 def unknown_serials(dealer: Dealer, naming: Naming, dealt: Numbers) -> list[bytes]:
-    """The serial numbers in a naming that nobody was given in that round.
+    """The serial numbers in a naming that nobody was given.
 
     Args:
         dealer: Whose cards they should be of.
@@ -35,10 +35,9 @@ def unknown_serials(dealer: Dealer, naming: Naming, dealt: Numbers) -> list[byte
         dealt: The places of all cards that were dealt, from `place_numbers`.
     """
     found = []
-    for number, one in enumerate(naming.rounds):
-        for names in one.values():
-            known = _known(dealer, dealer.serials.places(names), number, dealt)
-            found += [name for name, is_known in zip(names, known, strict=True) if not is_known]
+    for names in naming.serials.values():
+        known = _known(dealer, dealer.serials.places(names), dealt)
+        found += [name for name, is_known in zip(names, known, strict=True) if not is_known]
     return found
 
 
@@ -55,15 +54,15 @@ def announce(
         rng: Where the noise comes from; None: the system's secure randomness.
 
     Returns:
-        One sum for each round and group; none of a group without cards.
+        One sum for each group; none of a group without cards.
 
     Raises:
         ArgumentError: Nothing is named, a name is unknown, or a sum would be of fewer cards.
     """
-    if not any(names for one in naming.rounds for names in one.values()):
+    if not any(naming.serials.values()):
         raise ArgumentError(
-            "rounds must name the serials of the cards that came back, got none: a sum is told "
-            "once, so nothing was announced; --without-sum ends the campaign without one"
+            "serials must be those of the cards that came back, got none: a sum is told once, so "
+            "nothing was announced; --without-sum ends the campaign without one"
         )
     unknown = len(unknown_serials(dealer, naming, dealt))
     if unknown:
@@ -71,27 +70,23 @@ def announce(
             f"serials must be of cards that were dealt, got {unknown} that nobody was given; "
             "--discard-unknown deletes the reports that came with them"
         )
-    for one in naming.rounds:
-        for group, names in one.items():
-            if 0 < len(names) < fewest:
-                where = f" in the group {group!r:.80}" if naming.by is not None else ""
-                raise ArgumentError(
-                    f"serials must be at least {fewest} (the campaign's min_cell and min_batch)"
-                    f"{where}, or none, got {len(names)}; --discard-small deletes such reports, "
-                    "--without-sum gives all up"
-                )
-    told = tuple(
-        {
-            group: CardSum(len(names), _noisy_sum(dealer, names, number, rng))
-            for group, names in one.items()
-        }
-        for number, one in enumerate(naming.rounds)
-    )
-    return Announcement(campaign=naming.campaign, by=naming.by, merged=naming.merged, rounds=told)
+    for group, names in naming.serials.items():
+        if 0 < len(names) < fewest:
+            where = f" in the group {group!r:.80}" if naming.by is not None else ""
+            raise ArgumentError(
+                f"serials must be at least {fewest} (the campaign's min_cell and min_batch)"
+                f"{where}, or none, got {len(names)}; --discard-small deletes such reports, "
+                "--without-sum gives all up"
+            )
+    told = {
+        group: CardSum(len(names), _noisy_sum(dealer, names, rng))
+        for group, names in naming.serials.items()
+    }
+    return Announcement(campaign=naming.campaign, by=naming.by, merged=naming.merged, sums=told)
 
 
-def undealt_sum(dealer: Dealer, blocks: int, given: Numbers) -> UndealtSum:
-    """The sums of the cards in so many blocks that were given to nobody.
+def undealt_sum(dealer: Dealer, blocks: int, given: Numbers) -> CardSum:
+    """The sum of the cards in so many blocks that were given to nobody.
 
     Args:
         dealer: Whose cards they are; it must deal no more.
@@ -99,22 +94,18 @@ def undealt_sum(dealer: Dealer, blocks: int, given: Numbers) -> UndealtSum:
         given: The places of all cards that may have left the dealer, from `place_numbers`.
 
     Returns:
-        How many cards are left, and their sum in each round.
+        How many cards are left, and their sum; None where none are.
     """
     places = np.arange(blocks * dealer.block_size, dtype=np.int64)
     left = np.setdiff1d(places, given, assume_unique=True)
     if not len(left):
-        return UndealtSum(cards=0, sums=(None,) * dealer.rounds)
-    sums = tuple(
-        dealer.mechanism.undealt_sum(_cards(dealer, left, number))
-        for number in range(dealer.rounds)
-    )
-    return UndealtSum(cards=len(left), sums=sums)
+        return CardSum(0, None)
+    return CardSum(len(left), dealer.mechanism.undealt_sum(_cards(dealer, left)))
 
 
-def _known(dealer: Dealer, places: Places, round_number: int, dealt: Numbers) -> NDArray[np.bool_]:
-    fits = (places["round"] == round_number) & (places["zero"] == 0)
-    fits &= (places["seat"] < dealer.block_size) & (places["block"] < 1 << 32)
+def _known(dealer: Dealer, places: Places, dealt: Numbers) -> NDArray[np.bool_]:
+    fits = (places["seat"] < dealer.block_size) & (places["block"] < 1 << 32)
+    fits &= places["zero"] == 0
     numbers = np.where(fits, _numbers(dealer, places), -1)
     known: NDArray[np.bool_] = fits & np.isin(numbers, dealt)
     return known
@@ -127,18 +118,18 @@ def _numbers(dealer: Dealer, places: Places) -> Numbers:
     return numbers
 
 
-def _noisy_sum(dealer: Dealer, names: tuple[bytes, ...], round_number: int, rng: Rng) -> Any:
+def _noisy_sum(dealer: Dealer, names: tuple[bytes, ...], rng: Rng) -> Any:
     if not names:
         return None
     numbers = _numbers(dealer, dealer.serials.places(names))
-    return dealer.mechanism.announce(_cards(dealer, numbers, round_number), rng=rng)
+    return dealer.mechanism.announce(_cards(dealer, numbers), rng=rng)
 
 
-def _cards(dealer: Dealer, numbers: Numbers, round_number: int) -> NDArray[Any]:
+def _cards(dealer: Dealer, numbers: Numbers) -> NDArray[Any]:
     blocks, seats = np.divmod(np.sort(numbers), dealer.block_size)
     begun, starts = np.unique(blocks, return_index=True)
     parts = [
-        dealer.deck_cards(int(block), round_number, mine)
+        dealer.deck_cards(int(block), mine)
         for block, mine in zip(begun, np.split(seats, starts[1:]), strict=True)
     ]
     return np.concatenate(parts)

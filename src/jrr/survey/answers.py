@@ -17,7 +17,6 @@ class Receipt:
     """The collector has committed the report."""
 
     campaign: str
-    round: int
     carded: bool
     before: bool = field(default=False, compare=False)  # it had the report already
     # What the parties of a committee say of why somebody who enrolled was dealt no card.

@@ -58,7 +58,6 @@ _FIELDS = {
     "opens",
     "question",
     "results_every",
-    "rounds",
 }
 # Only where they say something.
 _OPTIONAL = {"number", "min_batch", "by", "contact"}
@@ -88,7 +87,6 @@ class Campaign:
     invitations: bool = True  # False: anybody may answer, as often as they like
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # public, by choice
     min_cell: int = MIN_CELL  # reports in the smallest group that is shown
-    rounds: int = 1
     results_every: int = 1  # new reports between two results that are shown
     min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     number: tuple[float, float] | None = None  # the answer is a number between these ends
@@ -103,7 +101,6 @@ class Campaign:
         checks.one_of("dealing", self.dealing, (ENROL, ARRIVAL))
         checks.integer("capacity", self.capacity, 1, 10**12)
         checks.integer("min_cell", self.min_cell, 1)
-        checks.integer("rounds", self.rounds, 1, 1_000)
         checks.integer("results_every", self.results_every, 1, self.capacity)
         checks.integer("min_batch", self.min_batch, 1, self.capacity)
         checks.real("delta", self.delta, "in [0, 1)", 0.0, 1.0, open_high=True)
@@ -178,8 +175,6 @@ class Campaign:
         if isinstance(self.dealer, ContributorGroups):
             if self.dealing != ARRIVAL:
                 raise checks.refusal("dealing", self.dealing, "'arrival' where groups deal")
-            if self.rounds != 1:
-                raise checks.refusal("rounds", self.rounds, "1 where groups deal, once each")
             self.dealer.check_dealable(self.mechanism, self.colluders)
         # Whoever answers at one address for two of them has the view `dealer`, not its own.
         owners = {origin(self.collector): "the collector's"}
@@ -286,7 +281,7 @@ class Campaign:
         return _time("opens", self.opens), _time("closes", self.closes)
 
     def guarantee(self, view: str) -> float:
-        """The ε of one round that is promised against an adversary with this view.
+        """The ε of an answer that is promised against an adversary with this view.
 
         In the view "everything" it holds at `delta`.
         """
@@ -324,15 +319,15 @@ class Campaign:
 
     @property
     def cost(self) -> float:
-        """The ε of one round in the view to reckon with; it holds at `cost_delta`."""
+        """The ε of an answer in the view to reckon with; it holds at `cost_delta`."""
         return self.guarantee(self.cost_view)
 
     @property
     def costs(self) -> CostTable:
-        """What one answer and those of all rounds can tell, and whom."""
+        """What an answer can tell, and whom."""
         together = self.guarantee("dealer") if self.deals else None
         one = cost_row(self.cost, self.cost_delta, self.cost_view, together)
-        return same_in_every_wave(one, one, questions=1, waves=self.rounds)
+        return same_in_every_wave(one, one, questions=1, waves=1)
 
     @property
     def cost_delta(self) -> float:
@@ -357,14 +352,8 @@ class Campaign:
 
     @property
     def cost_line(self) -> str:
-        """What one round costs and against whom, in one line."""
+        """What an answer costs and against whom, in one line."""
         return f"{show_guarantee(self.cost, self.cost_delta)} against {self.against}"
-
-    def check_round(self, number: object) -> int:
-        """The number of a round that there is."""
-        if self.rounds == 1 and (type(number) is not int or number != 0):
-            raise checks.refusal("round", number, "0: the campaign has one round")
-        return checks.integer("round", number, 0, self.rounds - 1)
 
     def for_people(self, n: int) -> Mechanism:
         """The mechanism dealt to n people.
@@ -420,7 +409,6 @@ class Campaign:
             "covariates": {name: list(values) for name, values in self.covariates.items()},
             "min_cell": self.min_cell,
             "results_every": self.results_every,
-            "rounds": self.rounds,
             "nonce": self.nonce,
         }
         if self.min_batch > 1:
@@ -498,7 +486,6 @@ class Campaign:
                 name: _texts(f"covariates {name}", covariates[name]) for name in covariates
             },
             min_cell=document["min_cell"],
-            rounds=document["rounds"],
             results_every=document["results_every"],
             min_batch=document.get("min_batch", 1),
             number=document.get("number"),

@@ -4,7 +4,7 @@ from jrr.errors import ArgumentError
 from jrr.survey.addresses import check_link
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee.meeting import Peer
-from jrr.survey.committee.rounds import DealOrder
+from jrr.survey.committee.party_deal import DealOrder
 from jrr.survey.dealer_kinds import Committee
 
 
@@ -24,7 +24,6 @@ def deal_order(campaign: Campaign) -> DealOrder:
     committee = committee_of(campaign)
     return DealOrder(
         campaign=campaign.hash,
-        rounds=campaign.rounds,
         capacity=campaign.capacity,
         threshold=committee.threshold,
         peers=tuple(

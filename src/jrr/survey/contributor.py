@@ -26,7 +26,7 @@ from jrr.survey.hand import (
     fetch_hand,
     same_at_dealer,
 )
-from jrr.survey.identity import collector_role, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, pseudonym
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.states import CLOSED, NEW, NO_ANSWERS
 from jrr.survey.steps import Call, Save, Steps, insist, refused, unreachable
@@ -57,7 +57,7 @@ def fetch(link: str, limits: Limits) -> Steps[Campaign]:
     if campaign.collector != collector:
         raise ProtocolError(f"the campaign names another collector, {campaign.collector}")
     campaign.check_everything()
-    check_limits(campaign, limits, rounds=range(1) if limits.one_round else None)
+    check_limits(campaign, limits)
     return campaign
 
 
@@ -84,11 +84,9 @@ def enrol(
 def check_ready(
     campaign: Campaign,
     covariates: Mapping[str, str] | None,
-    round_number: int,
     patience: float,
 ) -> Steps[None]:
     """Refuse, before anybody is asked for an answer, what could not be sent with it."""
-    campaign.check_round(round_number)
     messages.check_covariates(campaign, dict(covariates or {}))
     state = (yield from collector_status(campaign, patience)).get("state")
     if state == CLOSED or (state == NEW and not campaign.enrols):
@@ -104,7 +102,6 @@ def contribute(
     limits: Limits,
     *,
     covariates: Mapping[str, str] | None = None,
-    round_number: int = 0,
     rng: Rng = None,
     device: bytes | None = None,
     hand: Hand | None = None,
@@ -117,7 +114,6 @@ def contribute(
         value: The true answer, 0..k-1; of a number its steps from the lower end.
         limits: What the contributor accepts.
         covariates: Public attributes, exactly those that the campaign declares.
-        round_number: Which round.
         rng: Where randomness comes from; by default the system's secure one.
         device: A secret of this device, so that nobody else can fetch its cards
             (docs/protocol.md).
@@ -127,33 +123,31 @@ def contribute(
         The collector's receipt.
 
     Raises:
-        ArgumentError: The value, the round or a covariate is none of this campaign.
+        ArgumentError: The value or a covariate is none of this campaign.
         ProtocolError: A server refuses, or serves something else than it should.
         UnreachableError: The collector does not answer.
         IntegrityError: The parties of a committee did not keep to the rules.
     """
     checks.integer("value", value, 0, campaign.last_value)
-    campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
-    check_limits(campaign, limits, rounds=(round_number,) if limits.one_round else None)
+    check_limits(campaign, limits)
     if not campaign.deals:
         hand = Hand(None, campaign.mechanism)
-    elif hand is None or hand.cards is None:
+    elif hand is None or hand.card is None:
         hand = yield from fetch_hand(campaign, secret, limits.patience, device)
-    mechanism, card = hand.mechanism, None if hand.cards is None else hand.cards[round_number]
+    mechanism, card = hand.mechanism, hand.card
     if campaign.enrols:
         announced = yield from announced_mechanism(campaign, limits.patience)
         if announced != mechanism:
             raise ProtocolError("dealer and collector name different numbers of people")
     body = messages.report_request(
-        pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
-        round_number=round_number,
+        pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
         carded=card is not None,
         mechanism=mechanism,
         report=mechanism.respond_one_step(value, card, rng),
         covariates=attributes,
-        serials=None if hand.serials is None else hand.serials[round_number],
+        serials=hand.serials,
     )
     kept = yield Save(body, mechanism)
     if kept is not None:  # another run was faster: there is only one report of an answer
@@ -170,7 +164,6 @@ def repeat(
     *,
     mechanism: Mechanism,
     covariates: Mapping[str, str] | None = None,
-    round_number: int = 0,
 ) -> Conversation:
     """Send a report that was made before, for the same question, once more.
 
@@ -184,7 +177,6 @@ def repeat(
         limits: How long to wait; it costs nothing.
         mechanism: By which the report was made.
         covariates: Public attributes, exactly those that the campaign declares.
-        round_number: Which round.
 
     Returns:
         The collector's receipt.
@@ -193,7 +185,6 @@ def repeat(
         ProtocolError: The campaign asks by other chances, so that the report would mislead it; or
             cards were added to reports, so that they are worth nothing in another sum.
     """
-    campaign.check_round(round_number)
     attributes = dict(covariates or {})
     messages.check_covariates(campaign, attributes)
     if campaign.mechanism.masked and campaign.deals:
@@ -206,8 +197,7 @@ def repeat(
             "the campaign asks by other chances than the earlier report was made by"
         )
     body = messages.report_request(
-        pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
-        round_number=round_number,
+        pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
         carded=False,
         mechanism=mechanism,
         report=mechanism.report_from_bytes(mechanism.report_bytes(report)),
@@ -223,7 +213,7 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
     """Send a saved report until the collector says that it has committed it."""
     try:
         document = json.loads(body)
-        round_number, carded = int(document["round"]), bool(document["carded"])
+        carded = bool(document["carded"])
     except (ValueError, KeyError, TypeError):
         raise DamagedError("a saved report must be one that jrr wrote; it was not sent") from None
     address = f"{campaign.collector}{campaign_path(campaign.hash)}/reports"
@@ -232,4 +222,4 @@ def send(campaign: Campaign, body: bytes, patience: float) -> Conversation:
         raise unreachable(address, reply, patience)
     if reply.status not in (200, 201):
         raise refused("the collector", reply)
-    return Receipt(campaign.hash, round_number, carded, reply.status == 200)
+    return Receipt(campaign.hash, carded, reply.status == 200)

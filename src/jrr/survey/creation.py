@@ -19,7 +19,6 @@ from jrr.planning.defaults import COLLUDERS, LEAST_GAIN, LOST
 from jrr.planning.numbers import plan_number
 from jrr.planning.plans import DELTA, Plan, plan
 from jrr.reporting.catalogue import FALLBACK, known_languages
-from jrr.reporting.cost_words import cost_lines
 from jrr.reporting.explain import contributor_text
 from jrr.reporting.lay import SurveyFacts, asker_lines, consent_text, introduction, with_details
 from jrr.survey.addresses import without_slash
@@ -81,7 +80,6 @@ class CampaignRequest:
     threshold: int | None = None  # parties that may collude; None: a minority
     dealing: str | None = None  # None: on arrival, or by enrolment where a committee deals
     capacity: int | None = None  # None: one deck, or ten times the fewest where people enrol
-    rounds: int = 1
     opens: str | None = None
     closes: str | None = None
     invitations: bool = True
@@ -98,8 +96,6 @@ class CampaignRequest:
 
     def __post_init__(self) -> None:
         checks.one_of("language", self.language, known_languages())
-        if self.language != FALLBACK and self.rounds > 1:
-            raise checks.refusal("language", self.language, f"{FALLBACK!r} with several rounds")
         named = (bool(self.parties), self.dealer is not None, bool(self.dealers), self.groups)
         if sum(named) > 1:
             raise ArgumentError("dealer, dealers, parties and groups must not be given together")
@@ -215,7 +211,6 @@ class CampaignRequest:
             closes=self.closes,
             invitations=self.invitations,
             min_cell=self.min_cell,
-            rounds=self.rounds,
             by=self.by,
             contact=self.contact,
         )
@@ -244,8 +239,7 @@ class CampaignRequest:
         details = contributor_text(
             chosen, self.delta, committee=bool(self.parties), groups=self.groups
         )
-        table = cost_lines(campaign.costs, self.language) if campaign.rounds > 1 else []
-        details = "\n".join([details, *table, *asker_lines(facts, self.language)])
+        details = "\n".join([details, *asker_lines(facts, self.language)])
         return with_details(introduction(facts, self.language), details, self.language)
 
     def _plan_options(self) -> dict[str, Any]:
@@ -305,8 +299,7 @@ def cost_statement(campaign: Campaign) -> str:
     Returns:
         One or two sentences.
     """
-    each = "Each of its answers" if campaign.rounds > 1 else "Your answer"
-    text = f"{each} costs you {campaign.cost_line}."
+    text = f"Your answer costs you {campaign.cost_line}."
     if campaign.cost_view == EVERYTHING:
         most = show_guarantee(campaign.guarantee("dealer"), 0.0)
         text += f" Whoever deals the cards and the collector together: {most} (view: dealer)."

@@ -1,6 +1,6 @@
 """The dealer's cards: from a campaign's key and a seat, nothing else.
 
-A seat is a place in a block (a deck of each round). Seats are given out in the order of a
+A seat is a place in a block, which is one deck. Seats are given out in the order of a
 secret permutation, so that a stored seat does not tell who came when.
 """
 
@@ -53,19 +53,16 @@ class Dealer:
     Args:
         mechanism: Whose cards.
         key: Of the campaign; overwritten by `forget`.
-        rounds: Cards of each contributor.
     """
 
-    def __init__(self, mechanism: Mechanism, key: bytes, rounds: int) -> None:
+    def __init__(self, mechanism: Mechanism, key: bytes) -> None:
         self.mechanism = mechanism
         self._key = key
-        self.rounds = rounds
         size = mechanism.moments.deck
         assert size is not None  # a campaign with a dealer deals
         self.block_size: int = size
         self.serials = Serials(key)
-        self._decks: _Kept[tuple[int, int], Deck | MaskDeck]
-        self._decks = _Kept(self._new_deck, _DECKS_KEPT * rounds)
+        self._decks: _Kept[int, Deck | MaskDeck] = _Kept(self._new_deck, _DECKS_KEPT)
         self._orders: _Kept[int, Permutation] = _Kept(self._new_order, _DECKS_KEPT)
 
     def forget(self) -> None:
@@ -80,24 +77,20 @@ class Dealer:
         block, within = divmod(arrival, self.block_size)
         return block, self._orders.get(block).at(within)
 
-    def cards(self, block: int, seat: int) -> list[Any]:
-        """The cards of one contributor for all rounds, as JSON values."""
-        return [
-            card_to_json(self.mechanism, self._decks.get((block, number)).card(seat))
-            for number in range(self.rounds)
-        ]
+    def card(self, block: int, seat: int) -> Any:
+        """The card of one contributor, as a JSON value."""
+        return card_to_json(self.mechanism, self._decks.get(block).card(seat))
 
-    def serial_numbers(self, block: int, seat: int) -> list[str]:
-        """The serial numbers of these cards, one per round, as JSON values."""
-        return [self.serials.of(block, seat, number).hex() for number in range(self.rounds)]
+    def serial_number(self, block: int, seat: int) -> str:
+        """The serial number of this card, as a JSON value."""
+        return self.serials.of(block, seat).hex()
 
-    def deck_cards(self, block: int, round_number: int, seats: ArrayLike) -> NDArray[Any]:
-        """The cards of some seats of a block in one round, as `respond` takes them."""
-        return np.asarray(self._decks.get((block, round_number)).cards(seats))
+    def deck_cards(self, block: int, seats: ArrayLike) -> NDArray[Any]:
+        """The cards of some seats of a block, as `respond` takes them."""
+        return np.asarray(self._decks.get(block).cards(seats))
 
-    def _new_deck(self, which: tuple[int, int]) -> Deck | MaskDeck:
-        block, round_number = which
-        return deck_of(self.mechanism, self._key, block * self.rounds + round_number)
+    def _new_deck(self, block: int) -> Deck | MaskDeck:
+        return deck_of(self.mechanism, self._key, block)
 
     def _new_order(self, block: int) -> Permutation:
         return Permutation(self._key, self.block_size, b"seats:" + block.to_bytes(8, "little"))

@@ -15,7 +15,7 @@ from jrr.survey.committee.schedule import default_threshold
 class GroupMembers:
     """Who deals among themselves."""
 
-    name: str  # of the round, a new one each time
+    name: str  # of the deal, a new one each time
     peers: list[Peer]
     threshold: int | None  # members that may collude; None: a minority
     campaign: str | None = None  # the name of the campaign that the cards are for

@@ -22,7 +22,7 @@ class GroupPlace:
     """A secret of one member: whoever has it and the report has the view "dealer"."""
 
     campaign: str  # the name of the campaign that it was dealt for
-    group: str  # what the members called the round
+    group: str  # what the members called the deal
     members: int
     threshold: int  # members that may collude and still learn no card
     shuffled_id: int  # 1..members; all places of a group are different

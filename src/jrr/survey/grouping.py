@@ -81,7 +81,7 @@ def too_small(sizes: Iterable[Sizes], fewest: int) -> set[str]:
     """Groups of which some dealer could tell no sum: of a few cards, though not of none.
 
     Args:
-        sizes: In each round, for each dealer: group -> cards.
+        sizes: For each dealer: group -> cards.
         fewest: Cards in the smallest sum that is told.
     """
     return {name for one in sizes for name, size in one.items() if 0 < size < fewest}
@@ -104,7 +104,7 @@ def merge_small(campaign: "Campaign", by: str, sizes: Sequence[Sizes]) -> CardGr
     Args:
         campaign: Whose covariate it is.
         by: Its name.
-        sizes: In each round, for each dealer: value -> cards.
+        sizes: For each dealer: value -> cards.
 
     Returns:
         The grouping; where all cards together are too few, one that has a group too small.
@@ -142,5 +142,5 @@ def small_words(campaign: "Campaign", sizes: Sequence[Sizes]) -> str:
     )
     return (
         f"answers made with a card must be at least {fewest} (the campaign's min_cell and "
-        f"min_batch) in each round and group for a result, or none, got {got}"
+        f"min_batch) in each group for a result, or none, got {got}"
     )

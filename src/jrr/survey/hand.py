@@ -26,20 +26,18 @@ from jrr.survey.steps import Call, Steps, insist, printable, read_reply, refused
 
 @dataclass(frozen=True)
 class Hand:
-    """The cards of one contributor for all rounds, and the mechanism they were dealt for."""
+    """The card of one contributor, and the mechanism that it was dealt for."""
 
-    # One for each round, or one from each of several dealers. None: there are none, answer without.
-    cards: tuple[Any, ...] | None
+    card: Any  # of several dealers a tuple; None: there is none, answer without
     mechanism: Mechanism
-    # Of the cards in each round, one from each dealer, where card sums are announced.
-    serials: tuple[tuple[str | None, ...], ...] | None = None
+    serials: tuple[str | None, ...] | None = None  # from each dealer, where sums are announced
     left_out: tuple[str, ...] = ()  # what parties say of why one who enrolled was dealt nothing
 
 
 def fetch_hand(
     campaign: Campaign, secret: bytes, patience: float, device: bytes | None = None
 ) -> Steps[Hand]:
-    """One's cards of all rounds; none where they are not to be had in time.
+    """One's card; none where it is not to be had in time.
 
     Args:
         campaign: Which deals cards.
@@ -58,7 +56,7 @@ def fetch_hand(
         return Hand(None, campaign.mechanism)
     if campaign.by_committee:
         return (yield from _hand_of_committee(campaign, secret, patience, device))
-    dealt: list[GivenCards | None] = []
+    dealt: list[GivenCard | None] = []
     same = []
     for dealer in campaign.dealers:
         # A dealer that serves another campaign ends it here; a silent one only costs the card.
@@ -74,32 +72,25 @@ def fetch_hand(
     return added_hand(campaign, dealt)
 
 
-def added_hand(campaign: Campaign, dealt: Sequence["GivenCards | None"]) -> Hand:
+def added_hand(campaign: Campaign, dealt: Sequence["GivenCard | None"]) -> Hand:
     """The cards of all dealers together, of whom at least one gave some; None: was left out."""
     held = [one for one in dealt if one is not None]
     mechanism = held[0].mechanism
     if not campaign.announces:
-        return Hand(held[0].cards, mechanism)
-    cards = held[0].cards
-    if campaign.by_several:  # of each round, what every dealer gave
-        cards = tuple(zip(*(one.cards for one in held), strict=True))
-    return Hand(
-        cards,
-        mechanism,
-        tuple(
-            tuple(None if one is None else one.serials[number] for one in dealt)
-            for number in range(campaign.rounds)
-        ),
-    )
+        return Hand(held[0].card, mechanism)
+    card = held[0].card
+    if campaign.by_several:  # what every dealer gave
+        card = tuple(one.card for one in held)
+    return Hand(card, mechanism, tuple(None if one is None else one.serial for one in dealt))
 
 
 @dataclass(frozen=True)
-class GivenCards:
-    """What one dealer gave, for all rounds."""
+class GivenCard:
+    """What one dealer gave."""
 
     mechanism: Mechanism
-    cards: tuple[Any, ...]
-    serials: tuple[str, ...]  # none where card sums are not announced
+    card: Any
+    serial: str | None = None  # where card sums are announced
 
 
 def _ask_for_cards(
@@ -129,22 +120,19 @@ def _ask_for_cards(
     return read_reply(reply.body, "the dealer")
 
 
-def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCards:
+def read_dealt(campaign: Campaign, document: dict[str, Any]) -> GivenCard:
     """What one dealer replied to a request for cards."""
     mechanism = _mechanism_for(campaign, document.get("n"), "the dealer")
-    found = _dealt_cards(campaign, mechanism, document.get("cards"))
+    card = card_from_json(mechanism, document.get("card"))
     if not campaign.announces:
-        return GivenCards(mechanism, found, ())
-    serials = document.get("serials")
-    if not isinstance(serials, list) or len(serials) != campaign.rounds:
-        raise ProtocolError(f"the dealer must give {campaign.rounds} serials with its cards")
-    return GivenCards(mechanism, found, tuple(serial_from_hex(serial).hex() for serial in serials))
+        return GivenCard(mechanism, card)
+    return GivenCard(mechanism, card, serial_from_hex(document.get("serial")).hex())
 
 
 def _hand_of_committee(
     campaign: Campaign, secret: bytes, patience: float, device: bytes | None
 ) -> Steps[Hand]:
-    """One's cards from the shares of all parties."""
+    """One's card from the shares of all parties."""
     for party in campaign.dealers:
         if not (yield from same_at_dealer(campaign, party, patience, silence_is_fine=True)):
             return Hand(None, (yield from _cardless(campaign, patience)))
@@ -163,20 +151,17 @@ def _hand_of_committee(
         return Hand(None, (yield from _cardless(campaign, patience)), left_out=left_out)
     mechanism = _mechanism_for(campaign, replies[0].get("n"), "the dealer")
     key = committee_cards.card_key(device or secret, campaign.hash)
-    held = []
-    for number in range(campaign.rounds):
-        try:
-            shares = _shares_of_round(campaign, replies, number, n=mechanism.moments.deck)
-            held.append(committee_cards.open_card(mechanism, key, *shares))
-        except Abort as abort:
-            accused, evidence = None, None
-            if isinstance(abort, BadShareError):
-                accused = abort.party
-                if abort.provable:
-                    evidence = ShareEvidence.against(accused, number, shares[1][accused], key)
-            yield from _complain(campaign, secret, accused, evidence, patience)
-            raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
-    return Hand(tuple(held), mechanism)
+    try:
+        shares = _shares(campaign, replies, n=mechanism.moments.deck)
+        return Hand(committee_cards.open_card(mechanism, key, *shares), mechanism)
+    except Abort as abort:
+        accused, evidence = None, None
+        if isinstance(abort, BadShareError):
+            accused = abort.party
+            if abort.provable:
+                evidence = ShareEvidence.against(accused, shares[1][accused], key)
+        yield from _complain(campaign, secret, accused, evidence, patience)
+        raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
 
 
 def announced_mechanism(campaign: Campaign, patience: float) -> Steps[Mechanism]:
@@ -226,40 +211,32 @@ def device_at(campaign: Campaign, number: int, device: bytes | None) -> bytes | 
     return device_name(device, campaign.hash, campaign.dealer.roles[number])
 
 
-def _dealt_cards(campaign: Campaign, mechanism: Mechanism, documents: object) -> tuple[Any, ...]:
-    """A dealer's cards, one per round."""
-    if not isinstance(documents, list) or len(documents) != campaign.rounds:
-        raise ProtocolError(f"the dealer must give {campaign.rounds} cards")
-    return tuple(card_from_json(mechanism, card) for card in documents)
-
-
-def _shares_of_round(
-    campaign: Campaign, replies: Sequence[dict[str, Any]], round_number: int, *, n: int | None
+def _shares(
+    campaign: Campaign, replies: Sequence[dict[str, Any]], *, n: int | None
 ) -> tuple[committee_cards.Record, list[committee_cards.Envelope]]:
-    """What all parties gave for a round; they must tell the same story of it."""
+    """What all parties gave; they must tell the same story of the deal."""
     records, envelopes = [], []
     for party, document in enumerate(replies):
         try:
-            share = document["rounds"][round_number]
-            records.append(committee_cards.Record.from_document(share["record"]))
-            envelopes.append(committee_cards.Envelope.from_document(share["envelope"]))
-        except (KeyError, IndexError, TypeError, Abort):
+            records.append(committee_cards.Record.from_document(document["record"]))
+            envelopes.append(committee_cards.Envelope.from_document(document["envelope"]))
+        except (KeyError, Abort):
             raise BadShareError(
                 party,
-                f"party {party} must give one record and one envelope per round",
+                f"party {party} must give one record and one envelope",
                 provable=False,
             ) from None
     told = Counter(records)
     record, agree = told.most_common(1)[0]
     if len(told) > 1:
         if 2 * agree <= len(records):
-            raise Abort("the parties tell different stories of the round")
+            raise Abort("the parties tell different stories of the deal")
         party = next(at for at, other in enumerate(records) if other != record)
-        reason = f"party {party} tells another story of the round than most"
+        reason = f"party {party} tells another story of the deal than most"
         raise BadShareError(party, reason, provable=False)
-    facts = (record.campaign, record.round, record.n, len(record.roots))
-    if facts != (campaign.hash, round_number, n, len(replies)):
-        raise Abort("the record is of another round")
+    facts = (record.campaign, record.n, len(record.roots))
+    if facts != (campaign.hash, n, len(replies)):
+        raise Abort("the record is of another deal")
     return record, envelopes
 
 

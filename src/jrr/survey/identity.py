@@ -3,8 +3,8 @@
 An invitation is 20 random bytes, written as 32 letters and digits, and two more that check them:
 a letter that is wrong, or two that changed places, are noticed before anything is asked. (The first
 invitations had no check, and are still taken.) From it the client derives
-one pseudonym for the dealer and one for the collector in every round (HKDF-SHA256, the
-campaign's hash as salt, the role in the label). A server is given the SHA-256 of each pseudonym
+one pseudonym for the dealer and one for the collector (HKDF-SHA256, the campaign's hash as salt,
+the role in the label). A server is given the SHA-256 of each pseudonym
 it should accept, and nothing else: a list of hashes opens no door.
 """
 
@@ -23,6 +23,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 PLAIN, CHECK = 32, 2  # letters of the secret, and of the check
 _PRIME = 1021  # the largest below 32²
 DEALER = "dealer"
+COLLECTOR_ROLE = "collector:0"  # as it stands in the label of every pseudonym
 
 
 def dealer_role(number: int) -> str:
@@ -33,11 +34,6 @@ def dealer_role(number: int) -> str:
 def party_role(number: int) -> str:
     """The role of a committee's party: parties must not know one's name at the others."""
     return f"party:{number}"
-
-
-def collector_role(round_number: int) -> str:
-    """A name of one's own in every round, so that rounds cannot be linked either."""
-    return f"collector:{round_number}"
 
 
 def new_invitation() -> str:

@@ -1,6 +1,6 @@
 """What a contributor accepts, for all answers together, and what has been spent of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jrr._base.wording import show_guarantee
@@ -18,14 +18,13 @@ class Limits:
     dealer: float | None = None  # most ε against dealer and collector together, over all answers
     patience: float = 30.0  # seconds to wait for a card, and for the collector
     delta: float = DELTA  # of all answers together
-    one_round: bool = False  # count one round of a campaign at a time, and not all that it has
 
 
 def check_limits(
     campaign: Campaign,
     limits: Limits,
     before: Iterable[Expense] = (),
-    rounds: Collection[int] | None = None,
+    answered: bool = False,
 ) -> Spent:
     """Refuse a campaign that costs more than is left of the contributor's own limits.
 
@@ -33,7 +32,7 @@ def check_limits(
         campaign: Which would be answered.
         limits: What is accepted.
         before: What was spent, in this and in other campaigns.
-        rounds: Those that would be answered; None: all of the campaign.
+        answered: Whether it was answered before, so that the same report is only sent again.
 
     Returns:
         What will have been spent afterwards.
@@ -42,17 +41,14 @@ def check_limits(
         ProtocolError: That is more than the limits.
     """
     earlier = list(before)
-    rounds = range(campaign.rounds) if rounds is None else rounds
-    new = [expense_of(campaign, number) for number in rounds]
-    after = total((*earlier, *new), limits.delta)
-    if not new:  # nothing is added: a report that was made before is only sent again
-        return after
+    if answered:  # nothing is added
+        return total(earlier, limits.delta)
+    after = total((*earlier, expense_of(campaign)), limits.delta)
     if after.epsilon > limits.epsilon:
-        answers = f"{len(new)} answers cost you each" if len(new) > 1 else "an answer costs you"
         raise ProtocolError(
-            f"{answers} {campaign.cost_line}{_shown_before(earlier, limits)}: in all "
+            f"an answer costs you {campaign.cost_line}{_shown_before(earlier, limits)}: in all "
             f"{show_guarantee(after.epsilon, after.delta)}, more than your limit "
-            f"{limits.epsilon:.6g}{_advice(campaign, limits)}"
+            f"{limits.epsilon:.6g}"
         )
     most = after.pure["dealer"]
     if limits.dealer is not None and most > limits.dealer:
@@ -69,9 +65,3 @@ def _shown_before(earlier: list[Expense], limits: Limits) -> str:
         return ""
     spent = total(earlier, limits.delta)
     return f", beside {show_guarantee(spent.epsilon, spent.delta)} that you have spent before"
-
-
-def _advice(campaign: Campaign, limits: Limits) -> str:
-    if campaign.rounds == 1 or limits.one_round:
-        return ""
-    return f" (all {campaign.rounds} rounds are counted; --one-round counts one at a time)"

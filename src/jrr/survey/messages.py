@@ -20,7 +20,6 @@ class StoredReport:
     """A report as the collector keeps it: no time, no address, no order."""
 
     name: bytes  # hash of the pseudonym
-    round: int
     carded: bool
     report: bytes
     covariates: str  # canonical JSON
@@ -62,7 +61,6 @@ def device_of(document: Mapping[str, Any]) -> bytes | None:
 def report_request(
     *,
     pseudonym: bytes,
-    round_number: int,
     carded: bool,
     mechanism: Mechanism,
     report: Any,
@@ -76,7 +74,6 @@ def report_request(
     """
     document: dict[str, Any] = {
         "pseudonym": pseudonym.hex(),
-        "round": round_number,
         "carded": carded,
         "report": mechanism.report_format.to_json(report),
         "covariates": dict(covariates),
@@ -88,9 +85,7 @@ def report_request(
 
 def read_report(campaign: Campaign, mechanism: Mechanism, body: bytes) -> StoredReport:
     """A report that fits the campaign, or a refusal."""
-    document = read_body(
-        body, "pseudonym", "round", "carded", "report", "covariates", optional=("serials",)
-    )
+    document = read_body(body, "pseudonym", "carded", "report", "covariates", optional=("serials",))
     return stored_report(campaign, mechanism, document, name_hash(document))
 
 
@@ -102,7 +97,7 @@ def stored_report(
     Args:
         campaign: Whose question it answers.
         mechanism: By which it was made.
-        document: With round, carded, report, covariates, and serials where there are some.
+        document: With carded, report, covariates, and serials where there are some.
         name: Hash of the pseudonym.
     """
     carded = document["carded"]
@@ -111,14 +106,10 @@ def stored_report(
     try:
         report = mechanism.report_bytes(document["report"])
         report = report if carded else mechanism.check_cardless(report)
-        number = checks.integer("round", document["round"], 0, campaign.rounds - 1)
     except JrrError:  # not repeated: it is somebody's report
-        raise DamagedError(
-            "report and round must be of this campaign's mechanism and rounds"
-        ) from None
+        raise DamagedError("report must be of this campaign's mechanism") from None
     return StoredReport(
         name=name,
-        round=number,
         carded=carded,
         report=report,
         covariates=check_covariates(campaign, document["covariates"]),
@@ -174,19 +165,9 @@ def known_values(campaign: Campaign, name: str) -> str:
     return f"{', '.join(map(repr, campaign.covariates[name])):.200}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class InvitationList:
-    """Hashes of pseudonyms that a server should accept."""
-
-    hashes: tuple[bytes, ...]  # sorted, so that their order tells nothing
-    round: int = 0  # where people have a pseudonym of their own in each round
-
-
-def read_invitation_list(body: bytes, with_round: bool) -> InvitationList:
-    """Whom a server should accept; with_round: it may say for which round."""
-    document = read_body(body, "names", optional=("round",) if with_round else ())
-    names, number = document["names"], document.get("round", 0)
-    number = checks.integer("round", number, 0, 999)
+def read_invitation_list(body: bytes) -> tuple[bytes, ...]:
+    """Hashes of pseudonyms that a server should accept, sorted: their order tells nothing."""
+    names = read_body(body, "names")["names"]
     if not isinstance(names, list) or len(names) > MOST_NAMES:
         raise DamagedError(f"names must be a list of at most {MOST_NAMES} hashes")
     hashes = set()
@@ -195,4 +176,4 @@ def read_invitation_list(body: bytes, with_round: bool) -> InvitationList:
         if decoded is None:
             raise checks.refusal("names", entry, "hashes of 64 hexadecimal digits")
         hashes.add(decoded)
-    return InvitationList(hashes=tuple(sorted(hashes)), round=number)
+    return tuple(sorted(hashes))

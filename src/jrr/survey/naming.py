@@ -19,8 +19,6 @@ from jrr.survey.documents import canonical_json
 from jrr.survey.grouping import CardGrouping
 from jrr.survey.serials import serial_from_hex
 
-_FIELDS = frozenset(("campaign", "by", "rounds"))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Naming:
@@ -29,7 +27,7 @@ class Naming:
     campaign: str  # its hash
     by: str | None  # the covariate whose values are the groups; None: everybody is one group
     merged: Merged = field(default_factory=dict, hash=False)  # groups of several values
-    rounds: tuple[Mapping[str, tuple[bytes, ...]], ...]  # group -> serial numbers, in each round
+    serials: Mapping[str, tuple[bytes, ...]]  # group -> serial numbers
 
     @property
     def grouping(self) -> CardGrouping:
@@ -41,10 +39,10 @@ class Naming:
         return {
             "campaign": self.campaign,
             **self.grouping.to_document(),
-            "rounds": [
-                {group: [serial.hex() for serial in sorted(names)] for group, names in one.items()}
-                for one in self.rounds
-            ],
+            "serials": {
+                group: [serial.hex() for serial in sorted(names)]
+                for group, names in self.serials.items()
+            },
         }
 
     @property
@@ -60,15 +58,13 @@ class Naming:
             DamagedError: It is none, or of another campaign.
             ArgumentError: A serial number is named twice.
         """
-        grouping, rounds = _read(campaign, document)
-        named = tuple(
-            {group: _serials(group, names) for group, names in one.items()} for one in rounds
-        )
-        everything = [serial for one in named for names in one.values() for serial in names]
+        grouping, given = _read(campaign, document, "serials")
+        named = {group: _serials(group, names) for group, names in given.items()}
+        everything = [serial for names in named.values() for serial in names]
         doubled = len(everything) - len(set(everything))
         if doubled:
             raise ArgumentError(f"serials must be named once each, got {doubled} named again")
-        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, rounds=named)
+        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, serials=named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +74,7 @@ class Announcement:
     campaign: str
     by: str | None
     merged: Merged = field(default_factory=dict, hash=False)
-    rounds: tuple[Mapping[str, CardSum], ...]  # group -> sum, in each round
+    sums: Mapping[str, CardSum]  # group -> sum
 
     @property
     def grouping(self) -> CardGrouping:
@@ -90,9 +86,7 @@ class Announcement:
         return {
             "campaign": self.campaign,
             **self.grouping.to_document(),
-            "rounds": [
-                {group: told.to_document() for group, told in one.items()} for one in self.rounds
-            ],
+            "sums": {group: told.to_document() for group, told in self.sums.items()},
         }
 
     @classmethod
@@ -102,50 +96,31 @@ class Announcement:
         Raises:
             DamagedError: It is none, or of another campaign.
         """
-        grouping, rounds = _read(campaign, document)
-        told = tuple({group: _card_sum(campaign, one[group]) for group in one} for one in rounds)
-        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, rounds=told)
+        grouping, given = _read(campaign, document, "sums")
+        told = {group: _card_sum(campaign, one) for group, one in given.items()}
+        return cls(campaign=campaign.hash, by=grouping.by, merged=grouping.merged, sums=told)
 
 
-@dataclass(frozen=True, kw_only=True)
-class UndealtSum:
-    """What a dealer tells of closed decks: the cards that nobody fetched."""
+def read_undealt(campaign: Campaign, document: object) -> CardSum:
+    """What a dealer tells of closed decks: how many cards nobody fetched, and their sum.
 
-    cards: int
-    sums: tuple[Any, ...]  # in each round; None where there are no such cards
-
-    def to_document(self) -> dict[str, Any]:
-        """As it is sent and stored."""
-        return {"cards": self.cards, "sums": list(self.sums)}
-
-    @classmethod
-    def from_document(cls, campaign: Campaign, document: object) -> "UndealtSum":
-        """What `to_document` wrote.
-
-        Raises:
-            DamagedError: It is nothing of the kind.
-        """
-        if not isinstance(document, Mapping) or set(document) != {"cards", "sums"}:
-            raise DamagedError("undealt must be of cards and sums")
-        sums = document["sums"]
-        if not isinstance(sums, list) or len(sums) != campaign.rounds:
-            raise DamagedError(f"sums must be a list of {campaign.rounds}, one for each round")
-        told = [_card_sum(campaign, {"cards": document["cards"], "sum": one}) for one in sums]
-        return cls(cards=told[0].cards, sums=tuple(one.sum for one in told))
+    Raises:
+        DamagedError: It is nothing of the kind.
+    """
+    return _card_sum(campaign, document)
 
 
-def _read(campaign: Campaign, document: object) -> tuple[CardGrouping, list[Mapping[str, Any]]]:
-    if not isinstance(document, Mapping) or set(document) - {"merged"} != _FIELDS:
-        raise DamagedError("a naming or announcement must be of campaign, by and rounds")
+def _read(
+    campaign: Campaign, document: object, what: str
+) -> tuple[CardGrouping, Mapping[str, Any]]:
+    if not isinstance(document, Mapping) or set(document) - {"merged"} != {"campaign", "by", what}:
+        raise DamagedError(f"a naming or announcement must be of campaign, by and {what}")
     if document["campaign"] != campaign.hash:
         raise DamagedError("a naming or announcement must be of this campaign, got another's")
-    grouping, rounds = CardGrouping.from_document(campaign, document), document["rounds"]
-    if not isinstance(rounds, list) or len(rounds) != campaign.rounds:
-        raise DamagedError(f"rounds must be a list of {campaign.rounds}")
-    for one in rounds:
-        if not isinstance(one, Mapping) or not set(one) <= set(grouping.names(campaign)):
-            raise DamagedError("rounds must have the groups of their covariate and no others")
-    return grouping, rounds
+    grouping, given = CardGrouping.from_document(campaign, document), document[what]
+    if not isinstance(given, Mapping) or not set(given) <= set(grouping.names(campaign)):
+        raise DamagedError(f"{what} must have the groups of their covariate and no others")
+    return grouping, given
 
 
 def _serials(group: str, names: object) -> tuple[bytes, ...]:

@@ -1,6 +1,6 @@
 """Serial numbers of cards: by them a collector names the reports that it has to the dealer.
 
-A serial number is the place of a card (block, seat, round) behind a cipher whose key follows from
+A serial number is the place of a card (block, seat) behind a cipher whose key follows from
 the campaign's key. The dealer needs no table of them, nobody else can tell anything from one or
 make one up, and when the key is burned they are numbers without a meaning.
 """
@@ -18,7 +18,7 @@ from jrr._base.forgetting import overwrite
 from jrr.errors import DamagedError
 
 SERIAL = 16  # bytes: one block of the cipher
-_PLACE = np.dtype([("block", "<u8"), ("seat", "<u4"), ("round", "<u2"), ("zero", "<u2")])
+_PLACE = np.dtype([("block", "<u8"), ("seat", "<u4"), ("zero", "<u4")])
 Places = NDArray[Any]  # with the fields above
 
 
@@ -27,9 +27,9 @@ class Serials:
 
     Example:
         >>> serials = Serials(bytes(32))
-        >>> mine = serials.of(block=1, seat=7, round_number=0)
-        >>> [int(serials.places([mine])[0][name]) for name in ("block", "seat", "round")]
-        [1, 7, 0]
+        >>> mine = serials.of(block=1, seat=7)
+        >>> [int(serials.places([mine])[0][name]) for name in ("block", "seat")]
+        [1, 7]
     """
 
     def __init__(self, key: bytes) -> None:
@@ -44,9 +44,9 @@ class Serials:
         """Overwrite the key; serial numbers mean nothing from now on."""
         overwrite(self._key)
 
-    def of(self, block: int, seat: int, round_number: int) -> bytes:
+    def of(self, block: int, seat: int) -> bytes:
         """The serial number of the card at a place."""
-        place = np.array([(block, seat, round_number, 0)], _PLACE)
+        place = np.array([(block, seat, 0)], _PLACE)
         return self._cipher.encryptor().update(place.tobytes())
 
     def places(self, serials: Sequence[bytes]) -> Places:

@@ -1,9 +1,9 @@
-"""What a contributor's answers have cost together: over rounds and over campaigns, view by view.
+"""What a contributor's answers have cost together: over campaigns, view by view.
 
 Answers are made with cards and random words of their own, so that losses add up:
 
     report, cards, dealer   ε holds outright, and the ε of all answers add
-    everything              rounds of one mechanism: by the law of their sum (jrr.privacy.informed
+    everything              answers by one mechanism: by the law of their sum (jrr.privacy.informed
                             .composed) where the law of one is known; different mechanisms: each at
                             its share of δ, and these ε add
 
@@ -28,9 +28,9 @@ from jrr.survey.documents import canonical_json
 from jrr.survey.promises import EVERYTHING
 
 PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
-MOST_ROUNDS = 32  # that are composed by their law; of more the ε are added
+MOST_ALIKE = 32  # that are composed by their law; of more the ε are added
 _STEPS = range(10, 41)  # δ = 2^-step at which ε is kept, so that no law must be computed again
-_FIELDS = {"campaign", "round", "mechanism", "colluders", "pure", "steps"}
+_FIELDS = {"campaign", "mechanism", "colluders", "pure", "steps"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,6 @@ class Expense:
     """One answer, as a ledger keeps it: what was promised for it, and nothing of the answer."""
 
     campaign: str  # its hash
-    round: int
     mechanism: Mechanism
     colluders: int
     pure: Mapping[str, float]  # view -> ε
@@ -52,7 +51,6 @@ class Expense:
         """Plain JSON values."""
         return {
             "campaign": self.campaign,
-            "round": self.round,
             "mechanism": self.mechanism.to_dict(),
             "colluders": self.colluders,
             "pure": {view: _written(epsilon) for view, epsilon in self.pure.items()},
@@ -71,7 +69,6 @@ class Expense:
                 raise KeyError
             return cls(
                 campaign=str(document["campaign"]),
-                round=checks.integer("round", document["round"], 0),
                 mechanism=from_dict(document["mechanism"]),
                 colluders=checks.integer("colluders", document["colluders"], 0),
                 pure={view: _read(epsilon) for view, epsilon in document["pure"].items()},
@@ -109,8 +106,8 @@ def question_hash(campaign: Campaign, mechanism: Mechanism) -> str:
     return hashlib.sha256(canonical_json(asked)).hexdigest()
 
 
-def expense_of(campaign: Campaign, round_number: int) -> Expense:
-    """What the answer to one round costs, by what the campaign promises."""
+def expense_of(campaign: Campaign) -> Expense:
+    """What an answer costs, by what the campaign promises."""
     pure = {view: campaign.guarantee(view) for view in PURE_VIEWS}
     if not campaign.deals:
         steps: tuple[tuple[float, float], ...] = ((0.0, pure["report"]),)
@@ -122,7 +119,6 @@ def expense_of(campaign: Campaign, round_number: int) -> Expense:
         steps = tuple(sorted(kept, key=lambda step: -step[0]))
     return Expense(
         campaign=campaign.hash,
-        round=round_number,
         mechanism=campaign.mechanism,
         colluders=campaign.colluders,
         pure=pure,
@@ -150,7 +146,7 @@ def total(expenses: Iterable[Expense], delta: float) -> Spent:
     is_random = [group[0].informed(0.0) > group[0].informed(delta) for group in groups]
     share = delta / max(1, sum(is_random))  # of δ: only those whose loss is random need some
     each = [
-        _of_rounds(group, share) if random else len(group) * group[0].informed(0.0)
+        _of_alike(group, share) if random else len(group) * group[0].informed(0.0)
         for group, random in zip(groups, is_random, strict=True)
     ]
     return Spent(
@@ -164,26 +160,26 @@ def total(expenses: Iterable[Expense], delta: float) -> Spent:
     )
 
 
-def _of_rounds(group: list[Expense], delta: float) -> float:
-    """ε at δ of rounds of one mechanism."""
-    rounds, one = len(group), group[0]
-    if rounds == 1:
+def _of_alike(group: list[Expense], delta: float) -> float:
+    """ε at δ of answers by one mechanism."""
+    answers, one = len(group), group[0]
+    if answers == 1:
         return one.informed(delta)
-    added = rounds * one.informed(delta / rounds)
-    if rounds > MOST_ROUNDS:
+    added = answers * one.informed(delta / answers)
+    if answers > MOST_ALIKE:
         return added
     # A campaign may promise more than what holds: then its promise is what counts.
     slack = max(0.0, one.informed(delta) - _law_epsilon(one.mechanism, one.colluders, 1, delta))
-    together = _law_epsilon(one.mechanism, one.colluders, rounds, delta)
-    return min(added, together + rounds * slack)
+    together = _law_epsilon(one.mechanism, one.colluders, answers, delta)
+    return min(added, together + answers * slack)
 
 
 @lru_cache(maxsize=64)
-def _law_epsilon(mechanism: Mechanism, colluders: int, rounds: int, delta: float) -> float:
+def _law_epsilon(mechanism: Mechanism, colluders: int, answers: int, delta: float) -> float:
     law = losses_of_everything(mechanism, colluders)
     if law is None:
-        return math.inf if rounds > 1 else 0.0
-    return law.epsilon(delta) if rounds == 1 else composed(law, rounds).epsilon(delta)
+        return math.inf if answers > 1 else 0.0
+    return law.epsilon(delta) if answers == 1 else composed(law, answers).epsilon(delta)
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,8 @@ from jrr.survey import messages
 from jrr.survey.addresses import split_link, survey_path
 from jrr.survey.answers import Receipt, read_answer
 from jrr.survey.fetching import fetch_document, is_same_at
-from jrr.survey.hand import GivenCards, added_hand, read_dealt
-from jrr.survey.identity import collector_role, device_name, pseudonym
+from jrr.survey.hand import GivenCard, added_hand, read_dealt
+from jrr.survey.identity import COLLECTOR_ROLE, device_name, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
 from jrr.survey.problems import UNKNOWN_NAME, read_problem
@@ -127,11 +127,11 @@ def contribute_survey(
     reports = {}
     for part in asked:
         mechanism, hand = part.campaign.mechanism, hands.get(part.name)
-        card = None if hand is None or hand.cards is None else hand.cards[0]
-        serials = None if hand is None or hand.serials is None else hand.serials[0]
+        card = None if hand is None else hand.card
+        serials = None if hand is None else hand.serials
         report = mechanism.respond_one_step(values[part.name], card, rng)
         reports[part.name] = part_report(mechanism, report, card is not None, serials)
-    name = pseudonym(secret, survey.collector_salt, collector_role(0))
+    name = pseudonym(secret, survey.collector_salt, COLLECTOR_ROLE)
     body = upload(name, given, reports)
     kept = yield Save(body)
     if kept is not None:  # another run was faster: there is only one upload of a person
@@ -156,7 +156,7 @@ def send_upload(survey: Survey, body: bytes, patience: float) -> Steps[Receipt]:
         raise unreachable(address, reply, patience)
     if reply.status not in (200, 201):
         raise refused("the collector", reply)
-    return Receipt(survey.hash, 0, bool(carded) and all(carded), reply.status == 200)
+    return Receipt(survey.hash, bool(carded) and all(carded), reply.status == 200)
 
 
 def fetch_hands(
@@ -178,7 +178,7 @@ def fetch_hands(
         same.append(
             (yield from is_same_at(address, document, "surveys", patience, silence_is_fine=True))
         )
-    dealt: list[dict[str, GivenCards] | None] = []
+    dealt: list[dict[str, GivenCard] | None] = []
     for at, role in enumerate(roles):
         name = pseudonym(secret, survey.hash, role)
         mine = None if device is None else device_name(device, survey.hash, role)
@@ -217,7 +217,7 @@ def _ask_for_cards(
     return hands
 
 
-def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCards]:
+def _read_hands(survey: Survey, hands: Mapping[str, Any]) -> dict[str, GivenCard]:
     """The cards of all parts."""
     found = {}
     for part in survey.parts:

@@ -29,7 +29,7 @@ def check_survey_limits(
         ProtocolError: That is more than the limits; the message says what each item costs.
     """
     asked, earlier = list(parts), list(before)
-    after = total((*earlier, *(expense_of(part.campaign, 0) for part in asked)), limits.delta)
+    after = total((*earlier, *(expense_of(part.campaign) for part in asked)), limits.delta)
     if not asked:
         return after
     costs = ", ".join(

@@ -79,7 +79,7 @@ def read_upload(survey: Survey, body: bytes) -> StoredAnswers:
         reports[part.name] = stored_report(
             part.campaign,
             part.campaign.mechanism,
-            {**fields, "round": 0, "covariates": covariates},
+            {**fields, "covariates": covariates},
             name,
         )
     return StoredAnswers(name=name, open=canonical_json(answers).decode(), reports=reports)

@@ -54,7 +54,6 @@ _SHARED = (  # what all parts must have alike
     "invitations",
     "covariates",
     "min_cell",
-    "rounds",
     "results_every",
     "min_batch",
 )
@@ -455,8 +454,8 @@ def _check_part(
         raise checks.refusal(f"covariates of {name}", dict(campaign.covariates), "the open items")
     if campaign.by is not None or campaign.contact is not None:
         raise ArgumentError(f"by and contact of {name} must be left out: the survey says them")
-    if campaign.rounds != 1 or campaign.dealing != ARRIVAL:
-        raise ArgumentError(f"part {name} must have one round, and deal on arrival")
+    if campaign.dealing != ARRIVAL:
+        raise ArgumentError(f"part {name} must deal on arrival")
     for shared in _SHARED:
         if getattr(campaign, shared) != getattr(first, shared):
             raise ArgumentError(f"parts must have the same {shared}, got another for {name}")

@@ -1,14 +1,14 @@
-"""What dealers told of their cards at the end, for all rounds of a campaign."""
+"""What dealers told of their cards at the end of a campaign."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jrr.errors import DamagedError
-from jrr.estimation.told_sums import CardSum, ToldOfRound
+from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.survey.campaign import Campaign
 from jrr.survey.grouping import CardGrouping
-from jrr.survey.naming import Announcement, UndealtSum
+from jrr.survey.naming import Announcement, read_undealt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class ToldSums:
     """Announcements, one from each dealer; or the sum of a closed deck's undealt cards."""
 
     announced: tuple[Announcement, ...] = ()
-    undealt: UndealtSum | None = None
+    undealt: CardSum | None = None
 
     def __post_init__(self) -> None:
         if any(one.grouping != self.announced[0].grouping for one in self.announced):
@@ -51,21 +51,19 @@ class ToldSums:
             raise DamagedError("undealt must be null but for a closed deck of whole numbers")
         return cls(
             announced=tuple(Announcement.from_document(campaign, one) for one in announced),
-            undealt=None if undealt is None else UndealtSum.from_document(campaign, undealt),
+            undealt=None if undealt is None else read_undealt(campaign, undealt),
         )
 
-    def of_round(self, round_number: int) -> ToldOfRound:
-        """The part that is about the reports of one round."""
-        undealt = None
-        if self.undealt is not None:
-            undealt = CardSum(self.undealt.cards, self.undealt.sums[round_number])
-        rounds = [one.rounds[round_number] for one in self.announced]
-        groups = sorted({group for one in rounds for group in one})
-        return ToldOfRound(
+    @property
+    def by_group(self) -> CardSums:
+        """The sums of all dealers, group by group, as estimates take them."""
+        sums = [one.sums for one in self.announced]
+        groups = sorted({group for one in sums for group in one})
+        return CardSums(
             by=self.grouping.by,
             merged=self.grouping.merged,
             announced={
-                group: tuple(one.get(group, CardSum(0, None)) for one in rounds) for group in groups
+                group: tuple(one.get(group, CardSum(0, None)) for one in sums) for group in groups
             },
-            undealt=undealt,
+            undealt=self.undealt,
         )

@@ -17,10 +17,10 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import new_token, token_digest
 from jrr.servers.party.store import PartyStore
 from jrr.servers.run import serve
-from jrr.survey.committee import cards, rounds
+from jrr.survey.committee import cards, party_deal
 from jrr.survey.committee.field import PRIME
 from jrr.survey.committee.link import Link
-from jrr.survey.committee.rounds import Member
+from jrr.survey.committee.party_deal import Member
 from tests.survey.committee.parties import _processes, warm_up
 
 STARTS = 20.0  # seconds
@@ -54,7 +54,7 @@ class Sin:
         def short(self_: PartyStore, name: str) -> list[Member]:
             return sorted(roster(self_, name), key=lambda member: member[1])[self.drops :]
 
-        setattr(rounds, "seal_shares", spoiled)  # noqa: B010
+        setattr(party_deal, "seal_shares", spoiled)  # noqa: B010
         setattr(PartyStore, "roster", short)  # noqa: B010
 
 

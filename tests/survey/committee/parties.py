@@ -25,7 +25,7 @@ from jrr.survey.committee.cards import Envelope, card_key, open_card
 from jrr.survey.committee.link import Link
 from jrr.survey.committee.meeting import Identity, Peer
 from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
+from jrr.survey.committee.party_deal import DealingParty, DealtShares, Member, deal_shares
 from jrr.survey.committee_order import deal_order
 from jrr.survey.dealer_kinds import Committee, Party
 
@@ -101,21 +101,21 @@ def members_of(campaign: Campaign, people: Sequence[bytes]) -> list[Member]:
 
 
 def hands(
-    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[DealtRounds], number: int = 0
+    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[DealtShares]
 ) -> list[int]:
-    """Everybody's card of a round, opened by its holder."""
+    """Everybody's card, opened by its holder."""
     names = [name for name, _ in outcomes[0].members]
     mechanism = campaign.for_people(len(names))
-    trees = [Tree(outcome.sealed[number]) for outcome in outcomes]
+    trees = [Tree(outcome.sealed) for outcome in outcomes]
     found = []
     for secret in people:
         slot = names.index(hashlib.sha256(secret).digest())
         shown = [
-            Envelope(slot, outcome.sealed[number][slot], tuple(tree.path(slot)))
+            Envelope(slot, outcome.sealed[slot], tuple(tree.path(slot)))
             for outcome, tree in zip(outcomes, trees, strict=True)
         ]
         key = card_key(secret, campaign.hash)
-        found.append(open_card(mechanism, key, outcomes[0].records[number], shown))
+        found.append(open_card(mechanism, key, outcomes[0].record, shown))
     return found
 
 
@@ -140,7 +140,7 @@ class Part:
 class Ended:
     """How it ended."""
 
-    outcome: DealtRounds | None = None
+    outcome: DealtShares | None = None
     reason: str = ""
     seconds: float = 0.0
     code: int | None = 0
@@ -159,7 +159,7 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
         await plain(self, to, kind, payload)
 
     Link.send = send  # type: ignore[method-assign]
-    work = deal_rounds(
+    work = deal_shares(
         deal_order(read_campaign(part.campaign)),
         DealingParty(
             number=part.me,

@@ -17,7 +17,7 @@ from jrr.survey.campaign import Campaign
 from jrr.survey.committee.cards import Envelope, card_key
 from jrr.survey.committee.complaints import ShareEvidence
 from jrr.survey.committee.dealing import Abort, Kind
-from jrr.survey.committee.rounds import _roster
+from jrr.survey.committee.party_deal import _roster
 from jrr.survey.complaining import complaint_request
 from jrr.survey.limits import Limits
 from tests.e2e import Answer, answer_all, ask, enrol_all, is_problem, path_of
@@ -26,7 +26,7 @@ from tests.survey.committee.mortal import Sin
 from tests.survey.committee.servers import Committee, names_of
 from tests.survey.committee.stage import CARDS, PEOPLE, Stage
 
-QUICK = Limits(700.0, patience=1.0, one_round=True)
+QUICK = Limits(700.0, patience=1.0)
 CULPRIT = 1
 
 
@@ -73,9 +73,9 @@ def complain(
 def evidence_of(
     committee: Committee, campaign: Campaign, secret: bytes, party: int = CULPRIT
 ) -> ShareEvidence:
-    reply = committee.fetch(campaign, secret)[party].json["rounds"][0]["envelope"]
+    reply = committee.fetch(campaign, secret)[party].json["envelope"]
     key = card_key(secret, campaign.hash)
-    return ShareEvidence.against(party, 0, Envelope.from_document(reply), key)
+    return ShareEvidence.against(party, Envelope.from_document(reply), key)
 
 
 def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage) -> None:
@@ -84,8 +84,7 @@ def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage)
         assert stage.deal(campaign) == str(PEOPLE)  # the parties cannot tell
     committee = stage.committee
     slots = {
-        secret: committee.fetch(campaign, secret)[0].json["rounds"][0]["envelope"]["slot"]
-        for secret in people
+        secret: committee.fetch(campaign, secret)[0].json["envelope"]["slot"] for secret in people
     }
     (victim,) = [secret for secret, slot in slots.items() if slot == 2]
     refused = answer(campaign, victim)
@@ -119,7 +118,7 @@ def test_a_false_complaint_names_its_author_and_ends_nobody_else_s_card(
     campaign = committee.campaign(DRR(5, truth=0.5, own=0.1))
     operator, people = committee.dealt(campaign, 6)
     evidence = evidence_of(committee, campaign, people[0])
-    slot = committee.fetch(campaign, people[0])[0].json["rounds"][0]["envelope"]["slot"]
+    slot = committee.fetch(campaign, people[0])[0].json["envelope"]["slot"]
     for reply in complain(committee, campaign, people[0], evidence):
         assert (reply.status, reply.json) == (200, {"finding": "false"})
     for facts in shown(committee, campaign):
@@ -145,7 +144,6 @@ def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committe
         ShareEvidence(**vars(own) | {"sealed": bytes(56)}),
         ShareEvidence(**vars(own) | {"party": 2}),
         ShareEvidence(**vars(own) | {"party": 3}),
-        ShareEvidence(**vars(own) | {"round": 1}),
         ShareEvidence(**vars(own) | {"path": ()}),
     ):
         for reply in complain(committee, campaign, people[0], wrong):

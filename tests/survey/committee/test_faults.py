@@ -16,7 +16,7 @@ from jrr.mechanisms import DRR
 from jrr.research.processes import free_port
 from jrr.survey.campaign import Campaign
 from jrr.survey.committee.dealing import Kind
-from jrr.survey.committee.rounds import DealtRounds
+from jrr.survey.committee.party_deal import DealtShares
 from tests.survey.committee.parties import (
     Ended,
     Part,
@@ -42,7 +42,7 @@ def parts_of(campaign: Campaign, people: Sequence[bytes] = PEOPLE, **more: float
     ]
 
 
-def outcomes_of(ended: Sequence[Ended]) -> list[DealtRounds]:
+def outcomes_of(ended: Sequence[Ended]) -> list[DealtShares]:
     found = []
     for one in ended:
         assert one.outcome is not None, one.reason
@@ -57,15 +57,11 @@ def check_cards(campaign: Campaign, ended: Sequence[Ended]) -> list[int]:
 
 
 def test_three_processes_deal_and_every_card_is_there_once() -> None:
-    campaign = campaign_of(peers(3), rounds=2)
-    ended = together(parts_of(campaign))
-    outcomes = outcomes_of(ended)
-    for number in range(2):
-        assert Counter(hands(campaign, PEOPLE, outcomes, number)) == {1: 2, -1: 2, 0: 1}
-    assert len({outcome.records for outcome in outcomes}) == 1
-    first, second = outcomes[0].records
-    assert first.alpha != second.alpha
-    assert len({*first.roots, *second.roots}) == 6
+    campaign = campaign_of(peers(3))
+    outcomes = outcomes_of(together(parts_of(campaign)))
+    assert Counter(hands(campaign, PEOPLE, outcomes)) == {1: 2, -1: 2, 0: 1}
+    assert len({outcome.record for outcome in outcomes}) == 1
+    assert len(set(outcomes[0].record.roots)) == 3
 
 
 def deaths(party: int, parity: int) -> None:
@@ -95,7 +91,7 @@ def deaths(party: int, parity: int) -> None:
     for _ in range(2):
         ended = together(parts_of(campaign))
         check_cards(campaign, ended)
-        seen_alphas.add(outcomes_of(ended)[0].records[0].alpha)
+        seen_alphas.add(outcomes_of(ended)[0].record.alpha)
     assert len(seen_alphas) == 2
     kinds = {
         Kind.DIGEST,

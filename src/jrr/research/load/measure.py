@@ -21,7 +21,7 @@ from jrr.research.load.sender import Job, Sent, send_all
 from jrr.research.processes import Running
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import NoDealer
-from jrr.survey.identity import collector_role, invitation_secret, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, invitation_secret, pseudonym
 from jrr.survey.messages import report_request
 
 PERCENTILES = (50, 90, 99, 100)
@@ -68,8 +68,7 @@ def gather(server: Running, people: int, capacity: int | None = None) -> Crowd:
     operator.open()
     bodies = tuple(
         report_request(
-            pseudonym=pseudonym(invitation_secret(text), campaign.hash, collector_role(0)),
-            round_number=0,
+            pseudonym=pseudonym(invitation_secret(text), campaign.hash, COLLECTOR_ROLE),
             carded=False,
             mechanism=campaign.mechanism,
             report=at % 2,

@@ -62,14 +62,10 @@ def prospect(store: CollectorStore, held: CollectorCampaign, wish: EndWish) -> d
         return facts | told.to_document() | {"groups": [], "too_small": []}
     grouping, sizes = _chosen(store, held, wish)
     small = too_small(sizes, campaign.smallest_group)
-    dealers = len(campaign.dealers)
     groups = [
         {
             "name": name,
-            "cards": [  # in each round, of each dealer
-                [one.get(name, 0) for one in sizes[start : start + dealers]]
-                for start in range(0, len(sizes), dealers)
-            ],
+            "cards": [one.get(name, 0) for one in sizes],  # of each dealer
         }
         for name in grouping.names(campaign)
     ]
@@ -111,7 +107,7 @@ def kept_grouping(held: CollectorCampaign) -> CardGrouping:
 def _chosen(
     store: CollectorStore, held: CollectorCampaign, wish: EndWish
 ) -> tuple[CardGrouping, list[Sizes]]:
-    """The grouping that is wished for, or was chosen before; cards by round, dealer and group.
+    """The grouping that is wished for, or was chosen before; cards by dealer and group.
 
     What was chosen before stays as long as it works, whatever was discarded since: a dealer may
     have announced sums of just these groups.
@@ -134,11 +130,10 @@ def _chosen(
 
 
 def _sizes(store: CollectorStore, held: CollectorCampaign, by: str | None) -> Sequence[Sizes]:
-    """In each round, for each dealer: how many cards of each value came back."""
-    dealers = len(held.campaign.dealers)
-    sizes: list[dict[str, int]] = [{} for _ in range(held.campaign.rounds * dealers)]
-    for number, dealer, covariates, count in store.card_counts(held.name):
+    """For each dealer: how many cards of each value came back."""
+    sizes: list[dict[str, int]] = [{} for _ in held.campaign.dealers]
+    for dealer, covariates, count in store.card_counts(held.name):
         value = EVERYBODY if by is None else json.loads(covariates)[by]
-        one = sizes[number * dealers + dealer]
+        one = sizes[dealer]
         one[value] = one.get(value, 0) + count
     return sizes

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.estimation.told_sums import CardSums
 from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign, ReportBlock
 from jrr.tables.columns import report_fields, reports_to_arrow
@@ -40,12 +40,11 @@ def write_reports(
     path: Path,
     held: CollectorCampaign,
     blocks: Iterable[ReportBlock],
-    told: ToldOfRound | None = None,
-    round_number: int = 0,
+    told: CardSums | None = None,
 ) -> int:
     """Write blocks of reports, flags and covariates, and what dealers told; the number of rows."""
     campaign, mechanism = held.campaign, held.mechanism
-    header = header_of(held, told, round_number)
+    header = header_of(held, told)
     text = format_of(path) == "csv"
     covariates = sorted(campaign.covariates)
     schema = pa.schema(

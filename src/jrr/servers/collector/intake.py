@@ -52,14 +52,12 @@ class Intake:
     def is_new(self, report: StoredReport) -> bool:
         """Whether it must be kept, or is here already; refuses any other."""
         if self.invited is not None:
-            check_invitation(self.invited.get(report.name), report.round)
+            check_invitation(self.invited.get(report.name))
         if self._is_repeat(report):
             return False
         check_state(Act.REPORT, self.held)
         check_times(self.held.campaign, self.now)
-        if self.held.arrivals + len(self.new) >= self.held.campaign.capacity * (
-            self.held.campaign.rounds
-        ):
+        if self.held.arrivals + len(self.new) >= self.held.campaign.capacity:
             raise Problem(409, "full", "the campaign has all the reports it can take")
         if any(serial in self.owners for serial in _serials(report)):
             raise Problem(409, "serial-used", "another report came with the serial of this card")

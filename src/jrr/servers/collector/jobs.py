@@ -35,7 +35,6 @@ from jrr.survey.told import ToldSums
 class EstimateWish:
     """What the operator wants to know."""
 
-    round: int = 0
     level: float = 0.95  # of the confidence intervals
     by: str | None = None  # a covariate: one estimate per group
     simultaneous: bool = False  # whether the intervals of all answers hold at once
@@ -48,7 +47,6 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
 
     title = "jrr collector"
     store = CollectorStore
-    name_per_round = True
 
     def new_columns(self, campaign: Campaign) -> dict[str, Any]:
         """How many decks were dealt from is told at the end."""
@@ -69,8 +67,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         check_whole(held, None)
         check_state(Act.REPORT_AGAIN, held)
         report = read_report(held.campaign, held.mechanism, body)
-        most = held.campaign.capacity * held.campaign.rounds
-        return IncomingReport(held.name, held.n, most, report)
+        return IncomingReport(held.name, held.n, held.campaign.capacity, report)
 
     def receive(self, connection: Connection, name: str, body: bytes) -> bool:
         """Take one report; False where the same one is here already."""
@@ -212,11 +209,9 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             return {"state": CLOSED}
         self._check_settling(held)
         for dealer, told in enumerate(sums.announced):
-            here = _naming(store, held, dealer, told.grouping).rounds
-            counts = [{group: len(names) for group, names in one.items()} for one in here]
-            if counts != [
-                {group: one.cards for group, one in part.items()} for part in told.rounds
-            ]:
+            here = _naming(store, held, dealer, told.grouping).serials
+            counts = {group: len(names) for group, names in here.items()}
+            if counts != {group: one.cards for group, one in told.sums.items()}:
                 raise Problem(409, "conflict", "the sum is of other reports than are here")
         store.keep_sums(name, sums.to_document())
         return {"state": CLOSED}
@@ -238,24 +233,17 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         """Counts, no names."""
         store = CollectorStore(connection)
         held = store.find(name)
-        rounds = held.campaign.rounds
-        # Arrivals are counted as they come. At the end reports may be discarded, and of several
-        # rounds only the reports themselves tell which they are of.
-        by_round = (
-            [held.arrivals]
-            if rounds == 1 and held.state != CLOSED
-            else store.reports_by_round(name, rounds)
-        )
+        # Arrivals are counted as they come; at the end reports may be discarded.
+        reports = held.arrivals if held.state != CLOSED else store.count(store.reports, name)
         return {
             "campaign": name,
             "state": held.state,
             "n": held.n,
             "invited": store.count(store.invited, name),
-            "reports": sum(by_round),
-            "by_round": by_round,
+            "reports": reports,
         } | _settled(held)
 
-    def fix_results(self, connection: Connection, name: str, round_number: int) -> None:
+    def fix_results(self, connection: Connection, name: str) -> None:
         """Where results must be some reports apart, go on to the next one if it is time.
 
         A result is fixed first, and shown when `results_apart` more reports have come. So any two
@@ -266,15 +254,14 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         every = held.campaign.results_apart
         if every == 1 or held.state == CLOSED or held.campaign.announces:
             return
-        held.campaign.check_round(round_number)
-        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
-        fixed = store.fixed_results(name, round_number)
+        reports = store.count(store.reports, name)
+        fixed = store.fixed_results(name)
         if reports - (0 if fixed is None else fixed.next.n) < every:
             return
-        tallies = self._tallies(store, held, round_number, None)
+        tallies = self._tallies(store, held, None)
         shown = None if fixed is None else fixed.next
         now = FixedResults(shown=shown, next=tallies[EVERYBODY])
-        store.fix_results(name, round_number, now)
+        store.fix_results(name, now)
 
     def final_estimate(
         self,
@@ -285,7 +272,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         population: str = "respondents",
     ) -> Estimate:
         """The final estimate of everybody; also_in: of those who answered this campaign too."""
-        tallies = self._tallies(store, held, 0, None, also_in=also_in)
+        tallies = self._tallies(store, held, None, also_in=also_in)
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received")
         wish = EstimateWish(population=population)
@@ -298,15 +285,14 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self,
         store: CollectorStore,
         held: CollectorCampaign,
-        round_number: int,
         by: str | None,
         *,
         also_in: str | None = None,
     ) -> dict[str, Tally]:
-        """Group -> counted reports of a round; also_in: of those who answered this campaign too."""
+        """Group -> counted reports; also_in: of those who answered this campaign too."""
         mechanism = held.mechanism
         tallies: dict[str, Tally] = {}
-        for block in store.report_blocks(held.name, round_number, mechanism, also_in=also_in):
+        for block in store.report_blocks(held.name, mechanism, also_in=also_in):
             rows_by_group: dict[str, list[int]] = defaultdict(list)
             for at, text in enumerate(block.covariates):
                 rows_by_group[EVERYBODY if by is None else json.loads(text)[by]].append(at)
@@ -318,14 +304,14 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
     def _shown(
         self, store: CollectorStore, held: CollectorCampaign, wish: EstimateWish
     ) -> dict[str, Tally]:
-        """What may be shown now of a round whose results must be some reports apart."""
+        """What may be shown now where results must be some reports apart."""
         every = held.campaign.results_apart
         if wish.by is not None:
             # Groups are smaller: one of them may differ by a single report.
             raise Problem(
                 409, RESULTS_WAIT, "results by group are shown when the campaign is closed"
             )
-        fixed = store.fixed_results(held.name, wish.round)
+        fixed = store.fixed_results(held.name)
         if fixed is not None and fixed.shown is not None:
             return {EVERYBODY: fixed.shown}
         coming = f"the first {every}" if fixed is None else f"{fixed.next.n} reports"
@@ -341,7 +327,6 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         store = CollectorStore(connection)
         held = store.find(name)
         campaign, mechanism, by = held.campaign, held.mechanism, wish.by
-        campaign.check_round(wish.round)
         if by is not None:
             checks.one_of("by", by, tuple(campaign.covariates))
         if campaign.announces and held.state != CLOSED:
@@ -354,7 +339,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         if campaign.results_apart > 1 and held.state != CLOSED:
             tallies = self._shown(store, held, wish)
         else:
-            tallies = self._tallies(store, held, wish.round, by)
+            tallies = self._tallies(store, held, by)
         if not tallies:
             raise Problem(409, "no-reports", "no report has been received yet")
         whole, settled = self._without_masks(held, tallies, wish)
@@ -388,7 +373,7 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
         self, held: CollectorCampaign, tallies: Mapping[str, Tally], wish: EstimateWish
     ) -> tuple[Tally, Mapping[str, Tally]]:
         """All reports and those of each group, as far as dealers have told of their cards."""
-        told = _told(held).of_round(wish.round)
+        told = _told(held).by_group
         whole, settled = told.settled(held.mechanism, tallies, wish.by)
         if held.campaign.announces and whole.n_carded and not whole.known.announcements:
             raise Problem(
@@ -399,20 +384,18 @@ class CollectorJobs(CampaignJobs[CollectorStore]):
             )
         return whole, settled
 
-    def export(self, connection: Connection, name: str, round_number: int, kind: str) -> bytes:
-        """All reports of a round as a file; kind: parquet, csv, or csv.json for its header."""
+    def export(self, connection: Connection, name: str, kind: str) -> bytes:
+        """All reports as a file; kind: parquet, csv, or csv.json for its header."""
         from jrr.servers.collector.export import export_folder, write_reports  # needs pyarrow
 
         store = CollectorStore(connection)
         held = store.find(name)
-        held.campaign.check_round(round_number)
-        reports = store.reports_by_round(name, held.campaign.rounds)[round_number]
-        check_batch(held, reports)
-        blocks = store.report_blocks(name, round_number, held.mechanism)
+        check_batch(held, store.count(store.reports, name))
+        blocks = store.report_blocks(name, held.mechanism)
         with export_folder() as folder:
             path = folder / f"reports.{kind.removesuffix('.json')}"
-            told = None if held.sums is None else _told(held).of_round(round_number)
-            write_reports(path, held, blocks, told, round_number)
+            told = None if held.sums is None else _told(held).by_group
+            write_reports(path, held, blocks, told)
             header = path.with_name(f"{path.name}.json")
             return (header if kind == "csv.json" else path).read_bytes()
 
@@ -431,10 +414,10 @@ def _naming(
     store: CollectorStore, held: CollectorCampaign, dealer: int, grouping: CardGrouping
 ) -> Naming:
     """The reports that are here, by the serial numbers of one dealer."""
-    rounds: list[dict[str, list[bytes]]] = [defaultdict(list) for _ in range(held.campaign.rounds)]
+    found: dict[str, list[bytes]] = defaultdict(list)
     by = grouping.by
-    for serial, number, covariates in store.named(held.name, dealer):
+    for serial, covariates in store.named(held.name, dealer):
         value = EVERYBODY if by is None else json.loads(covariates)[by]
-        rounds[number][grouping.group_of(value)].append(serial)
-    named = tuple({group: tuple(one[group]) for group in sorted(one)} for one in rounds)
-    return Naming(campaign=held.name, by=by, merged=grouping.merged, rounds=named)
+        found[grouping.group_of(value)].append(serial)
+    named = {group: tuple(found[group]) for group in sorted(found)}
+    return Naming(campaign=held.name, by=by, merged=grouping.merged, serials=named)

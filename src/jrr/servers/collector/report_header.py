@@ -6,16 +6,14 @@ from jrr.mechanisms.numbers import NumberRange
 from jrr.tables.header import Header
 
 if TYPE_CHECKING:
-    from jrr.estimation.told_sums import ToldOfRound
+    from jrr.estimation.told_sums import CardSums
     from jrr.servers.collector.store import CollectorCampaign
 
 
-def header_of(held: "CollectorCampaign", told: "ToldOfRound | None", round_number: int) -> Header:
-    """What the reports of a round are, and what dealers told of their cards."""
+def header_of(held: "CollectorCampaign", told: "CardSums | None") -> Header:
+    """What the reports are, and what dealers told of their cards."""
     campaign = held.campaign
-    # Every round has decks of its own.
-    start = f"{campaign.hash[:12]}." + (f"round{round_number}." if round_number else "")
-    names = tuple(f"{start}{number}" for number in range(held.decks))
+    names = tuple(f"{campaign.hash[:12]}.{number}" for number in range(held.decks))
     return Header(
         "reports",
         held.mechanism,

@@ -1,4 +1,4 @@
-"""From the tallies of a round to what the operator is told."""
+"""From tallies to what the operator is told."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -26,7 +26,6 @@ from jrr.survey.documents import bytes_from_hex, read_body
 
 REPORT = body_schema(
     pseudonym=HEX,
-    round={"type": "integer", "minimum": 0},
     carded={"type": "boolean"},
     report={},
     covariates={"type": "object", "additionalProperties": {"type": "string"}},
@@ -171,7 +170,6 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
     async def estimate(
         name: Name,
         by: str | None = None,
-        round: str = "0",
         level: str = "0.95",
         simultaneous: str = "false",
         population: str = "respondents",
@@ -182,22 +180,20 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
         if population_size is not None:
             people = _whole_number("population_size", population_size, 12)
         wish = EstimateWish(
-            round=_whole_number("round", round),
             level=checks.level(_number("level", level)),
             by=by,
             simultaneous=checks.one_of("simultaneous", simultaneous, ("false", "true")) == "true",
             population=checks.one_of("population", population, POPULATIONS),
             population_size=people,
         )
-        await writer.run(jobs.fix_results, name, wish.round)
+        await writer.run(jobs.fix_results, name)
         return await read_aside(engine, jobs.estimate, name, wish)
 
     @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin, response_class=FileBytes)
-    async def export(name: Name, format: str = "parquet", round: str = "0") -> Response:
+    async def export(name: Name, format: str = "parquet") -> Response:
         """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
         kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
-        number = _whole_number("round", round)
-        data = await read_aside(engine, jobs.export, name, number, kind)
+        data = await read_aside(engine, jobs.export, name, kind)
         return FileBytes(data)
 
     return app

@@ -82,7 +82,7 @@ class CollectorCampaign(HeldCampaign):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportBlock:
-    """Some reports of a round, in the order of their hashes, without them."""
+    """Some reports, in the order of their hashes, without them."""
 
     reports: Any  # as the mechanism's `tally` takes them
     carded: Any  # one flag per report
@@ -91,7 +91,7 @@ class ReportBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedResults:
-    """What is shown of a round before its end, where results must be some reports apart."""
+    """What is shown before the end, where results must be some reports apart."""
 
     shown: Tally | None
     next: Tally  # shown when enough reports have come after it, or not at all
@@ -118,7 +118,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         Column("open", Text, nullable=False),  # canonical JSON: open answers, as they are
         sqlite_with_rowid=False,
     )
-    invited = invited_table(metadata, Column("round", Integer, nullable=False))
+    invited = invited_table(metadata)
     arrivals = arrivals_table(metadata)
     slot = secrets.randbelow(SLOTS)  # of several processes on one database each has its own
     reports = Table(
@@ -126,7 +126,6 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         metadata,
         Column("campaign", String(64), primary_key=True),
         Column("pseudonym", LargeBinary(32), primary_key=True),
-        Column("round", Integer, nullable=False),
         Column("carded", Boolean, nullable=False),
         Column("report", LargeBinary, nullable=False),
         Column("covariates", Text, nullable=False),
@@ -148,7 +147,6 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         "results",
         metadata,
         Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
         Column("shown", Text),  # a tally in JSON
         Column("next", Text, nullable=False),  # a tally that is shown when enough came after it
     )
@@ -173,7 +171,6 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         for row in rows:
             found[row.campaign][bytes(row.pseudonym)] = StoredReport(
                 name=bytes(row.pseudonym),
-                round=row.round,
                 carded=bool(row.carded),
                 report=bytes(row.report),
                 covariates=row.covariates,
@@ -192,7 +189,6 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
                 {
                     "campaign": name,
                     "pseudonym": report.name,
-                    "round": report.round,
                     "carded": report.carded,
                     "report": report.report,
                     "covariates": report.covariates,
@@ -244,11 +240,11 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         if rows:
             self.connection.info.setdefault("arrivals", {})[survey] = total
 
-    def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, int, str]]:
-        """Serial numbers of one dealer, with round and covariates of the report of each."""
+    def named(self, name: str, dealer: int) -> Iterator[tuple[bytes, str]]:
+        """Serial numbers of one dealer, with the covariates of the report of each."""
         table, reports = self.serials, self.reports
         query = (
-            select(table.c.serial, reports.c.round, reports.c.covariates)
+            select(table.c.serial, reports.c.covariates)
             .join(
                 reports,
                 (reports.c.campaign == table.c.campaign)
@@ -257,13 +253,13 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             .where(table.c.campaign == name, table.c.dealer == dealer)
             .order_by(table.c.serial)
         )
-        for serial, number, covariates in self.connection.execute(query):
-            yield bytes(serial), number, covariates
+        for serial, covariates in self.connection.execute(query):
+            yield bytes(serial), covariates
 
-    def card_counts(self, name: str) -> Iterator[tuple[int, int, str, int]]:
-        """How many cards came back: round, number of the dealer, covariates, count."""
+    def card_counts(self, name: str) -> Iterator[tuple[int, str, int]]:
+        """How many cards came back: number of the dealer, covariates, count."""
         table, reports = self.serials, self.reports
-        columns = (reports.c.round, table.c.dealer, reports.c.covariates)
+        columns = (table.c.dealer, reports.c.covariates)
         query = (
             select(*columns, func.count().label("cards"))
             .join(
@@ -275,7 +271,7 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
             .group_by(*columns)
         )
         for row in self.connection.execute(query):
-            yield row.round, row.dealer, row.covariates, row.cards
+            yield row.dealer, row.covariates, row.cards
 
     def keep_grouping(self, held: CollectorCampaign, grouping: dict[str, Any]) -> None:
         """Keep in which groups dealers are asked for sums."""
@@ -300,54 +296,39 @@ class CollectorStore(CampaignStore[CollectorCampaign]):
         self._set(name, sums=json.dumps(sums))
         self.connection.execute(delete(self.serials).where(self.serials.c.campaign == name))
 
-    def fixed_results(self, name: str, round_number: int) -> FixedResults | None:
-        """The tallies of a round that are shown now and next; None where nobody asked yet."""
+    def fixed_results(self, name: str) -> FixedResults | None:
+        """The tallies that are shown now and next; None where nobody asked yet."""
         table = self.results
-        query = select(table).where(table.c.campaign == name, table.c.round == round_number)
+        query = select(table).where(table.c.campaign == name)
         row = self.connection.execute(query).one_or_none()
         if row is None:
             return None
         shown = None if row.shown is None else Tally.from_json(row.shown)
         return FixedResults(shown=shown, next=Tally.from_json(row.next))
 
-    def fix_results(self, name: str, round_number: int, fixed: FixedResults) -> None:
-        """Keep the tallies of a round that are shown now and next."""
+    def fix_results(self, name: str, fixed: FixedResults) -> None:
+        """Keep the tallies that are shown now and next."""
         table = self.results
-        where = (table.c.campaign == name) & (table.c.round == round_number)
-        self.connection.execute(delete(table).where(where))
+        self.connection.execute(delete(table).where(table.c.campaign == name))
         self.connection.execute(
             insert(table).values(
                 campaign=name,
-                round=round_number,
                 shown=None if fixed.shown is None else fixed.shown.to_json(),
                 next=fixed.next.to_json(),
             )
         )
 
-    def reports_by_round(self, name: str, rounds: int) -> list[int]:
-        """How many reports there are of each round."""
-        table = self.reports
-        query = (
-            select(table.c.round, func.count())
-            .where(table.c.campaign == name)
-            .group_by(table.c.round)
-        )
-        counts = [0] * rounds
-        for number, count in self.connection.execute(query):
-            counts[number] = count
-        return counts
-
     def report_blocks(
-        self, name: str, round_number: int, mechanism: Mechanism, *, also_in: str | None = None
+        self, name: str, mechanism: Mechanism, *, also_in: str | None = None
     ) -> Iterator[ReportBlock]:
-        """Reports of a round by the order of their hashes, some at a time.
+        """Reports by the order of their hashes, some at a time.
 
         also_in: Only of people who have a report in this campaign too.
         """
         table = self.reports
         query = (
             select(table.c.report, table.c.carded, table.c.covariates)
-            .where(table.c.campaign == name, table.c.round == round_number)
+            .where(table.c.campaign == name)
             .order_by(table.c.pseudonym)
         )
         if also_in is not None:

@@ -30,21 +30,17 @@ class StoredCampaign:
 
     Attributes:
         name: its hash.
-        round: which of its rounds.
-        rounds: how many it has.
         files: its reports, as `jrr.tables.estimating.estimate_opened` takes them.
     """
 
     name: str
-    round: int
-    rounds: int
     files: ReportFiles
 
 
 def open_stored(
     url: str, engine: PostgreSQL, wanted: Sequence[str] = ()
 ) -> Iterator[StoredCampaign]:
-    """Closed campaigns of a collector's database, one round after another.
+    """Closed campaigns of a collector's database, one after another.
 
     Args:
         url: of the database.
@@ -58,15 +54,13 @@ def open_stored(
     """
     engine.table(url, "reports")  # says what is wrong with the address, without showing it
     for held in _closed(url, wanted):
-        for number in range(held.campaign.rounds):
-            table = engine.table(url, f"campaign {held.name[:12]}", _definition(held, number))
-            told = None
-            if held.sums is not None:
-                told = ToldSums.from_document(held.campaign, held.sums).of_round(number)
-            header = header_of(held, told, number)
-            files = ReportFiles(header=header, tables=((table, header),))
-            rounds = held.campaign.rounds
-            yield StoredCampaign(name=held.name, round=number, rounds=rounds, files=files)
+        table = engine.table(url, f"campaign {held.name[:12]}", _definition(held))
+        told = None
+        if held.sums is not None:
+            told = ToldSums.from_document(held.campaign, held.sums).by_group
+        header = header_of(held, told)
+        files = ReportFiles(header=header, tables=((table, header),))
+        yield StoredCampaign(name=held.name, files=files)
 
 
 def _closed(url: str, wanted: Sequence[str]) -> list[CollectorCampaign]:
@@ -97,16 +91,13 @@ def _one(start: str, states: dict[str, str]) -> str:
     return found[0]
 
 
-def _definition(held: CollectorCampaign, round_number: int) -> str:
+def _definition(held: CollectorCampaign) -> str:
     """Its rows with the columns of a file of reports."""
     columns = [*_report_columns(held.mechanism), f"carded AS {quoted(CARDED)}"]
     columns += [
         f"covariates::json ->> {_text(name)} AS {quoted(name)}" for name in held.campaign.covariates
     ]
-    return (
-        f"SELECT {', '.join(columns)} FROM reports "
-        f"WHERE campaign = {_text(held.name)} AND round = {round_number}"
-    )
+    return f"SELECT {', '.join(columns)} FROM reports WHERE campaign = {_text(held.name)}"
 
 
 def _report_columns(mechanism: Mechanism) -> list[str]:

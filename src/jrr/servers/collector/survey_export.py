@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.estimation.told_sums import CardSums
 from jrr.mechanisms.base import Mechanism
 from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorCampaign
@@ -57,10 +57,10 @@ def export_answers(
 
 def _header(held: CollectorCampaign) -> Header:
     """What the reports of one part are, as a file of them alone would say it."""
-    told: ToldOfRound | None = None
+    told: CardSums | None = None
     if held.sums is not None:
-        told = ToldSums.from_document(held.campaign, held.sums).of_round(0)
-    return header_of(held, told, 0)
+        told = ToldSums.from_document(held.campaign, held.sums).by_group
+    return header_of(held, told)
 
 
 def _open_columns(survey: Survey, rows: list[dict[str, Any]]) -> dict[str, Any]:

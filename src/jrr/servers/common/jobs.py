@@ -4,7 +4,7 @@ A job is done within one transaction, which other requests may share: a refusal 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,7 +13,6 @@ from sqlalchemy import Connection
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
 from jrr.servers.common.store import CampaignStore, HeldCampaign
 from jrr.survey.campaign import Campaign
-from jrr.survey.messages import InvitationList
 from jrr.survey.states import Act, State, When, refusal_of
 
 Clock = Callable[[], datetime]
@@ -42,9 +41,9 @@ def check_times(campaign: Campaign, now: datetime) -> None:
         raise gone(f"the campaign closed at {campaign.closes}")
 
 
-def check_invitation(row: Any, round_number: int | None = None) -> None:
-    """Refuse a pseudonym that nobody was invited by (row: None), or that is for another round."""
-    if row is None or (round_number is not None and row.round != round_number):
+def check_invitation(row: Any) -> None:
+    """Refuse a pseudonym that nobody was invited by (row: None)."""
+    if row is None:
         raise unknown_name()
 
 
@@ -62,7 +61,6 @@ class CampaignJobs(ABC, Generic[S]):
 
     title: ClassVar[str]  # of the server, in its OpenAPI document
     store: type[S]
-    name_per_round: ClassVar[bool] = False  # people have a pseudonym of their own in each round
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self.clock = clock
@@ -97,19 +95,17 @@ class CampaignJobs(ABC, Generic[S]):
         store.add_campaign(campaign, **self.new_columns(campaign), **part)
         return True
 
-    def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
+    def invite(self, connection: Connection, name: str, hashes: Iterable[bytes]) -> int:
         """Accept more pseudonyms; how many there are in all."""
         store = self.store(connection)
         held = store.find(name, lock=True)
         check_state(Act.INVITE, held)
         if not held.campaign.invitations:
             raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
-        each = held.campaign.rounds if self.name_per_round else 1
-        more = {"round": invitations.round} if self.name_per_round else {}
         with connection.begin_nested() as attempt:  # other jobs share this transaction
-            store.add_invited(name, invitations.hashes, **more)
+            store.add_invited(name, hashes)
             total = store.count(store.invited, name)
-            full = total > held.campaign.capacity * each
+            full = total > held.campaign.capacity
             if full:
                 attempt.rollback()
         if full:
@@ -117,9 +113,7 @@ class CampaignJobs(ABC, Generic[S]):
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
 
-    def check_invited(
-        self, store: S, held: HeldCampaign, who: bytes, round_number: int | None = None
-    ) -> None:
-        """Refuse a pseudonym that nobody was invited by, or that is for another round."""
+    def check_invited(self, store: S, held: HeldCampaign, who: bytes) -> None:
+        """Refuse a pseudonym that nobody was invited by."""
         if held.campaign.invitations:
-            check_invitation(store.invitation(held.survey or held.name, who), round_number)
+            check_invitation(store.invitation(held.survey or held.name, who))

@@ -52,8 +52,8 @@ def role_app(
     @app.post("/v1/admin/campaigns/{name}/invitations", dependencies=admin)
     async def invite(name: Name, request: Request) -> dict[str, Any]:
         """Accept more pseudonyms."""
-        invitations = read_invitation_list(await request.body(), jobs.name_per_round)
-        return {"invited": await writer.run(jobs.invite, name, invitations)}
+        hashes = read_invitation_list(await request.body())
+        return {"invited": await writer.run(jobs.invite, name, hashes)}
 
     return app
 

@@ -261,9 +261,9 @@ class CampaignStore(ABC, Generic[H]):
         change = update(self.campaigns).where(self.campaigns.c.campaign == name)
         self.connection.execute(change.values(**values))
 
-    def add_invited(self, name: str, hashes: Iterable[bytes], **more: Any) -> None:
+    def add_invited(self, name: str, hashes: Iterable[bytes]) -> None:
         """Accept these pseudonyms too; those that are accepted already stay as they are."""
-        rows = [{"campaign": name, "pseudonym": entry} | more for entry in hashes]
+        rows = [{"campaign": name, "pseudonym": entry} for entry in hashes]
         if rows:
             self.connection.execute(self._upsert(self.invited).on_conflict_do_nothing(), rows)
 

@@ -44,8 +44,8 @@ def add_survey_routes(
     @app.post("/v1/admin/surveys/{name}/invitations", dependencies=admin)
     async def invite_to_survey(name: Name, request: Request) -> dict[str, Any]:
         """Accept more pseudonyms."""
-        invitations = read_invitation_list(await request.body(), with_round=False)
-        return {"invited": await writer.run(jobs.invite, name, invitations)}
+        hashes = read_invitation_list(await request.body())
+        return {"invited": await writer.run(jobs.invite, name, hashes)}
 
     @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)
     async def open_survey(name: Name) -> dict[str, Any]:

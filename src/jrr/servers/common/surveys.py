@@ -13,7 +13,6 @@ from sqlalchemy import Connection, insert, select
 from jrr.servers.common.jobs import CampaignJobs, check_state
 from jrr.servers.common.problems import Problem, unknown_name
 from jrr.servers.common.store import CampaignStore
-from jrr.survey.messages import InvitationList
 from jrr.survey.states import CLOSED, NEW, OPEN, Act, State
 from jrr.survey.surveys import Survey, SurveyPart, read_survey
 
@@ -74,7 +73,7 @@ class SurveyJobs(ABC, Generic[J]):
             connection.execute(insert(table).values(**row))
         return True
 
-    def invite(self, connection: Connection, name: str, invitations: InvitationList) -> int:
+    def invite(self, connection: Connection, name: str, hashes: Iterable[bytes]) -> int:
         """Accept more pseudonyms, for all parts at once; how many there are in all."""
         survey = self.find(connection, name)
         store = self.campaigns.store(connection)
@@ -82,9 +81,8 @@ class SurveyJobs(ABC, Generic[J]):
             check_state(Act.INVITE, held)
         if not survey.invitations:
             raise Problem(409, "open-campaign", "anybody may answer: there are no invitations")
-        more = {"round": 0} if self.campaigns.name_per_round else {}
         with connection.begin_nested() as attempt:
-            store.add_invited(name, invitations.hashes, **more)
+            store.add_invited(name, hashes)
             total: int = store.count(store.invited, name)
             full = total > survey.first.capacity
             if full:

@@ -124,13 +124,13 @@ class DealerJobs(CampaignJobs[DealerStore]):
     def cards_all(
         self, connection: Connection, people: Sequence[Visitor]
     ) -> list[dict[str, Any] | Problem]:
-        """People's cards for all rounds, the same ones however often they ask; or why not."""
+        """People's cards, the same ones however often they ask; or why not."""
         return in_groups(people, _campaign_of, partial(self._cards_some, DealerStore(connection)))
 
     def cards(
         self, connection: Connection, name: str, who: bytes, device: bytes | None
     ) -> dict[str, Any]:
-        """Somebody's cards for all rounds; the same ones however often they ask."""
+        """Somebody's card; the same ones however often they ask."""
         (outcome,) = self.cards_all(connection, [Visitor(name, who, device)])
         if isinstance(outcome, Problem):
             raise outcome
@@ -160,10 +160,10 @@ class DealerJobs(CampaignJobs[DealerStore]):
         dealer = self._dealers[held.name]  # opened by check_dealing
         check_whole(held, visitor.survey)
         place = seating.place_of(visitor, dealer)
-        cards = dealer.cards(*place)
-        reply = {"campaign": held.name, "n": dealer.block_size, "cards": cards}
+        card = dealer.card(*place)
+        reply = {"campaign": held.name, "n": dealer.block_size, "card": card}
         if held.campaign.announces:
-            reply["serials"] = dealer.serial_numbers(*place)
+            reply["serial"] = dealer.serial_number(*place)
         return reply
 
     def close(
@@ -274,7 +274,7 @@ class DealerJobs(CampaignJobs[DealerStore]):
         self._check_backup(held)
         if held.name in self._dealers:
             return self._dealers[held.name]
-        dealer = Dealer(held.mechanism, self._key(held), held.campaign.rounds)
+        dealer = Dealer(held.mechanism, self._key(held))
         self._dealers[held.name] = dealer
         return dealer
 

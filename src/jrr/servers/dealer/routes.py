@@ -21,7 +21,7 @@ from jrr.survey.documents import read_body
 from jrr.survey.messages import device_of, name_hash
 
 PSEUDONYM = body_schema(pseudonym=HEX, optional={"device": HEX})
-NAMING = ("campaign", "by", "rounds")
+NAMING = ("campaign", "by", "serials")
 
 
 def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> FastAPI:
@@ -42,7 +42,7 @@ def dealer_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fa
 
     @app.post("/v1/campaigns/{name}/cards", openapi_extra=PSEUDONYM)
     async def cards(name: Name, request: Request) -> dict[str, Any]:
-        """One's cards, one per round; the same ones however often one asks."""
+        """One's card; the same one however often one asks."""
         return await writer.run_bulk(jobs.cards_all, await visitor(name, request))
 
     surveys = DealerSurveyJobs(jobs)

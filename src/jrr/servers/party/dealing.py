@@ -10,7 +10,7 @@ from jrr.servers.common.batch import Writer
 from jrr.servers.common.problems import Problem
 from jrr.servers.party.jobs import PartyJobs
 from jrr.survey.committee.dealing import Abort, MissingPartyError
-from jrr.survey.committee.rounds import DealingParty, Keeper, deal_rounds
+from jrr.survey.committee.party_deal import DealingParty, Keeper, deal_shares
 from jrr.survey.committee_order import deal_order
 from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY
 
@@ -67,7 +67,7 @@ async def deal_together(
         kept=begun.kept,
         again=wish.again,
     )
-    work = deal_rounds(deal_order(begun.campaign), party, keeper=keeper)
+    work = deal_shares(deal_order(begun.campaign), party, keeper=keeper)
     try:
         # In a thread with a loop of its own: arithmetic must not keep contributors waiting.
         dealt = await asyncio.to_thread(asyncio.run, work)

@@ -15,11 +15,11 @@ from jrr.servers.common.settings import Settings
 from jrr.servers.party.store import PartyStore, StoredComplaint
 from jrr.survey.addresses import check_link
 from jrr.survey.campaign import Campaign
-from jrr.survey.committee.cards import Envelope, check_committee_mechanism, usable
+from jrr.survey.committee.cards import Envelope, Record, check_committee_mechanism, usable
 from jrr.survey.committee.complaints import Finding, judge
 from jrr.survey.committee.meeting import Identity
 from jrr.survey.committee.merkle import Tree
-from jrr.survey.committee.rounds import DealtRounds, KeptDeal, Member, deal_name
+from jrr.survey.committee.party_deal import DealtShares, KeptDeal, Member, deal_name
 from jrr.survey.committee_order import committee_of
 from jrr.survey.complaining import Complaint
 from jrr.survey.dealer_kinds import Committee
@@ -53,7 +53,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise ArgumentError(
                 f"link_certificate must be a PEM file, got {settings.link_certificate!r}"
             ) from None
-        self._trees: dict[tuple[str, int], tuple[Tree, Tree]] = {}
+        self._trees: dict[str, tuple[Tree, Tree]] = {}
 
     def number(self, campaign: Campaign) -> int:
         """Which party of the campaign this is."""
@@ -118,13 +118,13 @@ class PartyJobs(CampaignJobs[PartyStore]):
             return None
         if not served:
             check_state(Act.DEAL, held)
-        records = store.kept_records(name)
+        record = store.kept_record(name)
         kept = None
-        if records:
-            kept = KeptDeal(name=deal_name(records), published=served, given=held.state == SERVING)
+        if record is not None:
+            kept = KeptDeal(name=deal_name(record), published=served, given=held.state == SERVING)
         return DealBegun(campaign=held.campaign, roster=store.roster(name), kept=kept)
 
-    def keep_deal(self, connection: Connection, name: str, dealt: DealtRounds) -> None:
+    def keep_deal(self, connection: Connection, name: str, dealt: DealtShares) -> None:
         """Keep everything, but serve nothing yet."""
         store = PartyStore(connection)
         check_state(Act.DEAL, store.find(name, lock=True))  # it may have been closed meanwhile
@@ -136,7 +136,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         if held.state not in (OPEN, SERVING):
-            store.move(held, OPEN, n=store.kept_records(name)[0].n, settled=False)
+            store.move(held, OPEN, n=_record(store, name).n, settled=False)
 
     def settle_deal(self, connection: Connection, name: str) -> None:
         """Every party serves: nobody needs to meet again."""
@@ -154,11 +154,10 @@ class PartyJobs(CampaignJobs[PartyStore]):
 
     def _forget(self, store: PartyStore, name: str) -> None:
         store.remove_deal(name)
-        for key in [key for key in self._trees if key[0] == name]:
-            del self._trees[key]
+        self._trees.pop(name, None)
 
     def cards(self, connection: Connection, name: str, who: bytes) -> dict[str, Any]:
-        """The sealed shares of one contributor, with the proofs that belong to them."""
+        """The sealed share of one contributor, with the proofs that belong to it."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
         check_state(Act.FETCH_CARDS, held)
@@ -168,27 +167,28 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise Problem(410, LOST_CARD, "this card is lost: its holder complained of it")
         if held.state == OPEN:
             store.move(held, SERVING)
-        rounds = []
-        for number, record in enumerate(store.kept_records(name)):
-            tree, checked = self._tree_pair(store, name, number)
-            sealed, excess = store.envelope(name, number, slot)
-            excess_path = tuple(checked.path(slot)) if excess else ()
-            envelope = Envelope(slot, sealed, tuple(tree.path(slot)), excess, excess_path)
-            rounds.append({"record": record.to_document(), "envelope": envelope.to_document()})
-        return {"campaign": name, "n": held.n, "rounds": rounds}
+        tree, checked = self._tree_pair(store, name)
+        sealed, excess = store.envelope(name, slot)
+        envelope = Envelope(slot, sealed, tuple(tree.path(slot)), excess, tuple(checked.path(slot)))
+        return {
+            "campaign": name,
+            "n": held.n,
+            "record": _record(store, name).to_document(),
+            "envelope": envelope.to_document(),
+        }
 
-    def _tree_pair(self, store: PartyStore, name: str, number: int) -> tuple[Tree, Tree]:
-        """What was committed to in a round: sealed shares, and what all shares were checked with.
+    def _tree_pair(self, store: PartyStore, name: str) -> tuple[Tree, Tree]:
+        """What was committed to: sealed shares, and what all shares were checked with.
 
         Kept, since it takes all envelopes.
         """
-        if (name, number) not in self._trees:
-            envelopes = store.round_envelopes(name, number)
-            self._trees[name, number] = (
+        if name not in self._trees:
+            envelopes = store.all_envelopes(name)
+            self._trees[name] = (
                 Tree([sealed for sealed, _ in envelopes]),
                 Tree([excess for _, excess in envelopes]),
             )
-        return self._trees[name, number]
+        return self._trees[name]
 
     def complain(
         self, connection: Connection, name: str, who: bytes, complaint: Complaint
@@ -204,18 +204,14 @@ class PartyJobs(CampaignJobs[PartyStore]):
             raise gone("there are no cards to complain of")
         finding, accused, document = Finding.UNPROVEN, complaint.accused, None
         if complaint.evidence is not None:
-            records = store.kept_records(name)
-            if complaint.evidence.round >= len(records):
-                raise DamagedError("evidence must be of a round of this campaign")
-            record = records[complaint.evidence.round]
             member = store.member(name, who)
             assert member is not None  # it has a slot
             verdict = judge(
                 complaint.evidence,
-                record=record,
+                record=_record(store, name),
                 slot=slot,
                 holder=member.key,
-                excess=store.envelope(name, record.round, slot)[1],
+                excess=store.envelope(name, slot)[1],
             )
             finding, accused = verdict.finding, verdict.accused
             document = complaint.evidence.to_document()
@@ -239,11 +235,11 @@ class PartyJobs(CampaignJobs[PartyStore]):
         """What the operator is told of a deal."""
         store = PartyStore(connection)
         held = store.find(name)
-        records = store.kept_records(name)
+        record = _record(store, name)
         return {
             "n": held.n,
-            "records": [record.hash for record in records],
-            "roster": records[0].roster,
+            "record": record.hash,
+            "roster": record.roster,
             "left_out": dict(store.unnamed(name)),
         }
 
@@ -252,7 +248,7 @@ class PartyJobs(CampaignJobs[PartyStore]):
         store = PartyStore(connection)
         held = store.find(name)
         complaints = store.complaints_of(name)
-        records = store.kept_records(name)
+        record = store.kept_record(name)
         findings = {
             finding.value: Counter(
                 "nobody" if one.accused is None else str(one.accused)
@@ -268,10 +264,10 @@ class PartyJobs(CampaignJobs[PartyStore]):
             "invited": store.count(store.invited, name),
             "members": store.count(store.members, name),
             # Kept, whether or not it is served yet; nothing is after the campaign is closed.
-            "committed": bool(records),
+            "committed": record is not None,
             "served_by_all": held.settled,
             "burned": held.state in (CLOSED, ABORTED),
-            "roster": records[0].roster if records else None,
+            "roster": None if record is None else record.roster,
             "left_out": {str(party): count for party, count in store.unnamed(name).items()},
             "lost": len(complaints),
             "complaints": findings,
@@ -284,10 +280,18 @@ class PartyJobs(CampaignJobs[PartyStore]):
         """All complaints with what was shown, for whoever wants to judge them anew."""
         store = PartyStore(connection)
         store.find(name)
+        record = store.kept_record(name)
         return {
-            "records": [record.to_document() for record in store.kept_records(name)],
+            "record": None if record is None else record.to_document(),
             "complaints": [vars(one) for one in store.complaints_of(name)],
         }
+
+
+def _record(store: PartyStore, name: str) -> Record:
+    """The record of a deal that is kept."""
+    record = store.kept_record(name)
+    assert record is not None  # its state says so
+    return record
 
 
 def _slot(store: PartyStore, name: str, who: bytes) -> int:

@@ -34,7 +34,7 @@ from jrr.servers.common.store import (
 )
 from jrr.survey.committee.cards import Record
 from jrr.survey.committee.complaints import Finding
-from jrr.survey.committee.rounds import DealtRounds, Member
+from jrr.survey.committee.party_deal import DealtShares, Member
 from jrr.survey.states import Role
 
 ROWS = 10_000  # envelopes stored at a time
@@ -91,10 +91,9 @@ class PartyStore(CampaignStore[HeldByParty]):
         "envelopes",
         metadata,
         Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
         Column("slot", BigInteger, primary_key=True),
         Column("sealed", LargeBinary, nullable=False),
-        Column("excess", LargeBinary),  # None: dealt by an older version
+        Column("excess", LargeBinary, nullable=False),
         sqlite_with_rowid=False,
     )
     complaints = Table(
@@ -111,7 +110,6 @@ class PartyStore(CampaignStore[HeldByParty]):
         "records",
         metadata,
         Column("campaign", String(64), primary_key=True),
-        Column("round", Integer, primary_key=True),
         Column("record", Text, nullable=False),
         sqlite_with_rowid=False,
     )
@@ -154,12 +152,11 @@ class PartyStore(CampaignStore[HeldByParty]):
         """Forget who has enrolled."""
         self.connection.execute(delete(self.members).where(self.members.c.campaign == name))
 
-    def add_deal(self, name: str, dealt: DealtRounds) -> None:
-        """Keep the shares of all rounds, and who holds which slot."""
-        for record, sealed, excess in zip(dealt.records, dealt.sealed, dealt.excess, strict=True):
-            row = {"campaign": name, "round": record.round, "record": record.to_json()}
-            self.connection.execute(insert(self.records).values(**row))
-            self._add_envelopes(name, record.round, sealed, excess)
+    def add_deal(self, name: str, dealt: DealtShares) -> None:
+        """Keep the shares, and who holds which slot."""
+        row = {"campaign": name, "record": dealt.record.to_json()}
+        self.connection.execute(insert(self.records).values(**row))
+        self._add_envelopes(name, dealt.sealed, dealt.excess)
         rows = [{"who": who, "place": slot} for slot, (who, _) in enumerate(dealt.members)]
         table = self.members
         self.connection.execute(
@@ -173,14 +170,11 @@ class PartyStore(CampaignStore[HeldByParty]):
             numbers = " ".join(map(str, parties))
             self.connection.execute(change.values(unnamed_by=numbers))
 
-    def _add_envelopes(
-        self, name: str, round_number: int, sealed: Sequence[bytes], excess: Sequence[bytes]
-    ) -> None:
+    def _add_envelopes(self, name: str, sealed: Sequence[bytes], excess: Sequence[bytes]) -> None:
         for start in range(0, len(sealed), ROWS):
             rows = [
                 {
                     "campaign": name,
-                    "round": round_number,
                     "slot": slot,
                     "sealed": sealed[slot],
                     "excess": excess[slot],
@@ -197,32 +191,32 @@ class PartyStore(CampaignStore[HeldByParty]):
         change = update(members).where(members.c.campaign == name)
         self.connection.execute(change.values(slot=None, unnamed_by=None))
 
-    def kept_records(self, name: str) -> list[Record]:
-        """The public facts of all rounds; none where no deal is kept."""
+    def kept_record(self, name: str) -> Record | None:
+        """The public facts of the deal; None where none is kept."""
         table = self.records
-        query = select(table.c.record).where(table.c.campaign == name).order_by(table.c.round)
-        found = self.connection.execute(query).scalars()
-        return [Record.from_document(json.loads(record)) for record in found]
+        query = select(table.c.record).where(table.c.campaign == name)
+        found = self.connection.execute(query).scalar_one_or_none()
+        return None if found is None else Record.from_document(json.loads(found))
 
-    def envelope(self, name: str, round_number: int, slot: int) -> tuple[bytes, bytes]:
+    def envelope(self, name: str, slot: int) -> tuple[bytes, bytes]:
         """One sealed share, and what the shares of its slot were checked with."""
         table = self.envelopes
         query = select(table.c.sealed, table.c.excess).where(
-            table.c.campaign == name, table.c.round == round_number, table.c.slot == slot
+            table.c.campaign == name, table.c.slot == slot
         )
         row = self.connection.execute(query).one()
-        return bytes(row.sealed), bytes(row.excess or b"")
+        return bytes(row.sealed), bytes(row.excess)
 
-    def round_envelopes(self, name: str, round_number: int) -> list[tuple[bytes, bytes]]:
-        """The same of all slots of a round, in their order."""
+    def all_envelopes(self, name: str) -> list[tuple[bytes, bytes]]:
+        """The same of all slots, in their order."""
         table = self.envelopes
         query = (
             select(table.c.sealed, table.c.excess)
-            .where(table.c.campaign == name, table.c.round == round_number)
+            .where(table.c.campaign == name)
             .order_by(table.c.slot)
         )
         rows = self.connection.execute(query)
-        return [(bytes(row.sealed), bytes(row.excess or b"")) for row in rows]
+        return [(bytes(row.sealed), bytes(row.excess)) for row in rows]
 
     def add_complaint(self, name: str, complaint: StoredComplaint) -> None:
         """Remember what came of a complaint: the slot is lost."""

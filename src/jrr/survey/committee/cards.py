@@ -49,7 +49,7 @@ def check_committee_mechanism(mechanism: Mechanism) -> None:
 
 def _committee_deck(mechanism: Mechanism) -> SortedDeck:
     deck = mechanism.sorted_deck
-    if deck is None or deck.bits is not None:  # a deck per bit would need a round per bit
+    if deck is None or deck.bits is not None:  # a deck per bit would need a deal per bit
         raise checks.refusal("mechanism", mechanism, "JRR, DRR or OLH with a joint coupling")
     if len(deck.counts) >= PRIME - 1:
         raise checks.refusal("k", len(deck.counts), f"below {PRIME - 1}")
@@ -76,16 +76,13 @@ class Place:
     """What a sealed share is bound to."""
 
     campaign: str
-    round: int
     party: int
     slot: int
 
     def info(self) -> bytes:
-        """The label of the seal: role, campaign, round, party and slot."""
-        numbers = b"".join(
-            number.to_bytes(8, "little") for number in (self.round, self.party, self.slot)
-        )
-        return b"jrr committee share 1:" + bytes.fromhex(self.campaign) + numbers
+        """The label of the seal: role, campaign, party and slot."""
+        numbers = b"".join(number.to_bytes(8, "little") for number in (self.party, self.slot))
+        return b"jrr committee share 2:" + bytes.fromhex(self.campaign) + numbers
 
 
 def seal_shares(
@@ -93,7 +90,6 @@ def seal_shares(
     cards: Vector,
     tags: Vector,
     campaign: str,
-    round_number: int,
     party: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[bytes]:
@@ -102,7 +98,7 @@ def seal_shares(
     sealed = []
     for slot, (key, card, tag) in enumerate(zip(keys, cards.tolist(), tags.tolist(), strict=True)):
         share = card.to_bytes(4, "little") + tag.to_bytes(4, "little")
-        info = Place(campaign, round_number, party, slot).info()
+        info = Place(campaign, party, slot).info()
         sealed.append(suite.encrypt(share, X25519PublicKey.from_public_bytes(key), info))
         if slot % 1000 == 0:
             progress(slot, len(keys))
@@ -123,10 +119,9 @@ class BadShareError(Abort):
 
 @dataclass(frozen=True)
 class Record:
-    """The public facts of a round, the same at every party."""
+    """The public facts of a deal, the same at every party."""
 
     campaign: str
-    round: int
     n: int
     alpha: int
     roots: tuple[str, ...]
@@ -135,14 +130,12 @@ class Record:
     checks: str = ""  # root of what the parties' shares were checked with, slot by slot; likewise
 
     @classmethod
-    def of(cls, campaign: str, round_number: int, roster: str, dealt: Dealt) -> "Record":
-        """The record of a round that has been dealt."""
+    def of(cls, campaign: str, roster: str, dealt: Dealt) -> "Record":
+        """The record of a deal."""
         roots = tuple(root.hex() for root in dealt.roots)
         checked = Tree(excess_leaves(dealt.excess)).root.hex()
         n = len(dealt.cards)
-        return cls(
-            campaign, round_number, n, dealt.alpha, roots, dealt.record.hex(), roster, checked
-        )
+        return cls(campaign, n, dealt.alpha, roots, dealt.record.hex(), roster, checked)
 
     def to_document(self) -> dict[str, Any]:
         """As JSON; what old versions did not have is left out where it is missing."""
@@ -156,16 +149,15 @@ class Record:
     @classmethod
     def from_document(cls, document: Any) -> "Record":
         """A record as a party serves it."""
-        old = {"campaign", "round", "n", "alpha", "roots", "hash"}
+        old = {"campaign", "n", "alpha", "roots", "hash"}
         if not isinstance(document, dict) or set(document) - {"roster", "checks"} != old:
-            raise Abort("a party must serve the record of the round")
+            raise Abort("a party must serve the record of the deal")
         roots = document["roots"]
         if not isinstance(roots, list) or not all(isinstance(root, str) for root in roots):
             raise Abort("a party must serve one root per party")
         try:
             return cls(
                 str(document["campaign"]),
-                checks.integer("round", document["round"], 0),
                 checks.integer("n", document["n"], 2),
                 checks.integer("alpha", document["alpha"], 0, PRIME - 1),
                 tuple(roots),
@@ -240,7 +232,7 @@ def open_card(
                 f"party {party} serves another share than it had committed to",
                 provable=False,
             )
-        share = open_share(key, Place(record.campaign, record.round, party, one.slot), one.sealed)
+        share = open_share(key, Place(record.campaign, party, one.slot), one.sealed)
         if share is None:
             raise BadShareError(
                 party,

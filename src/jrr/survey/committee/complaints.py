@@ -41,19 +41,15 @@ class Finding(StrEnum):
 class ShareEvidence:
     """One party's share of one's own slot, and the key that opens it."""
 
-    round: int
     party: int
     sealed: bytes
     path: tuple[bytes, ...]
     key: bytes  # secret until now
 
     @classmethod
-    def against(
-        cls, party: int, round_number: int, envelope: Envelope, key: X25519PrivateKey
-    ) -> "ShareEvidence":
+    def against(cls, party: int, envelope: Envelope, key: X25519PrivateKey) -> "ShareEvidence":
         """Of what a party served."""
         return cls(
-            round=round_number,
             party=party,
             sealed=envelope.sealed,
             path=envelope.path,
@@ -63,7 +59,6 @@ class ShareEvidence:
     def to_document(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "round": self.round,
             "party": self.party,
             "sealed": base64.b64encode(self.sealed).decode(),
             "path": [entry.hex() for entry in self.path],
@@ -73,12 +68,11 @@ class ShareEvidence:
     @classmethod
     def from_document(cls, document: Any) -> "ShareEvidence":
         """From JSON, or a DamagedError."""
-        names = {"round", "party", "sealed", "path", "key"}
+        names = {"party", "sealed", "path", "key"}
         try:
             if set(document) != names or len(document["path"]) > LONGEST_PATH:
                 raise ValueError
             found = cls(
-                round=checks.integer("round", document["round"], 0),
                 party=checks.integer("party", document["party"], 0),
                 sealed=base64.b64decode(document["sealed"], validate=True),
                 path=tuple(bytes.fromhex(entry) for entry in document["path"]),
@@ -107,7 +101,7 @@ def judge(
 
     Args:
         evidence: The share, and the key that opens it.
-        record: Of the round, as this party has it.
+        record: Of the deal, as this party has it.
         slot: Whose holder complains.
         holder: The public key that the slot was dealt to.
         excess: What the shares of this slot were checked with; empty in deals of old versions.
@@ -119,15 +113,15 @@ def judge(
         DamagedError: The share is not the one that was committed to, or the key another one.
     """
     party = evidence.party
-    if party >= len(record.roots) or evidence.round != record.round:
-        raise DamagedError("evidence must be of a party and a round of this campaign")
+    if party >= len(record.roots):
+        raise DamagedError("evidence must be of a party of this campaign")
     key = X25519PrivateKey.from_private_bytes(evidence.key)
     if key.public_key().public_bytes_raw() != holder:
         raise DamagedError("evidence must show the key that its holder enrolled with")
     root = bytes.fromhex(record.roots[party])
     if not belongs(evidence.sealed, slot, record.n, evidence.path, root):
         raise DamagedError("evidence must show the share that the party had committed to")
-    share = open_share(key, Place(record.campaign, record.round, party, slot), evidence.sealed)
+    share = open_share(key, Place(record.campaign, party, slot), evidence.sealed)
     if share is None:
         reason = f"party {party} sealed no share to the holder of slot {slot}"
         return Verdict(finding=Finding.PROVEN, accused=party, reason=reason)

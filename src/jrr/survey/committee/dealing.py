@@ -50,11 +50,11 @@ class Kind(IntEnum):
 
 
 class Abort(IntegrityError):  # noqa: N818 - what happens, not what is wrong
-    """The round is over without cards; nothing of it may be used."""
+    """The deal is over without cards; nothing of it may be used."""
 
 
 class MissingPartyError(Abort, UnreachableError):
-    """The round is over because a party did not come, or went away: nobody is accused."""
+    """The deal is over because a party did not come, or went away: nobody is accused."""
 
     exit_code: ClassVar[int] = UnreachableError.exit_code
 
@@ -109,10 +109,10 @@ async def deal(
         new_seed: Where randomness comes from; another one is for tests.
 
     Returns:
-        This party's shares, in an order that nobody knows, and the public facts of the round.
+        This party's shares, in an order that nobody knows, and the public facts of the deal.
 
     Raises:
-        Abort: A party broke the rules, or is missing; nothing of the round may be used.
+        Abort: A party broke the rules, or is missing; nothing of the deal may be used.
     """
     me, everybody = channel.me, tuple(range(channel.parties))
     public = np.array(deck, np.uint64)

@@ -48,7 +48,7 @@ async def deal_among(
         me: One's own place among the peers.
         peers: All contributors, in the same order for all.
         identity: One's own certificate and key.
-        name: What the group calls this round, the same for all and never used before.
+        name: What the group calls this deal, the same for all and never used before.
         threshold: How many may collude; None: a minority (`default_threshold`).
         patience: Seconds to wait for each message.
         join: Seconds to wait until all are there.

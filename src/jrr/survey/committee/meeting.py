@@ -57,7 +57,7 @@ class Meeting:
     me: int  # one's own place among the peers
     peers: list[Peer]  # all parties, in order
     identity: Identity
-    agreement: bytes  # 32 bytes that are the same for all who mean the same round
+    agreement: bytes  # 32 bytes that are the same for all who mean the same deal
     patience: float  # seconds for each message
     join: float  # seconds until all are there
     listen: tuple[str, int] | None = None  # where to wait for the others, if not as peers[me] says

@@ -1,4 +1,4 @@
-"""All rounds of one deal, by one party together with the others."""
+"""One deal, by one party together with the others."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,6 @@ class DealOrder:
     """What all parties must agree on before they deal."""
 
     campaign: str  # its hash
-    rounds: int
     capacity: int  # people at most
     threshold: int  # parties that may collude
     peers: tuple[Peer, ...]  # all parties, in order
@@ -57,14 +56,14 @@ class DealingParty:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DealtRounds:
+class DealtShares:
     """What a party keeps."""
 
     members: tuple[Member, ...]  # who was dealt a card, in the order of slots
     left_out: Mapping[bytes, tuple[int, ...]]  # by key: which parties did not name it
-    records: tuple[Record, ...]  # one per round
-    sealed: tuple[list[bytes], ...]  # one list per round
-    excess: tuple[list[bytes], ...]  # one list per round, see `excess_leaves`
+    record: Record
+    sealed: list[bytes]  # one share for each slot
+    excess: list[bytes]  # likewise, see `excess_leaves`
     traffic: Traffic
 
 
@@ -72,24 +71,24 @@ class DealtRounds:
 class Keeper:
     """What a party does with a deal; each act lasts, whatever happens afterwards."""
 
-    keep: Callable[[DealtRounds], None] = lambda dealt: None  # store it, but serve nothing yet
+    keep: Callable[[DealtShares], None] = lambda dealt: None  # store it, but serve nothing yet
     discard: Callable[[], None] = lambda: None  # forget what was kept before
     publish: Callable[[], None] = lambda: None  # every party has its part: serve what is kept
     settle: Callable[[], None] = lambda: None  # every party serves: nobody needs to meet again
 
 
-def deal_name(records: Sequence[Record]) -> bytes:
-    """What parties call a deal: a hash of the records of all its rounds."""
-    return hashlib.sha256(b"".join(record.hash.encode() for record in records)).digest()
+def deal_name(record: Record) -> bytes:
+    """What parties call a deal: a hash of its record."""
+    return hashlib.sha256(record.hash.encode()).digest()
 
 
-async def deal_rounds(
+async def deal_shares(
     order: DealOrder,
     party: DealingParty,
     *,
     keeper: Keeper | None = None,
     progress: Progress = lambda step, done, total: None,
-) -> DealtRounds | None:
+) -> DealtShares | None:
     """Deal to everybody whom all parties know, or take up a deal that all of them keep.
 
     A party publishes a deal when all others have told it that they keep theirs, and forgets what it
@@ -103,24 +102,24 @@ async def deal_rounds(
         progress: Told what is being done, how much, and of how much.
 
     Returns:
-        The sealed shares of every round; None where the deal that is kept was taken up.
+        The sealed shares; None where the deal that is kept was taken up.
 
     Raises:
         Abort: The parties do not agree, one of them broke the rules, or one is missing.
     """
     own = keeper or Keeper()
 
-    async def body(link: Link) -> DealtRounds | None:
+    async def body(link: Link) -> DealtShares | None:
         dealt = None
         if not await _all_keep_one_deal(link, party):
             await asyncio.to_thread(own.discard)
             dealt = await _deal_anew(link, order, party, progress)
             await asyncio.to_thread(own.keep, dealt)
             # Cards are served only where every party has its part of them.
-            name = deal_name(dealt.records)
+            name = deal_name(dealt.record)
             stored = await exchange(link, Kind.STORED, name, 32)
             if any(other != name for other in stored):
-                raise Abort("the parties did not store the same rounds")
+                raise Abort("the parties did not store the same deal")
         await asyncio.to_thread(own.publish)
         with contextlib.suppress(Abort):  # the deal is done; who was not heard will ask again
             await exchange(link, Kind.SERVED, b"", 0)
@@ -168,52 +167,42 @@ async def _all_keep_one_deal(link: Link, party: DealingParty) -> bool:
 
 async def _deal_anew(
     link: Link, order: DealOrder, party: DealingParty, progress: Progress
-) -> DealtRounds:
-    """All rounds, with fresh randomness."""
+) -> DealtShares:
+    """A deal with fresh randomness."""
     agreed, left_out = await _roster(link, party.members, order.capacity)
     mechanism = order.mechanism_for(len(agreed))
     deck = await asyncio.to_thread(deck_of, mechanism)
     roster = roster_hash(order.campaign, [key for _, key in agreed])
-    records, sealed, excess = [], [], []
-    for number in range(order.rounds):
-        envelopes: list[bytes] = []
+    envelopes: list[bytes] = []
 
-        async def commit_to(
-            cards: field.Vector,
-            tags: field.Vector,
-            number: int = number,
-            envelopes: list[bytes] = envelopes,
-        ) -> bytes:
-            step = f"sealing round {number}"
-            envelopes += await asyncio.to_thread(
+    async def commit_to(cards: field.Vector, tags: field.Vector) -> bytes:
+        envelopes.extend(
+            await asyncio.to_thread(
                 seal_shares,
                 [key for _, key in agreed],
                 cards,
                 tags,
                 order.campaign,
-                number,
                 party.number,
-                lambda done, total: progress(step, done, total),
+                lambda done, total: progress("sealing", done, total),
             )
-            return (await asyncio.to_thread(Tree, envelopes)).root
-
-        progress(f"shuffling round {number}", number, order.rounds)
-        dealt = await deal(
-            link,
-            deck,
-            threshold=order.threshold,
-            session=_session(link, roster, number),
-            commit_to=commit_to,
         )
-        records.append(await asyncio.to_thread(Record.of, order.campaign, number, roster, dealt))
-        sealed.append(envelopes)
-        excess.append(excess_leaves(dealt.excess))
-    return DealtRounds(
+        return (await asyncio.to_thread(Tree, envelopes)).root
+
+    progress("shuffling", 0, 1)
+    dealt = await deal(
+        link,
+        deck,
+        threshold=order.threshold,
+        session=_session(link, roster),
+        commit_to=commit_to,
+    )
+    return DealtShares(
         members=tuple(agreed),
         left_out=left_out,
-        records=tuple(records),
-        sealed=tuple(sealed),
-        excess=tuple(excess),
+        record=await asyncio.to_thread(Record.of, order.campaign, roster, dealt),
+        sealed=envelopes,
+        excess=excess_leaves(dealt.excess),
         traffic=link.traffic,
     )
 
@@ -267,6 +256,6 @@ def roster_hash(campaign: str, keys: Sequence[bytes]) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _session(link: Link, roster: str, number: int) -> bytes:
-    text = b"jrr committee round 2:" + link.session + bytes.fromhex(roster)
-    return hashlib.sha256(text + number.to_bytes(4, "little")).digest()
+def _session(link: Link, roster: str) -> bytes:
+    text = b"jrr committee deal 1:" + link.session + bytes.fromhex(roster)
+    return hashlib.sha256(text).digest()
