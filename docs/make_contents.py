@@ -9,7 +9,7 @@ from pathlib import Path
 TARGET = Path(__file__).with_name("theory.md")
 BEGIN = "<!-- contents: made by docs/make_contents.py -->\n\n"
 END = "\n<!-- end of contents -->\n"
-SECTION = re.compile(r"^## (?P<number>\d+)\. (?P<title>.*)$", re.MULTILINE)
+SECTION = re.compile(r"^## (?P<title>.*)$", re.MULTILINE)
 RESULT = re.compile(
     r"^\*\*(?P<name>(?:Definition|Lemma|Theorem|Corollary) [\w.]*\w)"
     r"(?: \((?P<title>(?:[^()]|\([^()]*\))*)\))?\.\*\*",
@@ -27,7 +27,7 @@ def page() -> str:
 
 
 def table(text: str) -> str:
-    """One row for each numbered section: its results by number and title."""
+    """One row for each section: its results by number and title."""
     heads = [*SECTION.finditer(text)]
     ends = [head.start() for head in heads[1:]] + [len(text)]
     rows = ["| Section | Results |", "|---|---|"]
@@ -38,14 +38,14 @@ def table(text: str) -> str:
         ]
         if errata := ERRATUM.findall(text, head.end(), end):
             results.append(f"{errata[0]} to {errata[-1]}")
-        link = f"[{head['number']} {head['title']}](#{anchor(head['number'], head['title'])})"
-        rows.append(f"| {link} | {'; '.join(results)} |")
+        title = head["title"].replace(". ", " ", 1)
+        rows.append(f"| [{title}](#{anchor(head['title'])}) | {'; '.join(results)} |")
     return "\n".join(rows) + "\n"
 
 
-def anchor(number: str, title: str) -> str:
+def anchor(title: str) -> str:
     """What code hosts and the site make of a heading."""
-    return re.sub(r"[^\w -]", "", f"{number} {title}".lower()).replace(" ", "-")
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def figures(page: Reply, campaign: Campaign) -> str:
 def test_a_party_shows_what_it_knows_from_enrolment_to_the_end(
     committee: Committee, operators: list[Visitor]
 ) -> None:
-    campaign = committee.campaign(DRR(13, truth=0.5, own=0.1), question=QUESTION, rounds=2)
+    campaign = committee.campaign(DRR(13, truth=0.5, own=0.1), question=QUESTION)
     operator, people = committee.begin(campaign, 15)
     enrol_all(campaign, people[:13])
     # One more reaches two of the parties only: each shows what it knows itself.

@@ -16,7 +16,7 @@ from jrr.survey.questionnaire import Item
 from jrr.survey.survey_contributor import contribute_survey
 from jrr.survey.surveys import Survey, is_survey
 
-LIMITS = Limits(700.0, patience=5.0, one_round=True)
+LIMITS = Limits(700.0, patience=5.0)
 
 
 def answer(document: Path, invitations: Sequence[str]) -> None:

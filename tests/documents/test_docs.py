@@ -26,9 +26,11 @@ VERDICTS = ("holds with correction", "does not hold", "not yet", "holds")
 
 
 def coverage_rows() -> list[list[str]]:
-    """Cells of every row of every table in docs/coverage.md, headings left out."""
+    """Cells of every row that was written by hand in docs/coverage.md, headings left out."""
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    by_hand = re.sub(r"<!-- \w+: made by .*?<!-- end of \w+ -->", "", page, flags=re.DOTALL)
     rows = []
-    for line in (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").splitlines():
+    for line in by_hand.splitlines():
         if line.startswith("|"):
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
             if not set("".join(cells)) <= set("-: ") and cells[0] not in ("Item", "Verdict"):
@@ -170,7 +172,12 @@ def test_no_two_results_have_one_number() -> None:
 
 @pytest.mark.parametrize(
     ("page", "maker"),
-    [("api.md", "make_api"), ("cli.md", "make_cli"), ("theory.md", "make_contents")],
+    [
+        ("api.md", "make_api"),
+        ("cli.md", "make_cli"),
+        ("coverage.md", "make_coverage"),
+        ("theory.md", "make_contents"),
+    ],
 )
 def test_what_is_generated_is_current(page: str, maker: str) -> None:
     """`make docs` writes it anew."""

@@ -28,12 +28,12 @@ from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
 from jrr.survey.contributor import Conversation
 from jrr.survey.dealer_kinds import DealerServer, DealerServers, NoDealer
-from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
 from jrr.survey.steps import Save
 
 PROBLEM = "application/problem+json"
-LIMITS = Limits(700.0, patience=5.0, one_round=True)
+LIMITS = Limits(700.0, patience=5.0)
 T = TypeVar("T")
 
 
@@ -121,7 +121,6 @@ def answer_all(
     secrets: Sequence[bytes],
     values: Sequence[int] | None = None,
     covariates: Sequence[Mapping[str, str]] | None = None,
-    round_number: int = 0,
     limits: Limits = LIMITS,
     connections: int = 32,
     kept: list[dict[str, Any]] | None = None,
@@ -139,7 +138,6 @@ def answer_all(
                         int(given[at]),
                         limits,
                         covariates=None if covariates is None else covariates[at],
-                        round_number=round_number,
                     ),
                     sent,
                 )
@@ -187,15 +185,13 @@ def report_body(
     campaign: Campaign,
     secret: bytes,
     value: int = 0,
-    round_number: int = 0,
     carded: bool = False,
     **changes: Any,
 ) -> bytes:
     """A report as a client writes it, here and there changed."""
     document = json.loads(
         messages.report_request(
-            pseudonym=pseudonym(secret, campaign.hash, collector_role(round_number)),
-            round_number=round_number,
+            pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
             carded=carded,
             mechanism=campaign.mechanism,
             report=value,
@@ -291,12 +287,12 @@ def raw(url: str, data: bytes, wait: float = 10.0, half_close: bool = False) -> 
 
 
 def cards_of(url: str, campaign: Campaign, secrets: Sequence[bytes]) -> list[Any]:
-    """Everybody's cards, one list per person."""
+    """Everybody's card."""
     bodies = [card_body(campaign, secret) for secret in secrets]
     found = []
     for reply in ask_many(url, path_of(campaign, "cards"), bodies):
         assert reply.status == 200, reply
-        found.append(reply.json["cards"])
+        found.append(reply.json["card"])
     return found
 
 

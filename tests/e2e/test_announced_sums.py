@@ -79,7 +79,7 @@ def test_some_never_come_and_some_vanish_with_their_card(pair: Pair, mechanism: 
     coming = invited[:140]  # 30% never come
     vanishing, answering = coming[:4], coming[4:]  # 3% get a card and are never heard of again
     hands = hands_of(pair.dealer.url, campaign, coming)
-    serials = [hand["serials"][0] for hand in hands]
+    serials = [hand["serial"] for hand in hands]
     assert len(set(serials)) == len(coming)  # nobody's card twice
     assert len(
         pair.rows(
@@ -102,13 +102,13 @@ def test_some_never_come_and_some_vanish_with_their_card(pair: Pair, mechanism: 
     assert operator.close() == closed
     # The sum of exactly the cards that came back, but for noise that is known to be small.
     (told,) = [
-        json.loads(row[0])["announced"][0]["rounds"][0][""]
+        json.loads(row[0])["announced"][0]["sums"][""]
         for row in pair.rows(
             "collector", f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
         )
     ]
     assert told["cards"] == 136
-    masks = np.array([hand["cards"][0] for hand in hands[4:]]).reshape(136, -1).sum(axis=0)
+    masks = np.array([hand["card"] for hand in hands[4:]]).reshape(136, -1).sum(axis=0)
     noise = np.atleast_1d(told["sum"]) - masks
     assert np.abs(noise).max() <= REACH / mechanism.announced_rate
     # The estimate is that of the reports with exactly this sum taken off.
@@ -181,7 +181,7 @@ def test_reports_that_do_not_fit_the_serials(pair: Pair) -> None:
     operator, people = pair.begin(campaign, 10)
     hands = hands_of(pair.dealer.url, campaign, people)
     where, url = path_of(campaign, "reports"), pair.collector.url
-    serials = hands[0]["serials"]
+    serials = [hands[0]["serial"]]
     for body in (
         report_body(campaign, people[0], 1, carded=True),
         report_body(campaign, people[0], 1, carded=False, serials=serials),
@@ -203,7 +203,7 @@ def test_reports_that_do_not_fit_the_serials(pair: Pair) -> None:
     # The same card under another name, and another card under the same name.
     thief = report_body(campaign, people[1], 1, carded=True, serials=serials)
     assert is_problem(ask(url, "POST", where, thief), 409) == "serial-used"
-    other = report_body(campaign, people[0], 1, carded=True, serials=hands[2]["serials"])
+    other = report_body(campaign, people[0], 1, carded=True, serials=[hands[2]["serial"]])
     assert is_problem(ask(url, "POST", where, other), 409) == "conflict"
     assert operator.show()["collector"]["reports"] == 1
 
@@ -214,7 +214,7 @@ def test_only_masked_campaigns_with_sums_have_serials(sqlite_pair: Pair) -> None
     assert set(hands_of(sqlite_pair.dealer.url, campaign, people[:1])[0]) == {
         "campaign",
         "n",
-        "cards",
+        "card",
     }
     body = report_body(campaign, people[0], 1, carded=True, serials=["00" * 16])
     reply = ask(sqlite_pair.collector.url, "POST", path_of(campaign, "reports"), body)
@@ -222,10 +222,9 @@ def test_only_masked_campaigns_with_sums_have_serials(sqlite_pair: Pair) -> None
 
 
 def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
-    campaign = pair.campaign(ANNOUNCED, min_cell=5, rounds=2, covariates={"of": ("a", "b")})
+    campaign = pair.campaign(ANNOUNCED, min_cell=5, covariates={"of": ("a", "b")})
     operator, people = pair.begin(campaign, 50)
-    for number in (0, 1):
-        answer_all(campaign, people[:20], round_number=number, covariates=[{"of": "a"}] * 20)
+    answer_all(campaign, people[:20], covariates=[{"of": "a"}] * 20)
     hands_of(pair.dealer.url, campaign, people[20:25])
     dealer = pair.dealer.admin
     # Naming is for the end: until then more reports may come.
@@ -233,27 +232,24 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
         named(operator)
     close_collector(operator)
     names = named(operator)
-    first, second = (one[""] for one in names["rounds"])
-    assert len(first) == len(second) == 20
-    other = pair.campaign(ANNOUNCED, rounds=2)
+    first = names["serials"][""]
+    assert len(first) == 20
+    other = pair.campaign(ANNOUNCED)
 
     def with_first(*serials: str, by: str | None = None, group: str = "") -> dict[str, Any]:
-        rounds = [{group: list(serials)}, {group: second}]
-        return {"campaign": campaign.hash, "by": by, "rounds": rounds}
+        return {"campaign": campaign.hash, "by": by, "serials": {group: list(serials)}}
 
     for document, reason in (
         (with_first(*first[1:], "ab" * 16), "1 that nobody was given"),
-        (with_first(*first[1:], second[0]), "got 1 named again"),  # of another round, and doubled
-        ({**names, "rounds": [{"": second}, {"": first}]}, "40 that nobody was given"),
         (with_first(*first, first[0]), "got 1 named again"),
         (with_first(*first[:4]), "at least 5"),
         (with_first(*first, by="of"), "groups of their covariate"),
         (with_first(*first[:4], by="of", group="a"), "at least 5 .* in the group 'a'"),
         (with_first(*first, by="size"), "by must be"),
         ({**names, "campaign": other.hash}, "of this campaign"),
-        ({**names, "rounds": names["rounds"][:1]}, "list of 2"),
-        ({**names, "rounds": [{"": first}, {"": [1]}]}, "32 hexadecimal digits"),
-        ({**names, "rounds": [{"": first}, {"": "no list"}]}, "must be a list"),
+        ({**names, "serials": [first]}, "groups of their covariate"),
+        ({**names, "serials": {"": [1]}}, "32 hexadecimal digits"),
+        ({**names, "serials": {"": "no list"}}, "must be a list"),
     ):
         with pytest.raises(ProtocolError, match=reason):
             dealer.post(f"{operator.path}/announce", document)
@@ -265,20 +261,20 @@ def test_what_the_dealer_refuses_to_announce(pair: Pair) -> None:
     # None of this has announced anything, or ended the campaign.
     assert operator.show()["dealer"]["state"] == "open"
     told = dealer.post(f"{operator.path}/announce", names)
-    assert [one[""]["cards"] for one in told["rounds"]] == [20, 20]
+    assert told["sums"][""]["cards"] == 20
     # Once: the same names are told the same, in whatever order; others nothing.
-    for again in (names, {**names, "rounds": [{"": first[::-1]}, {"": second}]}):
+    for again in (names, {**names, "serials": {"": first[::-1]}}):
         assert dealer.post(f"{operator.path}/announce", again) == told
     for another in (with_first(*first[1:]), with_first()):
         with pytest.raises(ProtocolError, match="announced for other serials"):
             dealer.post(f"{operator.path}/announce", another)
     assert operator.close()["collector"]["settled"]
-    assert operator.estimate()["carded"] == operator.estimate(1)["carded"] == 20
+    assert operator.estimate()["carded"] == 20
     # Once it has its sum, the collector names nobody and takes no other sum.
     with pytest.raises(ProtocolError, match="serial numbers are forgotten"):
         named(operator)
     changed = json.loads(json.dumps(told))
-    changed["rounds"][0][""]["sum"] += 1
+    changed["sums"][""]["sum"] += 1
     with pytest.raises(ProtocolError, match="other sums are here"):
         pair.collector.admin.post(
             f"{operator.path}/settle", {"announced": [changed], "undealt": None}
@@ -292,7 +288,7 @@ def test_a_sum_of_other_reports_is_refused_by_the_collector(sqlite_pair: Pair) -
     answer_all(campaign, people)
     close_collector(operator)
     names = named(operator)
-    names["rounds"][0][""] = names["rounds"][0][""][:-1]
+    names["serials"][""] = names["serials"][""][:-1]
     told = pair.dealer.admin.post(f"{operator.path}/announce", names)
     with pytest.raises(ProtocolError, match="of other reports"):
         pair.collector.admin.post(f"{operator.path}/settle", {"announced": [told], "undealt": None})
@@ -316,18 +312,15 @@ def test_a_report_with_a_made_up_serial_can_be_left_out(sqlite_pair: Pair) -> No
     assert operator.estimate()["carded"] == 19
 
 
-def test_a_small_round_does_not_keep_back_the_others(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(ANNOUNCED, min_cell=5, rounds=2)
+def test_a_small_group_does_not_keep_back_the_others(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(ANNOUNCED, min_cell=5, covariates={"of": ("a", "b")})
     operator, people = sqlite_pair.begin(campaign, 20)
-    answer_all(campaign, people)
-    answer_all(campaign, people[:1], round_number=1)
+    answer_all(campaign, people, covariates=[{"of": "b" if at == 0 else "a"} for at in range(20)])
     with pytest.raises(ProtocolError, match=r"nothing was closed.*--discard-small"):
-        operator.close()
-    closed = operator.close(ending=Ending(discard_small=True))
-    assert (closed["collector"]["discarded"], closed["collector"]["reports"]) == (1, 20)
-    assert operator.estimate()["carded"] == 20
-    with pytest.raises(ProtocolError):
-        operator.estimate(round_number=1)
+        operator.close(ending=Ending(by="of"))
+    closed = operator.close(ending=Ending(by="of", discard_small=True))
+    assert (closed["collector"]["discarded"], closed["collector"]["reports"]) == (1, 19)
+    assert operator.estimate()["carded"] == 19
 
 
 def test_too_few_can_be_given_up(sqlite_pair: Pair) -> None:
@@ -362,7 +355,7 @@ def test_results_by_group_need_sums_by_group(pair: Pair) -> None:
     (row,) = pair.rows(
         "collector", f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
     )
-    told = json.loads(row[0])["announced"][0]["rounds"][0]
+    told = json.loads(row[0])["announced"][0]["sums"]
     for group in found["groups"]:
         mine = [entry for entry in sent if entry["covariates"]["region"] == group["name"]]
         tally = ANNOUNCED.settle(tally_of(ANNOUNCED, mine), announced=told[group["name"]]["sum"])
@@ -396,7 +389,7 @@ def test_enrolled_people_are_dealt_independent_cards_too(pair: Pair) -> None:
 def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: str) -> None:
     mechanism = MRR.for_epsilon(40, 1.0, announced=False)
     enrols = dealing == "enrol"
-    campaign = pair.campaign(mechanism, dealing=dealing, capacity=120, rounds=2)
+    campaign = pair.campaign(mechanism, dealing=dealing, capacity=120)
     operator, people = pair.begin(campaign, 70)
     if enrols:
         enrol_all(campaign, people)
@@ -410,16 +403,15 @@ def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: 
     assert undealt["cards"] == (10 if enrols else 80 - 60)
     assert operator.close() == closed
     dealt = campaign.for_people(70)
-    tally = dealt.settle(tally_of(dealt, sent), undealt=(undealt["sums"][0], undealt["cards"]))
+    tally = dealt.settle(tally_of(dealt, sent), undealt=(undealt["sum"], undealt["cards"]))
     decks = 1 if enrols else 2
     found = operator.estimate()
     assert found["estimate"] == dealt.estimate(tally, decks).to_dict()
     # Only the two that vanished are lost: the error bars say so.
     assert found["estimate"]["stderr"][0] < before["stderr"][0]
     # Cards and what is left of them add up to whole decks, whose sums are small.
-    for number in (0, 1):
-        total = sum(hand["cards"][number] for hand in hands) + undealt["sums"][number]
-        assert abs(total) <= decks * REACH / mechanism.total_rate
+    total = sum(hand["card"] for hand in hands) + undealt["sum"]
+    assert abs(total) <= decks * REACH / mechanism.total_rate
     assert not key_files(pair, campaign)
 
 
@@ -454,7 +446,7 @@ def test_after_a_restart_and_from_a_backup_there_is_one_announcement(tmp_path: P
                 closing(sqlite3.connect(tmp_path / "backup.db")) as backup,
             ):
                 before.backup(backup)
-            fewer = {**names, "rounds": [{"": names["rounds"][0][""][1:]}]}
+            fewer = {**names, "serials": {"": names["serials"][""][1:]}}
             told = dealer.admin.post(f"{operator.path}/announce", names)
         with running("dealer", folder, port=port) as dealer:  # a restart
             assert dealer.admin.post(f"{operator.path}/announce", names) == told
@@ -552,12 +544,12 @@ def test_reports_of_another_campaign_are_not_sent_again(sqlite_pair: Pair, tmp_p
         assert person.answer(at).carded
 
 
-def test_serials_of_rounds_and_people_have_nothing_in_common(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(ANNOUNCED, rounds=3)
+def test_serials_of_people_have_nothing_in_common(sqlite_pair: Pair) -> None:
+    campaign = sqlite_pair.campaign(ANNOUNCED)
     _, people = sqlite_pair.begin(campaign, 20)
     hands = hands_of(sqlite_pair.dealer.url, campaign, people)
-    serials = [serial for hand in hands for serial in hand["serials"]]
-    assert len(set(serials)) == 60
+    serials = [hand["serial"] for hand in hands]
+    assert len(set(serials)) == 20
     halves = {serial[:16] for serial in serials} | {serial[16:] for serial in serials}
-    assert len(halves) == 120
-    assert cards_of(sqlite_pair.dealer.url, campaign, people) == [hand["cards"] for hand in hands]
+    assert len(halves) == 40
+    assert cards_of(sqlite_pair.dealer.url, campaign, people) == [hand["card"] for hand in hands]

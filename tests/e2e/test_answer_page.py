@@ -230,7 +230,7 @@ def test_thirteen_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) 
     # The masks come off but for the announced noise; what is left is the sum of the coins.
     query = f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
     ((sums,),) = sqlite_pair.rows("collector", query)
-    announced = json.loads(sums)["announced"][0]["rounds"][0][""]["sum"]
+    announced = json.loads(sums)["announced"][0]["sums"][""]["sum"]
     cards = sum(body["report"] - coin for body, coin in zip(bodies, coins, strict=True))
     assert abs(announced - cards) <= REACH / MECHANISM.announced_rate
     tally = MECHANISM.settle(tally_of(MECHANISM, bodies), announced=[announced])

@@ -64,7 +64,7 @@ def test_an_answer_by_label_and_by_number(pair: Pair, tmp_path: Path) -> None:
     first = person(campaign, invitations[0], tmp_path / "a")
     assert first.campaign == campaign
     receipt = first.answer("answer 1")
-    assert (receipt.campaign, receipt.round, receipt.carded) == (campaign.hash, 0, True)
+    assert (receipt.campaign, receipt.carded) == (campaign.hash, True)
     assert person(campaign, invitations[1].upper(), tmp_path / "b").answer(0).carded
     grouped = "-".join(invitations[2][at : at + 4] for at in range(0, 32, 4))
     assert person(campaign, f" {grouped}\n", tmp_path / "c").answer(0).carded
@@ -81,9 +81,6 @@ def test_answers_that_are_not_in_the_campaign(sqlite_pair: Pair, tmp_path: Path)
     for given in ({}, {"region": "w"}, {"region": "n", "more": "x"}, None):
         with pytest.raises(JrrError, match="covariate"):
             me.answer(1, given)
-    for number in (1, -1, 0.0, True):
-        with pytest.raises(JrrError, match="round"):
-            me.answer(1, region, number)  # type: ignore[arg-type]
     nothing_sent(sqlite_pair, campaign, tmp_path)
     assert me.answer(1, region).carded
 
@@ -196,16 +193,15 @@ def test_a_dealer_with_another_campaign(pair: Pair, tmp_path: Path) -> None:
         b"{",
         b"{" * 100_000,
         b"{}",
-        b'{"cards":[]}',
-        b'{"cards":[0,1]}',
-        b'{"cards":0}',
-        b'{"cards":[2]}',
-        b'{"cards":[-1]}',
-        b'{"cards":[0.0]}',
-        b'{"cards":[true]}',
-        b'{"cards":["0"]}',
-        b'{"cards":[null]}',
-        b'{"cards":[NaN]}',
+        b'{"card":[]}',
+        b'{"card":[0]}',
+        b'{"card":2}',
+        b'{"card":-1}',
+        b'{"card":0.0}',
+        b'{"card":true}',
+        b'{"card":"0"}',
+        b'{"card":null}',
+        b'{"card":NaN}',
         b"\xff\xff",
     ],
 )
@@ -515,7 +511,7 @@ def test_cards_that_were_fetched_ahead_are_used_without_the_dealer(
     pair: Pair, tmp_path: Path
 ) -> None:
     with behind_proxies(pair) as (seen, addresses):
-        campaign, operator, invitations = begun(pair, rounds=2, **addresses)
+        campaign, operator, invitations = begun(pair, **addresses)
         me = person(campaign, invitations[0], tmp_path, patience=0.3)
         assert me.fetch_cards()
         assert me.fetch_cards()
@@ -523,13 +519,13 @@ def test_cards_that_were_fetched_ahead_are_used_without_the_dealer(
         assert kept.stat().st_mode & 0o777 == 0o600
         seen["dealer"].refuse = True
         later = person(campaign, invitations[0], tmp_path, patience=0.3)
-        assert [later.answer(1, round_number=number).carded for number in (0, 1)] == [True, True]
+        assert later.answer(1).carded
         other = person(campaign, invitations[1], tmp_path, patience=0.3)
         assert not other.fetch_cards()
         assert not other.answer(1).carded
         seen["dealer"].refuse = False
         shown = operator.show()
-        assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (1, 3)
+        assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (1, 2)
 
 
 def test_two_people_at_one_computer_answer_each_for_themselves(pair: Pair, tmp_path: Path) -> None:
@@ -537,14 +533,6 @@ def test_two_people_at_one_computer_answer_each_for_themselves(pair: Pair, tmp_p
     for invitation in invitations[:3]:
         person(campaign, invitation, tmp_path).answer(1)
     assert operator.show()["collector"]["reports"] == 3
-
-
-def test_two_rounds_have_a_report_each(pair: Pair, tmp_path: Path) -> None:
-    campaign, operator, invitations = begun(pair, rounds=2)
-    me = person(campaign, invitations[0], tmp_path)
-    assert [me.answer(1, round_number=number).round for number in (0, 1, 0)] == [0, 1, 0]
-    assert operator.show()["collector"]["reports"] == 2
-    assert len(list(tmp_path.glob("*.report"))) == 2
 
 
 def test_an_open_campaign_gives_one_device_one_name(pair: Pair, tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
         assert set(written) == PARTS
         for naming in written.values():
             assert (naming["by"], naming["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
-            sizes = {group: len(serials) for group, serials in naming["rounds"][0].items()}
+            sizes = {group: len(serials) for group, serials in naming["serials"].items()}
             assert sizes == {"office": 8, "workshop": 7, "ship + farm": 5}
         # Written again without the option, the names are the same: the collector has kept it.
         hands.close(*hands.at_collector, "--names", names)
@@ -238,15 +238,15 @@ def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
 
 def _another(told: dict[str, Any]) -> dict[str, Any]:
     """Sums of the same groups, one of them another."""
-    groups = told["rounds"][0]
+    groups = told["sums"]
     office = groups["office"] | {"sum": groups["workshop"]["sum"]}
-    return told | {"rounds": [groups | {"office": office}]}
+    return told | {"sums": groups | {"office": office}}
 
 
 def _of_everybody(told: dict[str, Any]) -> dict[str, Any]:
     """Sums of all reports together."""
     kept = {name: value for name, value in told.items() if name != "merged"}
-    return kept | {"by": None, "rounds": [{"": told["rounds"][0]["office"]}]}
+    return kept | {"by": None, "sums": {"": told["sums"]["office"]}}
 
 
 def test_the_preview_shows_sizes_and_what_would_be_merged(
@@ -260,7 +260,7 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     assert "got 2 in the group 'farm'" in found["refused"]
     for part in PARTS:
         sizes = {one["name"]: one["cards"] for one in found["closing"][part]["groups"]}
-        assert sizes == {"office": [[8]], "workshop": [[7]], "ship": [[3]], "farm": [[2]]}
+        assert sizes == {"office": [8], "workshop": [7], "ship": [3], "farm": [2]}
         assert found["closing"][part]["too_small"] == ["ship", "farm"]
         merged = found["if_merged"][part]
         assert merged["merged"] == {"ship + farm": ["ship", "farm"]}

@@ -136,7 +136,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
 
     region = ("--covariate", "region=south", "--answer-from", "-")
     receipts = at_once([contribute(at, *region) for at in range(3)], ["sometimes\n"] * 3, tmp_path)
-    facts = {"campaign": campaign.hash, "round": 0, "carded": True}
+    facts = {"campaign": campaign.hash, "carded": True}
     assert receipts == [facts | {"earlier": False}] * 3
     again = jrr(*contribute(0), *region, cwd=tmp_path, said="never\n")
     assert again == facts | {"earlier": True}

@@ -1,7 +1,7 @@
 """The estimator's error over the network is the one that was predicted.
 
-One campaign of many rounds is many surveys: every round has a deck of its own. The dealer's key
-is fresh, so these tests may fail by bad luck once in a hundred million runs.
+One campaign of many decks is many surveys: every block of people has a deck of its own. The
+dealer's key is fresh, so these tests may fail by bad luck once in a hundred million runs.
 """
 
 from functools import partial
@@ -14,52 +14,51 @@ from jrr import DRR, RR
 from jrr._base.randomness import SeededRandom
 from jrr.survey import messages
 from jrr.survey.deck import card_from_json
-from jrr.survey.identity import collector_role, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
 from tests.e2e import Pair, ask_many, cards_of, path_of
 from tests.statistics_rules import OFF, P_VALUE, UNSEEDED, accepts_only, mean_test, spread_test
 
 accepts_unseeded = partial(accepts_only, least=UNSEEDED)
-ROUNDS, N, YES = 450, 10, 6
+DECKS, N, YES = 450, 10, 6
 MECHANISM = DRR(N, truth=0.3)
 
 
 @pytest.fixture(scope="module")
 def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Cards by person and round, and the estimated number of yes in every round."""
-    campaign = sqlite_pair.campaign(MECHANISM, rounds=ROUNDS)
-    operator, people = sqlite_pair.begin(campaign, N)
-    hands = np.array(cards_of(sqlite_pair.dealer.url, campaign, people))
+    """Cards by place in a block and by block, and the estimated number of yes in every block."""
+    campaign = sqlite_pair.campaign(MECHANISM, capacity=DECKS * N)
+    operator, people = sqlite_pair.begin(campaign, DECKS * N)
+    cards = cards_of(sqlite_pair.dealer.url, campaign, people)
+    query = f"SELECT pseudonym, block FROM seats WHERE campaign = '{campaign.hash}'"
+    block_of = {bytes(name): block for name, block in sqlite_pair.rows("dealer", query)}
+    hands: list[list[int]] = [[] for _ in range(DECKS)]
+    ones = np.zeros(DECKS, np.int64)
     source = SeededRandom(11)
     bodies = []
-    for at, secret in enumerate(people):
-        for number in range(ROUNDS):
-            card = card_from_json(MECHANISM, int(hands[at, number]))
-            assert isinstance(card, int)
-            report = MECHANISM.respond_one(int(at < YES), card, source)
-            name = pseudonym(secret, campaign.hash, collector_role(number))
-            bodies.append(
-                messages.report_request(
-                    pseudonym=name,
-                    round_number=number,
-                    carded=True,
-                    mechanism=MECHANISM,
-                    report=report,
-                    covariates={},
-                )
+    for secret, document in zip(people, cards, strict=True):
+        block = block_of[hashed(pseudonym(secret, campaign.hash, DEALER))]
+        card = card_from_json(MECHANISM, document)
+        assert isinstance(card, int)
+        report = MECHANISM.respond_one(int(len(hands[block]) < YES), card, source)
+        hands[block].append(card)
+        ones[block] += int(report)
+        bodies.append(
+            messages.report_request(
+                pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
+                carded=True,
+                mechanism=MECHANISM,
+                report=report,
+                covariates={},
             )
+        )
     replies = ask_many(sqlite_pair.collector.url, path_of(campaign, "reports"), bodies)
     assert {reply.status for reply in replies} == {201}
     operator.close()
-    path = f"SELECT round, report FROM reports WHERE campaign = '{campaign.hash}'"
-    ones = np.zeros(ROUNDS, np.int64)
-    for number, report in sqlite_pair.rows("collector", path):
-        ones[number] += int.from_bytes(report, "little")
-    # The server's own figure for some rounds, then the same line by line for all.
     counted = [MECHANISM.tally(np.repeat([0, 1], [N - k, k]), True) for k in range(N + 1)]
-    found = [MECHANISM.estimate(tally).counts[1] for tally in counted]
-    for number in range(0, ROUNDS, 50):
-        assert operator.estimate(number)["estimate"]["counts"][1] == found[ones[number]]
-    return hands, np.array(found)[ones]
+    found = np.array([MECHANISM.estimate(tally).counts[1] for tally in counted])[ones]
+    # The server's own figure is that of all blocks together.
+    assert operator.estimate()["estimate"]["counts"][1] == pytest.approx(found.sum())
+    return np.array(hands).T, found
 
 
 @pytest.mark.slow
@@ -81,11 +80,11 @@ def test_the_error_is_as_predicted(
 
 
 @pytest.mark.statistical
-def test_rounds_are_dealt_independently(
+def test_decks_are_dealt_independently(
     surveys: tuple[NDArray[np.int64], NDArray[np.float64]],
 ) -> None:
     signs = 2 * surveys[0] - 1
-    assert (signs.sum(axis=0) == 0).all()  # every round's deck is exactly balanced
+    assert (signs.sum(axis=0) == 0).all()  # every deck is exactly balanced
     agreements = (signs[:, 1:] * signs[:, :-1]).sum(axis=0)
     sd = float(np.sqrt(N**2 / (N - 1)))  # of the product of two random balanced orders
     accepts_unseeded(lambda shift: mean_test(agreements, shift, sd), right=0.0, wrong=OFF * N)

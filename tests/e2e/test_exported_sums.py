@@ -31,10 +31,10 @@ def estimated(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
     return json.loads(capsys.readouterr().out)
 
 
-def exported(operator: Operator, folder: Path, round_number: int = 0) -> list[Path]:
-    paths = [folder / f"reports{round_number}.{ending}" for ending in ("parquet", "csv")]
+def exported(operator: Operator, folder: Path, number: int = 0) -> list[Path]:
+    paths = [folder / f"reports{number}.{ending}" for ending in ("parquet", "csv")]
     for path in paths:
-        export_reports(operator, path, round_number=round_number)
+        export_reports(operator, path)
     return paths
 
 
@@ -43,33 +43,34 @@ def exported(operator: Operator, folder: Path, round_number: int = 0) -> list[Pa
 def test_the_file_says_what_the_server_says(
     pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], mechanism: MRR
 ) -> None:
-    campaign = pair.campaign(mechanism, rounds=2)
-    operator, people = pair.begin(campaign, PEOPLE)
-    hands_of(pair.dealer.url, campaign, people[-3:])  # three vanish with their cards
+    operators = []
     for number in (0, 1):
-        answer_all(campaign, people[:-3], round_number=number)
-    assert operator.show()["collector"]["settled"] is False
-    early = tmp_path / "early.parquet"
-    export_reports(operator, early)
-    with pytest.raises(ArgumentError, match="announced must be the sum that the dealer announced"):
-        tables.estimate(early)
-    operator.close()
-    assert operator.show()["collector"]["settled"] is True
-    for number in (0, 1):
-        found = operator.estimate(round_number=number)["estimate"]
+        campaign = pair.campaign(mechanism)
+        operator, people = pair.begin(campaign, PEOPLE)
+        operators.append(operator)
+        hands_of(pair.dealer.url, campaign, people[-3:])  # three vanish with their cards
+        answer_all(campaign, people[:-3])
+        assert operator.show()["collector"]["settled"] is False
+        early = tmp_path / f"early{number}.parquet"
+        export_reports(operator, early)
+        with pytest.raises(ArgumentError, match="must be the sum that the dealer announced"):
+            tables.estimate(early)
+        operator.close()
+        assert operator.show()["collector"]["settled"] is True
+        found = operator.estimate()["estimate"]
         for path in exported(operator, tmp_path, number):
             assert estimated(path, capsys)["estimate"] == found
     # Mixed into another order, or with other reports, the sums are still those of all of them.
     parts = [tmp_path / f"reports{number}.parquet" for number in (0, 1)]
     mixed = tmp_path / "mixed.csv"
     tables.shuffle(parts[:1], mixed)
-    assert estimated(mixed, capsys)["estimate"] == operator.estimate()["estimate"]
+    assert estimated(mixed, capsys)["estimate"] == operators[0].estimate()["estimate"]
     both = tmp_path / "both.parquet"
     tables.shuffle(parts, both)
     together = tables.estimate(*parts).estimate
     assert estimated(both, capsys)["estimate"] == together.to_dict()
     assert together.counts[0] == pytest.approx(
-        sum(operator.estimate(round_number=number)["estimate"]["counts"][0] for number in (0, 1))
+        sum(operator.estimate()["estimate"]["counts"][0] for operator in operators)
     )
     _, tally = tables.tally(*parts)
     assert mechanism.estimate(tally).counts.tolist() == together.counts.tolist()

@@ -115,7 +115,7 @@ def test_nothing_of_much_that_the_api_allows_is_a_server_error(role: str, tmp_pa
 def bent_requests(campaign: Campaign, seed: int, count: int) -> list[bytes]:
     """Requests with bytes changed, left out, doubled or cut off."""
     source = random.Random(seed)
-    body = b'{"carded":false,"covariates":{},"pseudonym":"%s","report":1,"round":0}' % (b"0" * 64)
+    body = b'{"carded":false,"covariates":{},"pseudonym":"%s","report":1}' % (b"0" * 64)
     path = f"/v1/campaigns/{campaign.hash}/reports".encode()
     whole = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (path, len(body), body)
     bent = []

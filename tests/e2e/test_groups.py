@@ -129,7 +129,7 @@ def test_a_campaign_whose_contributors_deal_among_themselves(
         assert sorted(place.shuffled_id for place in places) == [1, 2, 3, 4]
         held = Counter(place.card_in(campaign) for place in places)
         assert held == {0: 2, 1: 2}  # the whole deck of the campaign's mechanism
-    facts = {"campaign": campaign.hash, "round": 0, "earlier": False}
+    facts = {"campaign": campaign.hash, "earlier": False}
     # Nobody forgets a card by accident, and no two people answer with one.
     assert run(contribute(0)) == ArgumentError.exit_code
     found = jrr(*contribute(0, "--card", str(cards[0])), cwd=tmp_path, said="yes\n")
@@ -183,7 +183,6 @@ def test_what_a_group_cannot_deal_is_refused() -> None:
     assert grouped(drr, colluders=2).by_groups
     refused: list[tuple[Mechanism, dict[str, Any], str]] = [
         (drr, {"colluders": 3}, "colluders"),  # a majority would know every card
-        (drr, {"rounds": 2}, "rounds"),
         (drr, {"dealing": "enrol"}, "dealing"),
         (DRR(17, truth=0.2, own=0.1), {}, "n must"),
         (DRR(2, truth=0.2, own=0.1), {}, "n must"),

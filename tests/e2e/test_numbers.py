@@ -177,7 +177,7 @@ def test_the_mean_of_a_number_in_steps(
     question = jrr.Numbers(0.0, 24.0, mechanism)
     tally = tally_of(mechanism, sent)
     if announced:
-        told = found["sums"]["announced"][0]["rounds"][0][""]["sum"]
+        told = found["sums"]["announced"][0]["sums"][""]["sum"]
         tally = mechanism.settle(tally, announced=told)
     expected = question.estimate(tally, found["decks"])
     assert found["mean"] == expected.to_dict()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from jrr import OUE
 from jrr.client.answer_links import answer_link
 from jrr.privacy.cost_table import people_of_100
 from jrr.survey.creation import CampaignRequest
@@ -142,12 +141,3 @@ def test_a_text_that_says_another_number_does_not_hide_what_was_computed(
         most = people_of_100(MECHANISM.epsilon("everything"))
         assert f"at most {most} have it" in line.inner_text()
         assert visit.page.locator(".people .marked").count() == most
-
-
-def test_all_rounds_count(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, _, _ = begun(
-        sqlite_pair, 1, invitations=False, mechanism=OUE(2, epsilon=0.99), rounds=5
-    )
-    with visiting(browser, address_of(page_url, campaign)) as visit:
-        words = check_first_screen(visit, "en")
-        assert "each time, at most 95 have it. At least 5 do not." in words

@@ -29,7 +29,7 @@ from jrr.research.processes import Running, free_port, running, stop
 from jrr.servers.common.connections import DEADLINE
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
-from jrr.survey.identity import collector_role, hashed, invitation_secret, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, hashed, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
 from tests.e2e import (
     Pair,
@@ -159,7 +159,7 @@ def test_a_dealer_that_comes_back_deals_on_where_it_was(
     assert len(before) >= len(done)
     with running("dealer", tmp_path, database) as server:
         cards = cards_of(server.url, campaign, people)
-        assert Counter(card for (card,) in cards) == {0: 32, 1: 32}
+        assert Counter(cards) == {0: 32, 1: 32}
         after = {
             bytes(name): (block, seat)
             for name, block, seat in read_rows(database, "SELECT pseudonym, block, seat FROM seats")
@@ -168,7 +168,7 @@ def test_a_dealer_that_comes_back_deals_on_where_it_was(
         assert sorted(after.values()) == [(0, seat) for seat in range(64)]
         assert cards_of(server.url, campaign, people) == cards
     for body, card in zip(bodies, cards, strict=True):
-        assert done.get(body, {"cards": card})["cards"] == card
+        assert done.get(body, {"card": card})["card"] == card
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0(
 
 
 def _hash_of(campaign: Campaign, secret: bytes) -> bytes:
-    return hashed(pseudonym(secret, campaign.hash, collector_role(0)))
+    return hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE))
 
 
 @pytest.mark.slow

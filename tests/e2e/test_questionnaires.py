@@ -15,7 +15,7 @@ from jrr.client.http import ResultsWaitError
 from jrr.client.operator import Tokens, new_invitations
 from jrr.client.survey_operator import SurveyOperator
 from jrr.errors import ProtocolError
-from jrr.survey.identity import DEALER, collector_role, invitation_secret, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, invitation_secret, pseudonym
 from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.states import CLOSED
 from jrr.survey.survey_contributor import contribute_survey, fetch_hands
@@ -261,7 +261,7 @@ def test_pseudonyms_differ_between_servers_and_stay_within_a_panel(sqlite_pair: 
     secret = invitation_secret(new_invitations(1)[0])
     assert [one.wave for one in (first, second, third)] == [1, 2, 3]
     names = [
-        pseudonym(secret, one.collector_salt, collector_role(0)) for one in (first, second, third)
+        pseudonym(secret, one.collector_salt, COLLECTOR_ROLE) for one in (first, second, third)
     ]
     assert len(set(names)) == 1
     dealt = [pseudonym(secret, one.hash, DEALER) for one in (first, second, third)]

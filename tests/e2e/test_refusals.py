@@ -18,7 +18,7 @@ from jrr.errors import JrrError
 from jrr.research.processes import running
 from jrr.survey.campaign import Campaign, hash_of
 from jrr.survey.dealer_kinds import NoDealer
-from jrr.survey.identity import DEALER, collector_role, hashed, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
 from tests.e2e import (
     PROBLEM,
     Pair,
@@ -65,7 +65,7 @@ def authorised(server: Any) -> dict[str, str]:
 
 def test_reports_that_are_not_acceptable(pair: Pair) -> None:
     campaign = pair.campaign(
-        DRR(20, truth=0.5, own=0.1, k=3), rounds=2, covariates={"region": ("north", "south")}
+        DRR(20, truth=0.5, own=0.1, k=3), covariates={"region": ("north", "south")}
     )
     _, people = pair.begin(campaign, 20)
     before = stored(pair)
@@ -101,11 +101,10 @@ def test_reports_that_are_not_acceptable(pair: Pair) -> None:
         good.replace(b'"report": 1', b'"report": -Infinity'),
         good.replace(b'"report": 1', b'"report": 1e400'),
         good.replace(b'"report": 1', b'"report": ' + b"9" * 5_000),
-        good.replace(b'"round": 0', b'"round": NaN'),
     ]
     wrong: dict[str, list[Any]] = {
         "report": [3, -1, 1.0, 1.5, "1", True, None, [1], {}, 1 << 70, ""],
-        "round": [2, -1, 0.0, "0", True, None, [], 1 << 70],
+        "round": [0],
         "carded": [0, 1, "true", None, []],
         "pseudonym": [
             "",
@@ -202,8 +201,8 @@ def test_reports_out_of_the_domain(pair: Pair, mechanism: Any, bad: list[Any]) -
     good = {"RR": 2, "JRR": 1, "OUE": "ff0f", "OLH": [str((1 << 64) - 1), 7]}[mechanism.name]
 
     def body(report: Any) -> bytes:
-        name = pseudonym(people[0], campaign.hash, collector_role(0)).hex()
-        document = {"pseudonym": name, "round": 0, "carded": False, "covariates": {}}
+        name = pseudonym(people[0], campaign.hash, COLLECTOR_ROLE).hex()
+        document = {"pseudonym": name, "carded": False, "covariates": {}}
         return json.dumps(document | {"report": report}).encode()
 
     before = stored(pair)
@@ -250,10 +249,9 @@ def test_random_changes_of_a_report_are_taken_or_refused_but_never_break(pair: P
     source = random.Random(5)
     bodies = []
     for at in range(400):
-        name = pseudonym(people[at], campaign.hash, collector_role(0)).hex()
+        name = pseudonym(people[at], campaign.hash, COLLECTOR_ROLE).hex()
         document: Any = {
             "pseudonym": name,
-            "round": 0,
             "carded": False,
             "covariates": {},
             "report": source.randrange(1 << 12).to_bytes(2, "little").hex(),
@@ -383,7 +381,7 @@ def test_unknown_campaigns_and_pseudonyms(pair: Pair) -> None:
             assert is_problem(reply, 404) == "unknown-pseudonym"
     # The dealer's name is nobody at the collector, and a stored hash opens no door.
     name = pseudonym(people[0], campaign.hash, DEALER)
-    own = pseudonym(people[0], campaign.hash, collector_role(0))
+    own = pseudonym(people[0], campaign.hash, COLLECTOR_ROLE)
     for wrong in (name, hashed(name), hashed(own)):
         body = report_body(campaign, people[0], pseudonym=wrong.hex())
         reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body)
@@ -392,17 +390,6 @@ def test_unknown_campaigns_and_pseudonyms(pair: Pair) -> None:
         for path in (path_of(missing), path_of(missing, "status")):
             assert is_problem(ask(server.url, "GET", path), 404) == "unknown-campaign"
     assert stored(pair) == before
-
-
-def test_a_pseudonym_of_another_round_is_not_taken(pair: Pair) -> None:
-    """Otherwise one invitation for two rounds would be two answers in one of them."""
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1), rounds=2)
-    operator, people = pair.begin(campaign, 20)
-    for own, said in ((0, 1), (1, 0)):
-        body = report_body(campaign, people[0], round_number=own, round=said)
-        reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body)
-        is_problem(reply, 404, 422)
-    assert operator.show()["collector"]["reports"] == 0
 
 
 def test_too_early_too_late_and_cards_where_there_are_none(pair: Pair) -> None:
@@ -658,7 +645,7 @@ def test_documents_that_are_not_a_campaign(pair: Pair) -> None:
         data + b"\n",
         json.dumps(document).encode(),  # blanks
         json.dumps(dict(reversed(document.items())), separators=(",", ":")).encode(),
-        data.replace(b'"rounds":1', b'"rounds":1,"rounds":1'),
+        data.replace(b'"capacity":20', b'"capacity":20,"capacity":20'),
         canonical(document | {"jrr_campaign": 2}),
         canonical(document | {"jrr_campaign": True}),
         canonical(document | {"more": 1}),
@@ -675,8 +662,7 @@ def test_documents_that_are_not_a_campaign(pair: Pair) -> None:
         canonical(document | {"question": ""}),
         canonical(document | {"capacity": 0}),
         canonical(document | {"capacity": 1 << 80}),
-        canonical(document | {"rounds": 0}),
-        canonical(document | {"rounds": 10**9}),
+        canonical(document | {"rounds": 1}),
         canonical(document | {"colluders": 20}),
         canonical(document | {"colluders": -1}),
         canonical(document | {"opens": "tomorrow"}),
@@ -788,21 +774,19 @@ def test_steps_with_bad_bodies(pair: Pair) -> None:
 
 
 def test_more_invitations_than_the_capacity_are_refused_all_together(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1), rounds=2)
+    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
     operator, _ = pair.begin(campaign, 15)
 
     def names(count: int, start: int) -> dict[str, list[str]]:
         return {"names": [f"{number:064x}" for number in range(start, start + count)]}
 
-    for server, room in ((pair.dealer, 5), (pair.collector, 10)):
+    for server in (pair.dealer, pair.collector):
         with pytest.raises(JrrError, match=r"409.*capacity 20"):
-            server.admin.post(f"{operator.path}/invitations", names(room + 1, 0))
-        assert server.admin.get(operator.path)["invited"] == (15 if room == 5 else 30)
-        assert server.admin.post(f"{operator.path}/invitations", names(room, 0)) == {
-            "invited": 20 if room == 5 else 40
-        }
+            server.admin.post(f"{operator.path}/invitations", names(6, 0))
+        assert server.admin.get(operator.path)["invited"] == 15
+        assert server.admin.post(f"{operator.path}/invitations", names(5, 0)) == {"invited": 20}
         # The same once more is no more.
-        server.admin.post(f"{operator.path}/invitations", names(room, 0))
+        server.admin.post(f"{operator.path}/invitations", names(5, 0))
         with pytest.raises(JrrError, match="409"):
             server.admin.post(f"{operator.path}/invitations", names(1, 1_000))
 
@@ -858,9 +842,7 @@ def test_a_failed_step_does_not_undo_somebody_elses_report(pair: Pair) -> None:
     assert (shown["dealer"]["seats"], shown["dealer"]["invited"]) == (300, 300)
     query = f"SELECT pseudonym FROM reports WHERE campaign = '{campaign.hash}'"
     found = {bytes(name) for (name,) in pair.rows("collector", query)}
-    assert found == {
-        hashed(pseudonym(secret, campaign.hash, collector_role(0))) for secret in people
-    }
+    assert found == {hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE)) for secret in people}
 
 
 def test_closing_one_campaign_disturbs_nobody_in_another(pair: Pair) -> None:

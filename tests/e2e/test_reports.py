@@ -180,7 +180,6 @@ def test_report_and_export_from_the_command_line(
         "out must be given": [],
         "language must be one of 'en', 'de'": ["-o", "other.html", "--language", "fr"],
         "level must be": ["-o", "other.html", "--level", "2"],
-        "one round": ["-o", "other.html", "--round", "1"],
     }
     for words, options in refused.items():
         assert run([*report, *options]) == 2
@@ -342,7 +341,7 @@ def test_every_kind_of_report_can_be_exported(
 )
 def test_a_collector_that_replies_with_something_else(reply: Any, sqlite_pair: Pair) -> None:
     def say(method: str, path: str, body: bytes) -> bytes:
-        shown = {"state": "open", "invited": 9, "by_round": [9], "reports": 9}
+        shown = {"state": "open", "invited": 9, "reports": 9}
         document = json.dumps(reply if "/estimate" in path else shown).encode()
         head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(document)}\r\nConnection: close\r\n\r\n"
         return head.encode() + document

@@ -74,7 +74,7 @@ def hands_at(number: int, url: str, campaign: Campaign, people: list[bytes]) -> 
 def told_sums(pair: Pair, campaign: Campaign) -> list[Any]:
     query = f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
     ((text,),) = pair.rows("collector", query)
-    return [one["rounds"][0].get("", {"sum": None})["sum"] for one in json.loads(text)["announced"]]
+    return [one["sums"].get("", {"sum": None})["sum"] for one in json.loads(text)["announced"]]
 
 
 def test_three_dealers_each_announce_their_own_sum(
@@ -87,7 +87,7 @@ def test_three_dealers_each_announce_their_own_sum(
     assert all(r.carded for r in answer_all(campaign, people[:25], [1] * 25, kept=sent))
     hands = [hands_at(at, one.url, campaign, people[:25]) for at, one in enumerate(dealers)]
     assert {tuple(entry["serials"]) for entry in sent} == {
-        tuple(hand["serials"][0] for hand in mine) for mine in zip(*hands, strict=True)
+        tuple(hand["serial"] for hand in mine) for mine in zip(*hands, strict=True)
     }
     # What a dealer has is one card of three: taking it off leaves what is not an answer.
     closed = operator.close()
@@ -95,10 +95,10 @@ def test_three_dealers_each_announce_their_own_sum(
     assert operator.close() == closed
     sums = told_sums(pair, campaign)
     for mine, total in zip(hands, sums, strict=True):
-        cards = sum(hand["cards"][0] for hand in mine)
+        cards = sum(hand["card"] for hand in mine)
         assert abs(total - cards) <= REACH / ANNOUNCED.announced_rate
     reports = sum(entry["report"] for entry in sent)
-    all_cards = sum(hand["cards"][0] for mine in hands for hand in mine)
+    all_cards = sum(hand["card"] for mine in hands for hand in mine)
     assert 0 <= reports - all_cards <= 25  # the marks of 25 coins
     tally = ANNOUNCED.settle(tally_of(ANNOUNCED, sent), announced=sums)
     assert tally.known == Known(0, 3, 25)  # variances add up
@@ -126,7 +126,7 @@ def test_a_dealer_that_cannot_be_reached(
         sent: list[dict[str, Any]] = []
         answer_all(campaign, people[:10], kept=sent)
         seen.refuse = True
-        limits = Limits(700.0, patience=0.1, one_round=True)
+        limits = Limits(700.0, patience=0.1)
         receipts = answer_all(campaign, people[10:20], limits=limits, kept=sent)
         # Without it: no card at all, unless the campaign says that it may be left out.
         assert {receipt.carded for receipt in receipts} == {leave}
@@ -153,7 +153,7 @@ def test_a_dealer_of_whom_nobody_has_a_card_is_not_needed_at_the_end(
         campaign, operator, invitations = begun(pair, dealers, urls, leave=True)
         seen.refuse = True
         people = [invitation_secret(text) for text in invitations]
-        limits = Limits(700.0, patience=0.0, one_round=True)
+        limits = Limits(700.0, patience=0.0)
         answer_all(campaign, people[:10], limits=limits)
         only_two = Tokens(
             dealers={at: dealers[at].token for at in (0, 1)}, collector=pair.collector.token
@@ -176,7 +176,7 @@ def test_nothing_is_announced_where_one_dealer_does_not_know_a_serial(
     people = [invitation_secret(text) for text in invitations]
     answer_all(campaign, people[:10])
     hand = hands_at(0, dealers[0].url, campaign, people[10:11])[0]
-    made_up = [hand["serials"][0], "ab" * 16, "cd" * 16]
+    made_up = [hand["serial"], "ab" * 16, "cd" * 16]
     body = report_body(campaign, people[10], 1, carded=True, serials=made_up)
     assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), body).status == 201
     with pytest.raises(ProtocolError, match="dealer 1 gave 1 of the serials to nobody: nothing"):

@@ -24,8 +24,8 @@ from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.identity import (
+    COLLECTOR_ROLE,
     DEALER,
-    collector_role,
     device_name,
     hashed,
     invitation_secret,
@@ -177,7 +177,7 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
     secrets = [invitation_secret(text) for text in run.invitations]
     name = run.campaign.hash
     dealer = [pseudonym(secret, name, DEALER) for secret in secrets]
-    collector = [pseudonym(secret, name, collector_role(0)) for secret in secrets]
+    collector = [pseudonym(secret, name, COLLECTOR_ROLE) for secret in secrets]
     devices = [bytes.fromhex(path.read_text()) for path in run.states.rglob("*.device")]
 
     def both(items: Sequence[bytes]) -> list[bytes]:
@@ -238,7 +238,7 @@ def check_collector(recorded: Run) -> None:
 
 def check_names(recorded: Run) -> None:
     """What is stored of a name is its hash."""
-    for role, own in (("dealer", DEALER), ("collector", collector_role(0))):
+    for role, own in (("dealer", DEALER), ("collector", COLLECTOR_ROLE)):
         for invitation in recorded.invitations:
             name = pseudonym(invitation_secret(invitation), recorded.campaign.hash, own)
             assert name.hex().encode() in recorded.traffic[role]
@@ -319,10 +319,10 @@ def one_after_another(pair: Pair) -> tuple[Campaign, Operator, dict[str, dict[by
             pair.dealer.url, "POST", path_of(campaign, "cards"), card_body(campaign, secret)
         )
         assert reply.status == 200
-        body = report_body(campaign, secret, reply.json["cards"][0], carded=True)
+        body = report_body(campaign, secret, reply.json["card"], carded=True)
         assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), body).status == 201
         who["dealer"][hashed(pseudonym(secret, campaign.hash, DEALER))] = number
-        who["collector"][hashed(pseudonym(secret, campaign.hash, collector_role(0)))] = number
+        who["collector"][hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE))] = number
     return campaign, operator, who
 
 

@@ -145,11 +145,11 @@ def test_a_survey_in_words(sqlite_pair: Pair, said: Said) -> None:
     operator, people = sqlite_pair.begin(campaign, 10)
     shown = said("campaign", "show", file)
     assert "dealer: open, 10 invited, 0 seats taken collector: open, 10 invited" in shown
-    assert "0 reports in round 0: too few to estimate from (5 are needed" in shown
+    assert "0 reports: too few to estimate from (5 are needed" in shown
     everywhere = [{"region": "north"}] * 5 + [{"region": "south"}]
     answer_all(campaign, people[:4], covariates=everywhere)
     shown = said("campaign", "show", file)
-    assert "4 reports in round 0: too few" in shown
+    assert "4 reports: too few" in shown
     assert "%" not in shown
     found = json.loads(said("campaign", "show", file, "--json"))
     assert found["collector"]["reports"] == 4
@@ -162,9 +162,6 @@ def test_a_survey_in_words(sqlite_pair: Pair, said: Said) -> None:
     assert "south, answer 0:" not in shown
     assert "1 group is too small to be shown." in shown
     assert "by must be one of 'region'" in said("campaign", "show", file, "--by", "age", code=2)
-    for command in (("show", file), ("export", file, "-o", "reports.csv")):
-        refused = said("campaign", *command, "--round", 7, code=2)
-        assert "round must be 0: the campaign has one round, got round=7" in refused
     exported = said("campaign", "export", file, "-o", "reports.csv")
     assert exported == "Reports: reports.csv; it needs reports.csv.json beside it"
     assert said("campaign", "export", file, "-o", "reports.parquet") == "Reports: reports.parquet"
@@ -178,22 +175,11 @@ def test_a_closed_campaign_shows_what_there_is(sqlite_pair: Pair, said: Said) ->
     operator, people = sqlite_pair.begin(campaign, 2)
     answer_all(campaign, people[:1])
     file = kept(campaign)
-    assert "1 report in round 0: too few" in said("campaign", "show", file)
+    assert "1 report: too few" in said("campaign", "show", file)
     operator.close()
     shown = said("campaign", "show", file)
     assert "final)" in shown
     assert "is no mistake" in shown  # one report: a share is far from 0 to 100%
-
-
-def test_rounds_are_counted_each(sqlite_pair: Pair, said: Said) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM, rounds=2)
-    _, people = sqlite_pair.begin(campaign, 6)
-    answer_all(campaign, people)
-    file = kept(campaign)
-    found = json.loads(said("campaign", "show", file, "--json"))
-    assert found["collector"]["by_round"] == [6, 0]
-    assert found["estimate"]["estimate"]["n"] == 6
-    assert "0 reports in round 1" in said("campaign", "show", file, "--round", 1)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +249,7 @@ def test_closing_half_says_which_half(sqlite_pair: Pair, said: Said) -> None:
 def test_no_invitations_where_they_would_not_be_taken(
     sqlite_pair: Pair, said: Said, tmp_path: Path
 ) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM, rounds=2)
+    campaign = sqlite_pair.campaign(MECHANISM)
     operator, _ = sqlite_pair.begin(campaign, 15)
     invite = ("invite", kept(campaign), "-o", "more.csv", "--count")
     refused = said(*invite, 6, code=2)
@@ -317,7 +303,6 @@ def test_covariates_are_asked_for_before_the_answer(
     assert "--covariate region=north: one of 'north', 'far south'" in refused
     for wrong, words in (("region", "as region=north"), ("region=west", "one of 'north'")):
         assert words in said(*base, "--covariate", wrong, typed="answer 1\n", code=2)
-    assert "one round" in said(*base, "--round", 3, typed="answer 1\n", code=2)
     disagreed = said(
         *base, "--covariate", "region=north", typed="n\n", code=ProtocolError.exit_code
     )

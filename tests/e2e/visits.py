@@ -161,7 +161,7 @@ def card_of(pair: Pair, visit: Visit, campaign: Campaign) -> int:
     """The card that was dealt, asked for again with the very same bytes."""
     body = visit.posted("/cards")[-1]
     reply = ask(pair.dealer.url, "POST", path_of(campaign, "cards"), body.encode())
-    return int(reply.json["cards"][0])
+    return int(reply.json["card"])
 
 
 def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
@@ -185,7 +185,7 @@ def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
     # What is kept is what was sent, letter by letter, and whether it arrived.
     assert report == {"body": visit.posted("/reports")[0], "sent": True}
     (spent,) = (json.loads(rows[key]) for key in rows if key.startswith("spent:"))
-    assert set(spent) == {"campaign", "person", "round", "epsilon", "view"}
+    assert set(spent) == {"campaign", "person", "epsilon", "view"}
     names, local, session, cookie, state, _, _, title, caches, workers = stored[1:]
     assert (names, local, session, cookie, state) == (["jrr"], {}, {}, "", None)
     assert (title, caches, workers) == (visit.page.title(), [], 0)

@@ -26,7 +26,7 @@ from jrr.servers.dealer.store import DealerStore
 from jrr.survey.campaign import ARRIVAL, ENROL, Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.documents import canonical_json
-from jrr.survey.identity import DEALER, collector_role, pseudonym
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, pseudonym
 from tests.faults.servers import AFTER, Fault, FaultyServer, Reply
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -104,7 +104,7 @@ class FaultMachine(RuleBasedStateMachine):
         self.seats: set[int] = set()
         self.hands: dict[int, int] = {}  # cards that people were given
         self.reports: dict[int, bytes] = {}  # what the collector has committed
-        for server, role in ((self.dealer, DEALER), (self.collector, collector_role(0))):
+        for server, role in ((self.dealer, DEALER), (self.collector, COLLECTOR_ROLE)):
             path = f"/v1/admin/campaigns/{self.campaign.hash}"
             assert server.ask("PUT", path, self.campaign.to_bytes()).status == 201
             names = [
@@ -262,7 +262,7 @@ class FaultMachine(RuleBasedStateMachine):
         if self._check(self.dealer, "fetch", reply, fault, due):
             self.seats.add(person)
         if reply.status == 200:
-            (card,) = reply.document["cards"]
+            card = reply.document["card"]
             assert self.hands.setdefault(person, card) == card, "a second card"
             held = list(self.hands.values())
             assert len(set(held)) == len(held), f"a card was dealt twice: {self.hands}"
@@ -282,8 +282,7 @@ class FaultMachine(RuleBasedStateMachine):
     def _report(self, person: int, value: int) -> bytes:
         return canonical_json(
             {
-                "pseudonym": self._name(person, collector_role(0)),
-                "round": 0,
+                "pseudonym": self._name(person, COLLECTOR_ROLE),
                 "carded": person in self.hands,
                 "report": value,
                 "covariates": {},
@@ -345,7 +344,7 @@ class FaultMachine(RuleBasedStateMachine):
             rows = connection.execute(select(table)).all()
             counted = CollectorStore(connection).count_of_arrivals(self.campaign.hash)
             state = CollectorStore(connection).find(self.campaign.hash).state
-        role = collector_role(0)
+        role = COLLECTOR_ROLE
         expected = {}
         for person, body in self.reports.items():
             name = hashlib.sha256(bytes.fromhex(self._name(person, role))).digest()

@@ -97,12 +97,12 @@ def test_a_server_that_acknowledges_before_it_commits_is_caught(
 
 
 def test_a_dealer_that_deals_a_seat_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = Dealer.cards
+    plain = Dealer.card
 
-    def cards(self: Dealer, block: int, seat: int) -> Any:
+    def card(self: Dealer, block: int, seat: int) -> Any:
         return plain(self, block, 0)
 
-    monkeypatch.setattr(Dealer, "cards", cards)
+    monkeypatch.setattr(Dealer, "card", card)
     with pytest.raises((AssertionError, ExceptionGroup), match="dealt twice"):
         run(FaultMachine, SHORT)
 

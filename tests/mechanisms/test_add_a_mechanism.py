@@ -178,14 +178,12 @@ def test_a_campaign_from_document_to_estimate() -> None:
     mechanism = campaign.mechanism
     assert isinstance(mechanism, Corner)
     assert campaign.guarantee("cards") >= mechanism.epsilon("cards", 3)
-    dealer, rng = Dealer(mechanism, bytes(range(32)), campaign.rounds), jrr.SeededRandom(4)
+    dealer, rng = Dealer(mechanism, bytes(range(32))), jrr.SeededRandom(4)
     stored = []
     for person in range(400):
-        (document,) = dealer.cards(*dealer.place(person))
-        card = int(card_from_json(mechanism, document))
+        card = int(card_from_json(mechanism, dealer.card(*dealer.place(person))))
         body = report_request(
             pseudonym=bytes([person % 256] * 32),
-            round_number=0,
             carded=True,
             mechanism=mechanism,
             report=mechanism.respond_one(int(person < 100), card, rng),

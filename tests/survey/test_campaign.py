@@ -61,7 +61,6 @@ def test_a_document_is_read_as_it_was_written(mechanism: Mechanism) -> None:
         consent="I agree.",
         opens="2026-01-31T12:00:00Z",
         closes="2026-02-28T12:00:00Z",
-        rounds=3,
         invitations=False,
     )
     data = made.to_bytes()
@@ -138,8 +137,6 @@ def test_less_than_what_holds_cannot_be_promised_and_more_can(view: str) -> None
         ({"capacity": 1e3}, "capacity"),
         ({"capacity": 10**13}, "capacity"),
         ({"min_cell": 0}, "min_cell"),
-        ({"rounds": 0}, "rounds"),
-        ({"rounds": 1_001}, "rounds"),
         ({"invitations": 1}, "invitations"),
         ({"covariates": {"": ("a",)}}, "covariates"),
         ({"covariates": {"a": ()}}, "covariates a"),
@@ -221,17 +218,6 @@ def test_refusals_are_in_words(dealer: dict[str, Any], words: str) -> None:
     assert "{" not in str(error.value)
 
 
-def test_rounds_have_numbers() -> None:
-    three = campaign(rounds=3)
-    assert [three.check_round(number) for number in range(3)] == [0, 1, 2]
-    for wrong in (-1, 3, "0", None, True):
-        with pytest.raises(JrrError, match=r"round must be a whole number in 0\.\.2"):
-            three.check_round(wrong)
-    assert campaign().check_round(0) == 0
-    with pytest.raises(JrrError, match="round must be 0: the campaign has one round, got round=7"):
-        campaign().check_round(7)
-
-
 def test_mechanisms_without_cards_have_no_dealer() -> None:
     with pytest.raises(JrrError, match="exactly where there are cards"):
         campaign(RR(2, 1.0), dealer={"kind": "server", "url": DEALER})
@@ -295,9 +281,9 @@ def test_only_canonical_bytes_are_a_document() -> None:
         canonical(dict(reversed(document.items())))[:-1] + b" }",
         data + b" ",
         b" " + data,
-        data.replace(b'"rounds":1', b'"rounds":1.0'),
-        data.replace(b'"rounds":1', b'"rounds":01'),
-        data.replace(b'"rounds":1', b'"rounds":1,"rounds":1'),
+        data.replace(b'"min_cell":20', b'"min_cell":20.0'),
+        data.replace(b'"min_cell":20', b'"min_cell":020'),
+        data.replace(b'"min_cell":20', b'"min_cell":20,"min_cell":20'),
         data.replace(b"Do you?", b"Do you\\u003f"),
         canonical(document | {"jrr_campaign": 1.0}),
     ):

@@ -20,12 +20,13 @@ from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.documents import read_body
 from jrr.survey.identity import (
+    COLLECTOR_ROLE,
     DEALER,
     accepted,
-    collector_role,
     hashed,
     invitation_secret,
     new_invitation,
+    party_role,
     pseudonym,
 )
 from jrr.survey.limits import Limits, check_limits
@@ -36,7 +37,7 @@ from tests.statistics_rules import P_VALUE, accepts_only, chi_square, skewed
 SECRET = bytes(range(20))
 DEALING = "https://dealer.example"
 COLLECTING = "https://collector.example"
-LIMITS = Limits(700.0, patience=30.0, one_round=True)
+LIMITS = Limits(700.0, patience=30.0)
 Say = Callable[[Call], Reply]
 
 
@@ -81,7 +82,7 @@ def servers(
     def say(call: Call) -> Reply:
         path = call.address.partition(of.hash)[2]
         if path == "/cards":
-            return cards or Reply(200, json.dumps({"n": 20, "cards": [1] * of.rounds}).encode())
+            return cards or Reply(200, json.dumps({"n": 20, "card": 1}).encode())
         if path == "/reports":
             return reports or Reply(201, b"{}")
         if path == "/status":
@@ -112,7 +113,7 @@ def waited(seen: list[Step]) -> float:
 def test_a_conversation_when_all_goes_well() -> None:
     asked = campaign()
     receipt, seen = talk(contributor.contribute(asked, SECRET, 1, LIMITS), servers(asked))
-    assert receipt == Receipt(asked.hash, 0, True)
+    assert receipt == Receipt(asked.hash, True)
     kinds = [type(step) for step in seen]
     assert kinds == [Call, Call, Save, Call]
     first, second, saved, last = seen
@@ -122,7 +123,7 @@ def test_a_conversation_when_all_goes_well() -> None:
     assert isinstance(saved, Save)
     assert last == Call(f"{COLLECTING}/v1/campaigns/{asked.hash}/reports", saved.body)
     document = json.loads(saved.body)
-    assert set(document) == {"pseudonym", "round", "carded", "report", "covariates"}
+    assert set(document) == {"pseudonym", "carded", "report", "covariates"}
     assert document["pseudonym"] == pseudonym(SECRET, asked.hash, "collector:0").hex()
     assert (
         json.loads(second.body or b"")["pseudonym"] == pseudonym(SECRET, asked.hash, "dealer").hex()
@@ -133,7 +134,7 @@ def test_a_conversation_when_all_goes_well() -> None:
 def test_what_leaves_follows_the_law_of_the_mechanism_and_of_the_card() -> None:
     asked = campaign(DRR(20, truth=0.5, own=0.2))
     for card in (0, 1):
-        reply = Reply(200, json.dumps({"n": 20, "cards": [card]}).encode())
+        reply = Reply(200, json.dumps({"n": 20, "card": card}).encode())
         source = SeededRandom(card + 1)
         counts: Counter[int] = Counter()
         for _ in range(4_000):
@@ -211,7 +212,7 @@ def test_trouble_is_waited_for_ever_more_slowly_until_patience_ends(status: int)
 def test_patience_is_kept_to_the_second(patience: float) -> None:
     asked = campaign()
     error, seen = talk(
-        contributor.send(asked, b'{"round":0,"carded":true}', patience),
+        contributor.send(asked, b'{"carded":true}', patience),
         lambda call: Reply(0),
     )
     assert isinstance(error, UnreachableError)
@@ -235,7 +236,7 @@ def test_without_a_card_one_answers_without_one(reply: Reply, patient: bool) -> 
     receipt, seen = talk(
         contributor.contribute(asked, SECRET, 1, LIMITS), servers(asked, cards=reply)
     )
-    assert receipt == Receipt(asked.hash, 0, False)
+    assert receipt == Receipt(asked.hash, False)
     assert waited(seen) == pytest.approx(30.0 if patient else 0.0)
     assert [json.loads(step.body)["carded"] for step in seen if isinstance(step, Save)] == [False]
 
@@ -256,7 +257,7 @@ def test_a_dealer_that_is_silent_from_the_beginning_costs_the_card_only() -> Non
     receipt, seen = talk(
         contributor.contribute(asked, SECRET, 1, LIMITS), servers(asked, document=Reply(0))
     )
-    assert receipt == Receipt(asked.hash, 0, False)
+    assert receipt == Receipt(asked.hash, False)
     assert not any(call.address.endswith("/cards") for call in calls(seen))
 
 
@@ -289,17 +290,15 @@ def test_a_collector_that_refuses_ends_it(status: int) -> None:
 def test_nothing_is_asked_of_anybody_before_the_arguments_are_right() -> None:
     asked = campaign(covariates={"region": ("n", "s")})
     fine = {"region": "n"}
-    for value, covariates, number, limits in (
-        (2, fine, 0, LIMITS),
-        (-1, fine, 0, LIMITS),
-        (1.0, fine, 0, LIMITS),
-        (1, {}, 0, LIMITS),
-        (1, {"region": "w"}, 0, LIMITS),
-        (1, fine | {"more": "x"}, 0, LIMITS),
-        (1, fine, 1, LIMITS),
-        (1, fine, -1, LIMITS),
-        (1, fine, 0, Limits(0.1)),
-        (1, fine, 0, Limits(700.0, 0.1)),
+    for value, covariates, limits in (
+        (2, fine, LIMITS),
+        (-1, fine, LIMITS),
+        (1.0, fine, LIMITS),
+        (1, {}, LIMITS),
+        (1, {"region": "w"}, LIMITS),
+        (1, fine | {"more": "x"}, LIMITS),
+        (1, fine, Limits(0.1)),
+        (1, fine, Limits(700.0, 0.1)),
     ):
         steps = contributor.contribute(
             asked,
@@ -307,7 +306,6 @@ def test_nothing_is_asked_of_anybody_before_the_arguments_are_right() -> None:
             value,  # type: ignore[arg-type]
             limits,
             covariates=covariates,
-            round_number=number,
         )
         error, seen = talk(steps, servers(asked))
         assert isinstance(error, JrrError)
@@ -317,24 +315,21 @@ def test_nothing_is_asked_of_anybody_before_the_arguments_are_right() -> None:
 def test_nobody_is_asked_what_could_not_be_sent() -> None:
     asked = campaign(covariates={"region": ("n", "s")})
     fine = {"region": "n"}
-    for covariates, number, words in (
-        ({}, 0, "covariates must be exactly those of the campaign: region"),
-        ({"region": "w"}, 0, "covariate region must be one of 'n', 's'"),
-        (fine | {"more": "x"}, 0, "covariates must be exactly"),
-        (fine, 1, "the campaign has one round"),
+    for covariates, words in (
+        ({}, "covariates must be exactly those of the campaign: region"),
+        ({"region": "w"}, "covariate region must be one of 'n', 's'"),
+        (fine | {"more": "x"}, "covariates must be exactly"),
     ):
-        steps = contributor.check_ready(asked, covariates, number, 30.0)
+        steps = contributor.check_ready(asked, covariates, 30.0)
         error, seen = talk(steps, servers(asked))
         assert words in str(error)
         assert seen == []
     for state, words in (("new", "not open yet"), ("closed", "no more answers")):
         status = Reply(200, json.dumps({"state": state, "n": None}).encode())
-        error, _ = talk(
-            contributor.check_ready(asked, fine, 0, 30.0), servers(asked, status=status)
-        )
+        error, _ = talk(contributor.check_ready(asked, fine, 30.0), servers(asked, status=status))
         assert isinstance(error, ProtocolError)
         assert words in str(error)
-    found, seen = talk(contributor.check_ready(asked, fine, 0, 30.0), servers(asked))
+    found, seen = talk(contributor.check_ready(asked, fine, 30.0), servers(asked))
     assert found is None
     assert [call.address.partition(asked.hash)[2] for call in calls(seen)] == ["/status"]
 
@@ -342,21 +337,10 @@ def test_nobody_is_asked_what_could_not_be_sent() -> None:
 @pytest.mark.parametrize(("status", "before"), [(201, False), (200, True)])
 def test_a_receipt_says_whether_the_report_was_there_before(status: int, before: bool) -> None:
     asked = campaign()
-    body = b'{"round":0,"carded":true}'
+    body = b'{"carded":true}'
     say = servers(asked, reports=Reply(status, b"{}"))
     receipt, _ = talk(contributor.send(asked, body, 1.0), say)
     assert receipt.before is before
-
-
-def test_rounds_use_their_own_card_and_name() -> None:
-    asked = campaign(DRR(20, truth=2**-52, k=2), rounds=3)  # reports its card
-    reply = Reply(200, json.dumps({"n": 20, "cards": [0, 1, 0]}).encode())
-    for number, card in enumerate([0, 1, 0]):
-        steps = contributor.contribute(asked, SECRET, 1, LIMITS, round_number=number)
-        receipt, seen = talk(steps, servers(asked, reply))
-        (body,) = [json.loads(step.body) for step in seen if isinstance(step, Save)]
-        assert (body["round"], body["report"], receipt.round) == (number, card, number)
-        assert body["pseudonym"] == pseudonym(SECRET, asked.hash, f"collector:{number}").hex()
 
 
 # -- enrol, then deal ----------------------------------------------------------------------
@@ -366,8 +350,8 @@ def announced(n: Any) -> Reply:
     return Reply(200, json.dumps({"state": "open", "n": n}).encode())
 
 
-def dealt(n: Any, *cards: Any) -> Reply:
-    return Reply(200, json.dumps({"n": n, "cards": list(cards)}).encode())
+def dealt(n: Any, card: Any) -> Reply:
+    return Reply(200, json.dumps({"n": n, "card": card}).encode())
 
 
 def test_after_enrolment_both_servers_must_name_the_same_number() -> None:
@@ -398,17 +382,15 @@ def test_before_the_cards_are_dealt_one_is_told_to_enrol() -> None:
     early = Reply(200, b'{"state":"new","n":null}')
     for steps in (
         contributor.contribute(asked, SECRET, 1, LIMITS),
-        contributor.check_ready(asked, {}, 0, 30.0),
+        contributor.check_ready(asked, {}, 30.0),
     ):
         error, _ = talk(steps, servers(asked, Reply(404), status=early))
         assert isinstance(error, ProtocolError)
         assert "enrol first (--enrol)" in str(error)
         assert "come again when the cards are dealt" in str(error)
-    error, _ = talk(contributor.check_ready(asked, {}, 0, 30.0), servers(asked, status=closed))
+    error, _ = talk(contributor.check_ready(asked, {}, 30.0), servers(asked, status=closed))
     assert "the campaign is closed" in str(error)
-    found, _ = talk(
-        contributor.check_ready(asked, {}, 0, 30.0), servers(asked, status=announced(31))
-    )
+    found, _ = talk(contributor.check_ready(asked, {}, 30.0), servers(asked, status=announced(31)))
     assert found is None
 
 
@@ -416,7 +398,7 @@ def test_without_a_card_the_chances_are_those_of_the_deck_that_was_dealt() -> No
     asked = campaign(JRR(21, p=0.7, s=0.2), dealing="enrol", capacity=60)
     steps = contributor.contribute(asked, SECRET, 1, LIMITS)
     receipt, _ = talk(steps, servers(asked, Reply(404), status=announced(31)))
-    assert receipt == Receipt(asked.hash, 0, False)
+    assert receipt == Receipt(asked.hash, False)
     steps = contributor.contribute(asked, SECRET, 1, LIMITS)
     error, seen = talk(steps, servers(asked, Reply(404), status=announced(None)))
     assert isinstance(error, ProtocolError)
@@ -479,8 +461,8 @@ def test_what_is_no_invitation_is_refused_without_repeating_it(text: object) -> 
         assert len(secret) == 20
 
 
-def test_names_of_roles_rounds_campaigns_and_people_all_differ() -> None:
-    roles = [DEALER, *(collector_role(number) for number in range(50))]
+def test_names_of_roles_campaigns_and_people_all_differ() -> None:
+    roles = [DEALER, COLLECTOR_ROLE, *(party_role(number) for number in range(50))]
     names = {
         pseudonym(bytes([person]) * 20, f"{number:064x}", role)
         for person in range(5)
@@ -539,11 +521,10 @@ def test_bodies_that_are_not_exactly_what_is_asked_for(body: bytes) -> None:
 
 @pytest.mark.parametrize("mechanism", [RR(3, 1.0), OUE(12, 1.0), DRR(20, truth=0.5)], ids=str)
 def test_a_report_is_stored_as_it_was_sent(mechanism: Mechanism) -> None:
-    asked = campaign(mechanism, covariates={"b": ("ä", "y"), "a": ("1",)}, rounds=2)
+    asked = campaign(mechanism, covariates={"b": ("ä", "y"), "a": ("1",)})
     report = mechanism.respond_one(1)
     body = messages.report_request(
         pseudonym=b"\1" * 32,
-        round_number=1,
         carded=False,
         mechanism=mechanism,
         report=report,
@@ -551,7 +532,7 @@ def test_a_report_is_stored_as_it_was_sent(mechanism: Mechanism) -> None:
     )
     stored = messages.read_report(asked, mechanism, body)
     assert stored.name == hashed(b"\1" * 32)
-    assert (stored.round, stored.carded, stored.covariates) == (1, False, '{"a":"1","b":"ä"}')
+    assert (stored.carded, stored.covariates) == (False, '{"a":"1","b":"ä"}')
     swapped = json.dumps(dict(reversed(json.loads(body).items()))).encode()
     assert messages.read_report(asked, mechanism, swapped) == stored
 
@@ -568,32 +549,29 @@ def test_a_report_is_stored_as_it_was_sent(mechanism: Mechanism) -> None:
     ],
     ids=str,
 )
-def test_every_block_gives_every_seat_once_and_every_round_a_whole_deck(
-    mechanism: Mechanism,
-) -> None:
+def test_every_block_gives_every_seat_once_and_a_whole_deck(mechanism: Mechanism) -> None:
     n = mechanism.moments.deck
     assert n is not None
-    dealer = Dealer(mechanism, b"k" * 32, 3)
+    dealer = Dealer(mechanism, b"k" * 32)
     places = [dealer.place(arrival) for arrival in range(3 * n)]
     assert [block for block, _ in places] == [at // n for at in range(3 * n)]
     for block in range(3):
         seats = [seat for at, seat in places if at == block]
         assert sorted(seats) == list(range(n))
         assert seats != list(range(n))
-        hands = [dealer.cards(block, seat) for seat in range(n)]
-        for cards in zip(*hands, strict=True):
-            if isinstance(mechanism, OUE):
-                rows = np.array([list(bytes.fromhex(card)) for card in cards], np.uint8)
-                ones = np.unpackbits(rows, axis=1, bitorder="little")[:, :12].sum(axis=0)
-                assert set(ones.tolist()) <= {n // 2, n // 2 + 1}
-            else:
-                deck = mechanism.deal()
-                assert deck is not None
-                assert Counter(cards) == Counter(int(card) for card in deck)
-    again = Dealer(mechanism, b"k" * 32, 3)
+        cards = [dealer.card(block, seat) for seat in range(n)]
+        if isinstance(mechanism, OUE):
+            rows = np.array([list(bytes.fromhex(card)) for card in cards], np.uint8)
+            ones = np.unpackbits(rows, axis=1, bitorder="little")[:, :12].sum(axis=0)
+            assert set(ones.tolist()) <= {n // 2, n // 2 + 1}
+        else:
+            deck = mechanism.deal()
+            assert deck is not None
+            assert Counter(cards) == Counter(int(card) for card in deck)
+    again = Dealer(mechanism, b"k" * 32)
     assert [again.place(arrival) for arrival in range(3 * n)] == places
-    assert again.cards(2, 5) == dealer.cards(2, 5)
-    other = Dealer(mechanism, b"l" * 32, 3)
+    assert again.card(2, 5) == dealer.card(2, 5)
+    other = Dealer(mechanism, b"l" * 32)
     assert [other.place(arrival) for arrival in range(3 * n)] != places
 
 
@@ -602,7 +580,7 @@ def test_seats_tell_nothing_of_who_came_when() -> None:
     """Over many keys the seat of the first to come is uniform."""
     mechanism = DRR(10, truth=0.5)
     first = [
-        Dealer(mechanism, number.to_bytes(32, "little"), 1).place(0)[1] for number in range(6_000)
+        Dealer(mechanism, number.to_bytes(32, "little")).place(0)[1] for number in range(6_000)
     ]
     counts = np.bincount(first, minlength=10)
     uniform = [0.1] * 10

@@ -7,7 +7,7 @@ import pytest
 
 from jrr import MRR
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.told_sums import CardSum, ToldOfRound
+from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.grouping import CardGrouping, merge_small, small_words, summed, too_small
@@ -84,8 +84,8 @@ def test_groupings_are_read_back_and_others_refused() -> None:
         CardGrouping.from_document(CAMPAIGN, {"by": None, "merged": {"x": ["b", "c"]}})
     with pytest.raises(ArgumentError, match="by must be"):
         CardGrouping.from_document(CAMPAIGN, {"by": "age"})
-    document = {"campaign": CAMPAIGN.hash, **grouping.to_document(), "rounds": [{"b": []}]}
+    document = {"campaign": CAMPAIGN.hash, **grouping.to_document(), "serials": {"b": []}}
     with pytest.raises(DamagedError, match="the groups of their covariate"):
         Naming.from_document(CAMPAIGN, document)
-    told = ToldOfRound(by="place", merged=grouping.merged, announced={"b + c": (CardSum(5, 2),)})
-    assert ToldOfRound.from_document(told.to_document(), 1) == told
+    told = CardSums(by="place", merged=grouping.merged, announced={"b + c": (CardSum(5, 2),)})
+    assert CardSums.from_document(told.to_document(), 1) == told

@@ -140,10 +140,9 @@ def test_a_consent_text_of_ones_own_ends_with_the_cost() -> None:
         collector="https://collector.example/",  # as people paste it
         dealer="https://dealer.example//",
         consent="We ask you kindly.\n",
-        rounds=3,
     )
     asked = request.campaign()
-    assert asked.consent.startswith("We ask you kindly.\n\nEach of its answers costs you ε = ")
+    assert asked.consent.startswith("We ask you kindly.\n\nYour answer costs you ε = ")
     assert asked.cost_line in asked.consent
     assert (asked.collector, asked.dealers) == (
         "https://collector.example",

@@ -12,7 +12,7 @@ from jrr.errors import DamagedError, ProtocolError
 from jrr.privacy.informed import composed
 from jrr.survey.campaign import Campaign
 from jrr.survey.limits import Limits, check_limits
-from jrr.survey.spending import MOST_ROUNDS, PURE_VIEWS, Expense, expense_of, question_hash, total
+from jrr.survey.spending import MOST_ALIKE, PURE_VIEWS, Expense, expense_of, question_hash, total
 from tests.survey.test_promises import campaign
 
 MECHANISMS: list[Mechanism] = [
@@ -23,39 +23,39 @@ MECHANISMS: list[Mechanism] = [
 ]
 
 
-def expenses(asked: Campaign, rounds: int) -> list[Expense]:
-    return [expense_of(asked, number) for number in range(rounds)]
+def expenses(asked: Campaign, answers: int) -> list[Expense]:
+    return [expense_of(asked)] * answers
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_one_answer_costs_what_its_campaign_promises(mechanism: Mechanism) -> None:
     asked = campaign(mechanism)
-    spent = total([expense_of(asked, 0)], asked.delta)
+    spent = total([expense_of(asked)], asked.delta)
     assert (spent.answers, spent.epsilon) == (1, asked.cost)
     assert spent.pure == {view: asked.guarantee(view) for view in PURE_VIEWS}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-@pytest.mark.parametrize("rounds", [2, 3, 10, MOST_ROUNDS + 1])
-def test_rounds_of_one_mechanism_add_up(mechanism: Mechanism, rounds: int) -> None:
-    asked = campaign(mechanism, rounds=rounds)
-    spent = total(expenses(asked, rounds), 1e-6)
+@pytest.mark.parametrize("answers", [2, 3, 10, MOST_ALIKE + 1])
+def test_answers_by_one_mechanism_add_up(mechanism: Mechanism, answers: int) -> None:
+    asked = campaign(mechanism)
+    spent = total(expenses(asked, answers), 1e-6)
     for view in PURE_VIEWS:
-        assert spent.pure[view] >= rounds * asked.guarantee(view) * (1 - 1e-15)
-        assert spent.pure[view] <= rounds * asked.guarantee(view) * (1 + 1e-12)
+        assert spent.pure[view] >= answers * asked.guarantee(view) * (1 - 1e-15)
+        assert spent.pure[view] <= answers * asked.guarantee(view) * (1 + 1e-12)
     law = mechanism.losses(asked.colluders) if mechanism.deals else None
     outright = asked.guarantee("report") if law is None else law.pure
-    assert spent.epsilon <= rounds * outright * (1 + 1e-12)
-    if law is not None and rounds <= MOST_ROUNDS:
-        assert spent.epsilon <= composed(law, rounds).epsilon(1e-6) * (1 + 1e-12)
+    assert spent.epsilon <= answers * outright * (1 + 1e-12)
+    if law is not None and answers <= MOST_ALIKE:
+        assert spent.epsilon <= composed(law, answers).epsilon(1e-6) * (1 + 1e-12)
     if law is None:
-        assert spent.epsilon >= rounds * outright * (1 - 1e-15)
+        assert spent.epsilon >= answers * outright * (1 - 1e-15)
 
 
-def test_two_rounds_by_another_way() -> None:
-    """δ of two rounds, from all pairs of sights: the total's ε keeps it, 30% less does not."""
+def test_two_answers_by_another_way() -> None:
+    """δ of two answers, from all pairs of sights: the total's ε keeps it, 30% less does not."""
     mechanism = JRR(10, p=0.6, s=0.3)
-    asked = campaign(mechanism, colluders=1, rounds=2)
+    asked = campaign(mechanism, colluders=1)
     spent = total(expenses(asked, 2), 1e-3)
     law = mechanism.losses(1)
     assert law is not None
@@ -77,7 +77,7 @@ def test_two_rounds_by_another_way() -> None:
 
 def test_different_campaigns_share_delta() -> None:
     several = [campaign(mechanism) for mechanism in MECHANISMS]
-    spent = total([expense_of(asked, 0) for asked in several], 1e-6)
+    spent = total([expense_of(asked) for asked in several], 1e-6)
     random = [asked for asked in several if asked.deals]
     least = sum(asked.cost for asked in several)
     most = several[0].cost + sum(
@@ -97,41 +97,34 @@ def test_no_delta_is_the_largest_loss() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [RR(2, 1.0), JRR(1_000, p=0.7, s=0.1)], ids=str)
-def test_ten_rounds_do_not_pass_a_limit_that_one_keeps(mechanism: Mechanism) -> None:
-    one, ten = campaign(mechanism), campaign(mechanism, rounds=10)
-    check_limits(one, Limits(one.cost))
-    with pytest.raises(ProtocolError, match=r"10 answers .* more than your limit .*--one-round"):
-        check_limits(ten, Limits(one.cost))
-    after = check_limits(ten, Limits(20 * one.cost))
-    assert after.answers == 10
-    # One round at a time: the first passes, the second does not.
-    limits = Limits(one.cost, one_round=True)
-    check_limits(ten, limits, rounds=[0])
-    with pytest.raises(ProtocolError, match="that you have spent before"):
-        check_limits(ten, limits, [expense_of(ten, 0)], rounds=[1])
-    check_limits(ten, limits, [expense_of(ten, 0)], rounds=[])  # nothing new
-    other = campaign(mechanism)
-    with pytest.raises(ProtocolError, match="more than your limit"):
-        check_limits(other, Limits(one.cost), [expense_of(ten, 0)])
+def test_two_answers_do_not_pass_a_limit_that_one_keeps(mechanism: Mechanism) -> None:
+    one, other = campaign(mechanism), campaign(mechanism, question="Else?")
+    assert check_limits(one, Limits(one.cost)).answers == 1
+    with pytest.raises(ProtocolError, match=r"spent before: .* more than your limit"):
+        check_limits(other, Limits(one.cost), [expense_of(one)])
+    after = check_limits(other, Limits(20 * one.cost), [expense_of(one)])
+    assert after.answers == 2
+    again = check_limits(one, Limits(one.cost), [expense_of(one)], answered=True)  # nothing new
+    assert again.answers == 1
 
 
 def test_the_dealers_limit_is_for_all_answers_too() -> None:
-    asked = campaign(DRR(40, truth=0.3, own=0.1), rounds=2)
-    dealer = asked.guarantee("dealer")
-    check_limits(asked, Limits(700.0, 2 * dealer * (1 + 1e-12)))
+    asked = campaign(DRR(40, truth=0.3, own=0.1))
+    dealer, before = asked.guarantee("dealer"), [expense_of(asked)]
+    check_limits(asked, Limits(700.0, 2 * dealer * (1 + 1e-12)), before)
     with pytest.raises(ProtocolError, match="view: dealer"):
-        check_limits(asked, Limits(700.0, 1.9 * dealer))
+        check_limits(asked, Limits(700.0, 1.9 * dealer), before)
 
 
 @pytest.mark.parametrize("mechanism", [*MECHANISMS, DRR(20, truth=0.5)], ids=str)
 def test_an_expense_is_read_as_it_was_written(mechanism: Mechanism) -> None:
-    entry = expense_of(campaign(mechanism), 3)
+    entry = expense_of(campaign(mechanism))
     assert Expense.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
 
 
-@pytest.mark.parametrize("change", [{"round": -1}, {"pure": {}}, {"steps": [1]}, {"more": 1}])
+@pytest.mark.parametrize("change", [{"round": 0}, {"pure": {}}, {"steps": [1]}, {"more": 1}])
 def test_a_damaged_expense(change: dict[str, Any]) -> None:
-    document = expense_of(campaign(RR(2, 1.0)), 0).to_dict()
+    document = expense_of(campaign(RR(2, 1.0))).to_dict()
     with pytest.raises(DamagedError, match="ledger"):
         Expense.from_dict(document | change)
     with pytest.raises(DamagedError):
@@ -141,6 +134,6 @@ def test_a_damaged_expense(change: dict[str, Any]) -> None:
 def test_a_question_is_the_same_only_with_the_same_chances() -> None:
     asked = campaign(RR(2, 1.0))
     name = question_hash(asked, asked.mechanism)
-    assert name == question_hash(campaign(RR(2, 1.0), rounds=3), RR(2, 1.0))
+    assert name == question_hash(campaign(RR(2, 1.0), capacity=3), RR(2, 1.0))
     assert name != question_hash(asked, RR(2, 1.1))
     assert name != question_hash(campaign(RR(2, 1.0), question="Else?"), RR(2, 1.0))

@@ -26,7 +26,7 @@ def refusal(argument: str, value: object, allowed: str) -> ArgumentError:
 
 
 def exactly_one(**given: object) -> None:
-    """Refuse two ways to say the same unless one of them is used and the other is None."""
+    """Refuse unless exactly one of two arguments that mean the same is given."""
     if sum(value is not None for value in given.values()) != 1:
         names, values = " and ".join(given), " and ".join(map(repr, given.values()))
         raise ArgumentError(f"exactly one of {names} must be given, got {values}")
@@ -97,7 +97,7 @@ def positive(argument: str, value: object) -> float:
 
 
 def level(value: object) -> float:
-    """A confidence level strictly between 0 and 1, and not so near that no quantile is left."""
+    """A confidence level between 0 and 1, both excluded, whose normal quantile is finite."""
     found = real("level", value, "a number in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
     if found > 1 - _RAREST:
         raise refusal("level", value, f"a number in (0, 1), at most 1 - {_RAREST:g}")
@@ -140,7 +140,7 @@ def array_of(argument: str, values: ArrayLike, allowed: str) -> NDArray[Any]:
 
 
 def signs(argument: str, values: ArrayLike, length: int) -> NDArray[Any]:
-    """An array of +1, -1 and 0 that runs beside `length` values."""
+    """An array of +1, -1 and 0 with `length` entries."""
     allowed = "whole numbers +1, -1 or 0 (blank)"
     array = array_of(argument, values, allowed)
     same_length(argument, array, "values", length)
@@ -153,7 +153,7 @@ def signs(argument: str, values: ArrayLike, length: int) -> NDArray[Any]:
 
 
 def same_length(argument: str, array: NDArray[Any], other: str, length: int) -> None:
-    """Refuse an array that does not run beside another one."""
+    """Refuse an array whose length differs from another one's."""
     if array.shape != (length,):
         raise ArgumentError(
             f"{argument} must be a one-dimensional array as long as {other} ({length}), "
@@ -192,7 +192,7 @@ def one_of(argument: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def names(argument: str, value: object) -> tuple[str, ...]:
-    """A list of texts; one text alone is refused, though Python would take it apart."""
+    """A list of texts; a single text is refused, which Python would iterate letter by letter."""
     if not isinstance(value, tuple | list) or not all(isinstance(name, str) for name in value):
         raise refusal(argument, value, "a list of names")
     return tuple(value)

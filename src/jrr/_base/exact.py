@@ -38,7 +38,7 @@ def log_ratio_up(numerator: Fraction | int, denominator: Fraction | int) -> floa
 
 
 def private_side(best: float, towards: float, keeps: Callable[[float], bool]) -> float:
-    """The number nearest to `best`, on the way `towards` the private end, that keeps its word."""
+    """The number nearest to `best` that keeps the promise, searched `towards` the private end."""
     number = best
     step = math.ulp(best)
     while not keeps(number):

@@ -48,7 +48,7 @@ def rounded_up(number: float, digits: int) -> str:
 
 
 def percentage_points(shown: str) -> str:
-    """A number that is written already, with its unit.
+    """A number, already formatted, with its unit.
 
     Example:
         >>> percentage_points("1"), percentage_points("0.5")

@@ -72,7 +72,7 @@ class SensitiveItem:
 
     @property
     def tie(self) -> float:
-        """By what products of leans enter the covariance of two people, negatively."""
+        """Minus the factor of the product of two people's leans in their covariance."""
         return self.reading.tie(self.decks or 1)
 
     @property

@@ -1,6 +1,6 @@
 """Logistic regression through a perturbation: the likelihood, its maximum, its errors.
 
-Who has the linear predictor η answers yes with probability π = 1/(1 + e^-η), and a report says
+With the linear predictor η a person says yes with probability π = 1/(1 + e^-η), and a report says
 yes with probability μ = q + (p - q) π. Reports are 0 and 1 (docs/theory.md, Theorem A2).
 """
 
@@ -130,7 +130,7 @@ def score_variance(
         at: what the coefficients say of them.
         leans: for every kind of card and person the lean of somebody without and with a yes:
             shape (kinds, people, 2); 0 where there was no card.
-        tie: by what products of leans enter the covariance of two people, negatively.
+        tie: minus the factor of the product of two people's leans in their covariance.
         empirical: whether squares of residuals are used instead of what the model says.
     """
     squares = (data.said - at.report) ** 2 if empirical else at.report * at.no_report

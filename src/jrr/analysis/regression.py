@@ -72,7 +72,7 @@ class Regression:
 
     @property
     def odds_ratios(self) -> Floats:
-        """By what one more of a covariate multiplies the odds of yes."""
+        """The factor by which one more of a covariate multiplies the odds of yes."""
         ratios: Floats = np.exp(self.coefficients)
         return ratios
 
@@ -274,7 +274,7 @@ def _leans(item: SensitiveItem, value: int) -> Floats:
 
 
 def _start(data: PerturbedAnswers, model: ModelColumns) -> Floats:
-    """Nobody differs: the constant that explains the share of yes."""
+    """If all other coefficients are 0: the constant that explains the share of yes."""
     start = np.zeros(data.x.shape[1])
     if model.intercept:
         reported = data.weights @ (data.said - data.q)

@@ -115,7 +115,6 @@ def campaign() -> None:
     help="Deal on arrival from decks of n cards, or enrol at least n people, then deal.",
 )
 @click.option("--capacity", type=COUNT, help="Contributors at most.")
-@click.option("--rounds", type=COUNT, default=1, show_default=True, help="Rounds dealt ahead.")
 @click.option("--opens", help="UTC, as 2026-01-31T12:00:00Z.")
 @click.option("--closes", help="UTC, as 2026-01-31T12:00:00Z.")
 @click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
@@ -238,7 +237,7 @@ def create(
     for view in ("report", "cards", "everything", "dealer"):
         at_delta = view == "everything" and not document.mechanism.pure
         delta = document.delta if at_delta else 0.0
-        screen.print(f"Per round, view {view}: {show_guarantee(document.guarantee(view), delta)}")
+        screen.print(f"Per answer, view {view}: {show_guarantee(document.guarantee(view), delta)}")
     screen.print(f"What contributors are told an answer costs: {document.cost_line}")
     if document.announces:
         screen.print(
@@ -362,7 +361,7 @@ def deal(as_json: bool, **options: Any) -> None:
 @click.option(
     "--discard-small",
     is_flag=True,
-    help="Delete reports of rounds or groups with fewer cards than a sum is told of.",
+    help="Delete reports of groups with fewer cards than a sum is told of.",
 )
 @click.option(
     "--discard-unknown",
@@ -513,7 +512,6 @@ def _write_carried(
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
 @simultaneous_option
 @interval_options
-@click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--by", help="A covariate of the campaign: one estimate per group.")
 @json_option
 def show(
@@ -521,7 +519,6 @@ def show(
     simultaneous: bool,
     population: Population,
     population_size: int | None,
-    round_number: int,
     by: str | None,
     as_json: bool,
     **options: Any,
@@ -543,7 +540,6 @@ def show(
     asked = operator.campaign
     with waiting("asking the servers"):
         summary = operator.summary(
-            round_number,
             level,
             by,
             simultaneous=simultaneous,
@@ -570,7 +566,7 @@ def show(
         screen.print(UNPROTECTED, style="bold")
     if summary.too_few is not None:
         screen.print(
-            f"{counted(summary.too_few, 'report', 'reports')} in round {round_number}: too few to "
+            f"{counted(summary.too_few, 'report', 'reports')}: too few to "
             f"estimate from ({asked.fewest_to_show(final=False)} are needed, or "
             f"{asked.fewest_to_show(final=True)} when the campaign is closed)."
         )
@@ -616,10 +612,9 @@ def change(
 @campaign.command()
 @operator_options
 @click.option("-o", "--out", type=FILE, required=True, help="A .parquet or .csv file.")
-@click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
-def export(out: Path, round_number: int, force: bool, as_json: bool, **options: Any) -> None:
+def export(out: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Write all reports as a report file, for `jrr estimate`.
 
     Of a survey of several items: a row per person, and beside it a codebook (OUT.codebook.csv and
@@ -639,7 +634,7 @@ def export(out: Path, round_number: int, force: bool, as_json: bool, **options: 
         return
     operator = operator_of(**options)
     with waiting("fetching the reports"):
-        written = export_reports(operator, out, round_number=round_number, force=force)
+        written = export_reports(operator, out, force=force)
     if as_json:
         print_json(written)
     else:

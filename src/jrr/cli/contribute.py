@@ -50,11 +50,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--delta", type=float, default=DELTA, show_default=True, help="The δ of --limit, over all."
 )
-@click.option(
-    "--one-round", is_flag=True, help="Count only the round that you answer, not all that follow."
-)
 @click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait.")
-@click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--covariate", multiple=True, help="A public attribute, as region=north.")
 @click.option("--enrol", is_flag=True, help="Only enrol for the deal; answer later.")
 @click.option("--cards-only", is_flag=True, help="Only fetch the cards; answer later.")
@@ -81,7 +77,6 @@ def contribute(
     link: str,
     invitation: str | None,
     public: bool,
-    round_number: int,
     covariate: tuple[str, ...],
     enrol: bool,
     cards_only: bool,
@@ -108,10 +103,10 @@ def contribute(
     if invitation is None and not public:
         invitation = _ask_invitation()
     if is_survey_link(link):
-        if covariate or enrol or cards_only or card or cardless or repeat or round_number:
+        if covariate or enrol or cards_only or card or cardless or repeat:
             raise ArgumentError(
-                "--covariate, --enrol, --cards-only, --card, --cardless, --repeat and --round must "
-                "be left out for a survey: it asks for everything itself"
+                "--covariate, --enrol, --cards-only, --card, --cardless and --repeat must be "
+                "left out for a survey: it asks for everything itself"
             )
         contribute_to_survey(
             SurveyContributor(link, invitation, **options),
@@ -142,24 +137,23 @@ def contribute(
         else:
             screen.print("Cards fetched and kept." if there else "There are no cards to be had.")
         return
-    campaign.check_round(round_number)
-    receipt = person.resume(round_number)
+    receipt = person.resume()
     earlier = receipt is not None
     if receipt is None:
         asks = answer_from is None
         given = _attributes(campaign, _split(covariate), asks=asks and not repeat, as_json=as_json)
-        person.check_ready(given, round_number)
+        person.check_ready(given)
         if card is not None:
             person.take_card(card)
         if repeat:
-            receipt = person.repeat(given, round_number)
+            receipt = person.repeat(given)
             if receipt is None:
                 raise ArgumentError(
                     "repeat must be left out: no report to this question is remembered here"
                 )
             earlier = True
         else:
-            after = _checked(person, round_number)
+            after = _checked(person)
             if campaign.by_groups and not person.has_cards and not cardless:
                 raise ArgumentError(
                     "card must be given: contributors deal among themselves (jrr mpc group); "
@@ -173,7 +167,7 @@ def contribute(
                     raise ProtocolError("you did not agree to take part: nothing was sent")
             answer = _answer(campaign, answer_from, as_json)
             with waiting("sending"):
-                receipt = person.answer(answer, given, round_number)
+                receipt = person.answer(answer, given)
     _say_receipt(receipt, earlier, screen, as_json)
 
 
@@ -206,11 +200,11 @@ def _attributes(
     return read_attributes(campaign, given)
 
 
-def _checked(person: "Contributor", round_number: int) -> "Spent":
+def _checked(person: "Contributor") -> "Spent":
     """What will have been spent; a refusal says what would cost nothing."""
     try:
         with waiting("adding up what your answers cost"):
-            return person.check_spending(round_number)
+            return person.check_spending()
     except ProtocolError as error:
         advice = ""
         if person.can_repeat():
@@ -232,7 +226,7 @@ def _answer(campaign: "Campaign", answer_from: IO[str] | None, as_json: bool) ->
 
 def _say_receipt(receipt: "Receipt", earlier: bool, screen: "Console", as_json: bool) -> None:
     if as_json:
-        facts = {"campaign": receipt.campaign, "round": receipt.round, "carded": receipt.carded}
+        facts = {"campaign": receipt.campaign, "carded": receipt.carded}
         more = {"left_out": list(receipt.left_out)} if receipt.left_out else {}
         print_json(facts | {"earlier": earlier} | more)
         return
@@ -266,8 +260,7 @@ def _show_campaign(screen: "Console", campaign: "Campaign") -> None:
     """What somebody should know before they answer."""
     screen.print(campaign.question)
     screen.print(campaign.consent)
-    each = f", for each of {campaign.rounds} rounds" if campaign.rounds > 1 else ""
-    screen.print(f"An answer costs you {campaign.cost_line}{each}.")
+    screen.print(f"An answer costs you {campaign.cost_line}.")
     if campaign.deals and campaign.invitations:
         most = show_guarantee(campaign.guarantee("dealer"), 0.0)
         screen.print(f"Whoever deals the cards and the collector together: {most}.")

@@ -132,7 +132,7 @@ class Counting:
         engine = PostgreSQL()
         for source in self.sources:
             for one in open_stored(source, engine, self.campaigns):
-                name = one.name[:12] + (f" round {one.round}" if one.rounds > 1 else "")
+                name = one.name[:12]
                 found[name] = estimate_opened(
                     one.files, **self.options, engine=engine, progress=progress
                 )

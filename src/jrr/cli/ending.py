@@ -112,16 +112,15 @@ def _deleted(facts: dict[str, Any]) -> int:
     Of several dealers everybody has a card each, so that one answer is in a set of each of them.
     """
     return sum(
-        max((count for count in cards if count < facts["fewest"]), default=0)
+        max((count for count in group["cards"] if count < facts["fewest"]), default=0)
         for group in facts["groups"]
-        for cards in group["cards"]
     )
 
 
 def _deleted_words(facts: dict[str, Any]) -> str:
     """How many answers --discard-small would delete; of several dealers perhaps more."""
     deleted = _deleted(facts)
-    several = any(len(cards) > 1 for group in facts["groups"] for cards in group["cards"])
+    several = any(len(group["cards"]) > 1 for group in facts["groups"])
     least = "at least " if several and deleted else ""
     answers = counted(deleted, "answer", "answers")
     return f"--discard-small would delete {least}{answers} of {facts['reports']:,}"
@@ -133,10 +132,10 @@ def _print_groups(facts: dict[str, Any]) -> None:
         screen.print("  closed, and the sums of the cards are here")
         return
     for group in facts["groups"]:
-        fewest = min(count for cards in group["cards"] for count in cards)
-        sizes = ", ".join(" and ".join(map(str, cards)) for cards in group["cards"])
-        many = sum(map(len, group["cards"])) > 1  # rounds, or dealers
-        shown = sizes if many else counted(fewest, "answer with a card", "answers with a card")
+        cards = group["cards"]  # of each dealer
+        shown = " and ".join(map(str, cards))
+        if len(cards) == 1:
+            shown = counted(cards[0], "answer with a card", "answers with a card")
         name = "everybody" if group["name"] == EVERYBODY else group["name"]
         small = group["name"] in facts["too_small"]
         note = f": too few for a sum, {facts['fewest']} are needed" if small else ""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @simultaneous_option
 @interval_options
-@click.option("--round", "round_number", type=int, default=0, show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def report(out: Path | None, force: bool, as_json: bool, **options: Any) -> None:

@@ -19,7 +19,7 @@ class Counts:
     """What the collector knows of a campaign or survey without counting its reports anew."""
 
     state: State
-    answered: int  # people; of a campaign with several rounds: reports
+    answered: int  # people
 
 
 def counts_of(connection: Connection, document: Campaign | Survey) -> Counts:

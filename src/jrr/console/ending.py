@@ -142,8 +142,7 @@ def _preview(desk: Desk, held: HeldDocument, by: str | None, words: str) -> Grou
     small: dict[str, list[str]] = {}
     for part, facts in parts.items():
         for group in facts["groups"]:
-            counts = [count for cards in group["cards"] for count in cards]
-            sizes.setdefault(group["name"], []).extend(counts)
+            sizes.setdefault(group["name"], []).extend(group["cards"])
             if group["name"] in facts["too_small"]:
                 small.setdefault(group["name"], []).append(part)
     merged: dict[str, None] = {}

@@ -133,11 +133,10 @@ def party_status(store: Any, connection: Connection) -> list[DealingStatus]:
 
 
 def _named(told: Mapping[str, Any] | None) -> int | None:
-    """How many cards of one round the collector named, where sums were announced."""
+    """How many cards the collector named, where sums were announced."""
     if told is None or "announced" not in told:
         return None
-    rounds = told["announced"]["rounds"]
-    return max((sum(int(one["cards"]) for one in by.values()) for by in rounds), default=0)
+    return sum(int(one["cards"]) for one in told["announced"]["sums"].values())
 
 
 def _sorted(rows: list[DealingStatus]) -> list[DealingStatus]:

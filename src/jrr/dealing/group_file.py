@@ -15,7 +15,7 @@ from jrr.protocol.addresses import check_link, split_link
 class GroupMembers:
     """Who deals among themselves."""
 
-    name: str  # of the round, a new one each time
+    name: str  # of the deal, a new one each time
     peers: list[Peer]
     threshold: int | None  # members that may collude; None: a minority
     survey: str | None = None  # the name of the survey that the cards are for

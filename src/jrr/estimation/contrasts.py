@@ -51,7 +51,7 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Component:
-    """Contributors of one kind in a contrast.
+    """Contributors of one kind (with a card, without, of one wave) in a contrast.
 
     Everybody weighs `weight` together, the squares of their weights add up to `squares`, the
     cubes to `cubes`; nobody weighs more than `heaviest`. Estimated are the weight of the holders
@@ -119,7 +119,7 @@ class Component:
 
 
 class Cumulants(NamedTuple):
-    """What is known of a law: variance, third cumulant, and how finely it is spread."""
+    """What is known of a law: variance, third cumulant, and the distance of its values."""
 
     variance: Floats
     third: Floats
@@ -140,7 +140,7 @@ class _Sums(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the holders of v in one part weigh, or may be expected to in a sample; its squares."""
+    """Weight of the holders of v in one part (in a sample: its expectation), and its squares."""
 
     weight: Floats
     squares: Floats

@@ -3,7 +3,7 @@
 The rule: a group of fewer than `min_cell` reports is not shown, and only the number of such
 groups is told. It is the same for report files, in Python and at the collector's server.
 
-It is good manners, not a guarantee: where one group is hidden, its counts follow from the total
+It is a courtesy, not a guarantee: where one group is hidden, its counts follow from the total
 and the groups that are shown. What protects each person is ε; the rule keeps an estimate of
 three people, which is mostly noise, from looking like a finding about them.
 """

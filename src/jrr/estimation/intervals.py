@@ -1,8 +1,9 @@
 """Intervals: every value of a contrast that the reports do not contradict.
 
-Where the parts of a contrast may hold v in more than one way (those with and without a card, two
-waves), a value is kept if any of the ways is that each part's own reports allow, however unlikely
-(Berger and Boos): the noise is never taken at an estimate (docs/theory.md, section on intervals).
+The value of a contrast does not say how holders of v split among its parts (with and without a
+card, two waves). So a value is kept if it passes the test for any split that each part's own
+reports allow (Berger and Boos): the noise is never computed from an estimate (docs/theory.md,
+section on intervals).
 """
 
 from collections.abc import Sequence
@@ -136,7 +137,7 @@ class _Test:
         return np.minimum(*ends), np.maximum(*ends)
 
     def excess(self, values: Floats) -> Floats:
-        """How far out the observation lies if a value is true, in the way that likes it best."""
+        """How far out the observation lies if a value is true, for the split that fits it best."""
         split = _ways(self.ranges, np.clip(values, self.least, self.most))
         away = _UP_AND_DOWN * (values - self.observed)
         law = self._law(split)
@@ -212,7 +213,7 @@ class _Test:
         return observed + _UP_AND_DOWN * (near + share * (far - near))
 
     def _reach(self) -> Floats:
-        """Farther from the observation than anything that is kept beyond what is possible."""
+        """A distance from the observation beyond which no value is kept."""
         law = self._law([np.where(_UP_AND_DOWN > 0, high, low) for low, high in self.ranges])
         far = 2 * (self.z + 1) * np.sqrt(law.variance) + (self.z**2 + 3) * law.step
         if self.masks is not None:

@@ -1,4 +1,4 @@
-"""Tally: how many reports support each value, with and without a card; it adds and travels."""
+"""Tally: how many reports support each value, with and without a card. Tallies can be added."""
 
 import json
 from collections.abc import Mapping

@@ -62,8 +62,8 @@ class Settler(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldOfRound:
-    """What dealers told of the cards of one round's reports.
+class CardSums:
+    """What dealers told of the cards in reports.
 
     Attributes:
         by: the covariate for whose values there are sums; None: for all reports together.
@@ -96,7 +96,7 @@ class ToldOfRound:
         }
 
     @classmethod
-    def from_document(cls, document: object, width: int) -> "ToldOfRound":
+    def from_document(cls, document: object, width: int) -> "CardSums":
         """What `to_document` wrote; width: how many numbers a card has.
 
         Raises:
@@ -161,12 +161,12 @@ class ToldOfRound:
         off = {group: self._off(mechanism, tally, [group]) for group, tally in together.items()}
         return _together(off), off
 
-    def with_others(self, others: "ToldOfRound") -> "ToldOfRound":
+    def with_others(self, others: "CardSums") -> "CardSums":
         """What was told of these reports and of others, all of them in one group."""
         told = [sums for one in (self, others) for sums in one.announced.values()]
         announced = {"": tuple(one for sums in told for one in sums)} if told else {}
         left = [one.undealt for one in (self, others) if one.undealt is not None]
-        return ToldOfRound(announced=announced, undealt=_added(left) if left else None)
+        return CardSums(announced=announced, undealt=_added(left) if left else None)
 
     def _off(self, mechanism: Settler, tally: Tally, groups: list[str]) -> Tally:
         told = [one for group in groups for one in self.announced.get(group, ())]

@@ -1,4 +1,4 @@
-"""WeightedTally: reports counted by survey weights; it adds and travels as a Tally does."""
+"""WeightedTally: reports counted by survey weights. Like tallies, they can be added."""
 
 import json
 import math

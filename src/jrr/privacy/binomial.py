@@ -1,4 +1,4 @@
-"""Laws of sums of independent 0s and 1s, and the numbers that all laws here share."""
+"""Laws of sums of independent 0s and 1s, and the constants that all laws here use."""
 
 import math
 from collections.abc import Callable
@@ -17,14 +17,14 @@ FAINT = 1e-32  # probabilities below this are dropped at both ends of a law
 
 
 class Part(NamedTuple):
-    """A stretch of a law; what is left out is at most length * FAINT."""
+    """A range of a law; the probability outside it is at most length * FAINT."""
 
     start: int
     law: Floats
 
 
 def trimmed(law: Floats) -> Floats:
-    """Without the faint ends; laws here have one peak."""
+    """The law without the ends whose probabilities are below FAINT; laws here have one peak."""
     loud = np.flatnonzero(law > FAINT)
     return law[loud[0] : loud[-1] + 1]
 

@@ -1,6 +1,6 @@
 """Several rounds with fresh coins: the smallest ε at a δ (Kairouz, Oh and Viswanath, 2015).
 
-Whatever loses at most ε in a round tells no more than binary randomized response at ε does. Of
+A mechanism that loses at most ε reveals no more than binary randomized response at ε does. For
 that the law of T rounds is known: how often the coin told the truth is a binomial number.
 """
 

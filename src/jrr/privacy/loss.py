@@ -248,7 +248,7 @@ def _mixed(with_plus: int, with_minus: int, plus: Fraction) -> int:
 
 def _odds(weight: Fraction, other_weight: Fraction) -> float:
     if other_weight == 0:
-        return math.inf if weight else 1.0  # a sight that cannot be had tells nothing
+        return math.inf if weight else 1.0  # an observation that cannot occur tells nothing
     return float(weight / other_weight)
 
 
@@ -267,9 +267,9 @@ class _Bounds(NamedTuple):
 def _expected_marked(
     total: int, marked: int, drawn: int, weight: Fraction, other_weight: Fraction
 ) -> _Bounds:
-    """Expected number of marked cards among the drawn, given one same sight of each holder.
+    """Expected number of marked cards among the drawn, if all holders showed the same.
 
-    A holder of a marked card gives that sight with chance ~ weight, of another card with
+    A holder of a marked card shows it with chance ~ weight, of another card with
     ~ other_weight: Fisher's noncentral hypergeometric law. Few cards are summed in whole
     numbers, many outward from the law's mode, where the bounds include rounding.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.estimation.told_sums import CardSums
 from jrr.mechanisms import Mechanism, from_dict
 from jrr.mechanisms.base import checked_mechanism
 from jrr.mechanisms.numbers import NumberRange, Numbers
@@ -57,7 +57,7 @@ class Header:
     declined: str | None = None
     shuffled: bool = False
     number: NumberRange | None = None
-    sums: ToldOfRound | None = None
+    sums: CardSums | None = None
     rows: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -184,7 +184,7 @@ class Header:
             ),
             shuffled=_flag("shuffled", document["shuffled"]),
             number=_range(document.get("number")),
-            sums=None if sums is None else ToldOfRound.from_document(sums, width),
+            sums=None if sums is None else CardSums.from_document(sums, width),
             rows=None if rows is None else checks.integer("rows", rows, 0),
         )
 

@@ -140,7 +140,7 @@ NO_PREFIX = np.zeros((1, 0), np.uint8)  # what every word begins with
 def fingerprints(prefixes: Symbols) -> NDArray[np.uint32]:
     """A public 32-bit number for each prefix: what is hashed in place of it.
 
-    Two prefixes that have the same are confused; among m candidates there is one that is confused
+    Two prefixes with the same number are confused; among m candidates there is one that is confused
     with a given one with a chance of m / 2^32.
     """
     n, width = prefixes.shape

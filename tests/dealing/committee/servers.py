@@ -85,11 +85,11 @@ class Committee:
             for party in self.parties
         ]
 
-    def hand(self, campaign: Campaign, secret: bytes, number: int = 0) -> int:
+    def hand(self, campaign: Campaign, secret: bytes) -> int:
         """Somebody's card, opened with nothing but the invitation and what parties serve."""
-        rounds = [reply.json["rounds"][number] for reply in self.fetch(campaign, secret)]
-        records = [Record.from_document(one["record"]) for one in rounds]
+        replies = [reply.json for reply in self.fetch(campaign, secret)]
+        records = [Record.from_document(one["record"]) for one in replies]
         assert len(set(records)) == 1
-        shown = [Envelope.from_document(one["envelope"]) for one in rounds]
+        shown = [Envelope.from_document(one["envelope"]) for one in replies]
         mechanism = campaign.for_people(records[0].n)
         return open_card(mechanism, card_key(secret, campaign.hash), records[0], shown)

@@ -154,9 +154,7 @@ def test_a_key_follows_from_the_invitation_and_differs_between_campaigns() -> No
 def test_sealed_shares_have_one_length_and_are_new_each_time() -> None:
     key = card_key(bytes(20), "00" * 32).public_key().public_bytes_raw()
     shares = expand(bytes(32), (2, 3))
-    first, second = (
-        seal_shares([key] * 3, shares[0], shares[1], "ab" * 32, 0, 1) for _ in range(2)
-    )
+    first, second = (seal_shares([key] * 3, shares[0], shares[1], "ab" * 32, 1) for _ in range(2))
     assert {len(sealed) for sealed in first + second} == {SEALED}
     assert len({*first, *second}) == 6
 
@@ -187,7 +185,7 @@ def test_bytes_that_are_no_vector_are_refused() -> None:
 
 # What a party serves ----------------------------------------------------------------------------
 
-RECORD = Record("ab" * 32, 0, 5, 7, ("00" * 32, "11" * 32, "22" * 32), "33" * 32)
+RECORD = Record("ab" * 32, 5, 7, ("00" * 32, "11" * 32, "22" * 32), "33" * 32)
 ENVELOPE = Envelope(3, bytes(56), (bytes(32), b"\1" * 32))
 
 
@@ -205,7 +203,7 @@ def test_records_and_envelopes_survive_json() -> None:
         {"alpha": True},
         {"n": 1},
         {"n": None},
-        {"round": -1},
+        {"round": 0},
         {"roots": "00"},
         {"roots": [1, 2, 3]},
         {"roots": None},

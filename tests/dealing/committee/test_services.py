@@ -26,7 +26,7 @@ from tests.e2e import answer_all, ask, enrol_all, is_problem, path_of
 from tests.dealing.committee.parties import Part, campaign_of, peers, together, warm_up
 from tests.dealing.committee.servers import Committee, names_of
 
-QUICK = Limits(700.0, patience=1.0, one_round=True)
+QUICK = Limits(700.0, patience=1.0)
 
 
 def answer_each(campaign: Campaign, secrets: Sequence[bytes]) -> list[Receipt | Exception]:
@@ -47,7 +47,7 @@ MECHANISMS: dict[str, tuple[Mechanism, dict[int, int]]] = {
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_a_whole_campaign_balances_exactly(committee: Committee, kind: str) -> None:
     mechanism, expected = MECHANISMS[kind]
-    campaign = committee.campaign(mechanism, rounds=2)
+    campaign = committee.campaign(mechanism)
     operator, people = committee.begin(campaign, 14)
     assert committee.states(campaign) == ["enrolling"] * 3
     assert all(is_problem(one, 425) == "too-early" for one in committee.fetch(campaign, people[0]))
@@ -62,23 +62,19 @@ def test_a_whole_campaign_balances_exactly(committee: Committee, kind: str) -> N
     assert operator.deal(20.0, 20.0) == 13
     assert operator.deal(20.0, 20.0) == 13  # again: tells, and deals nothing
     assert committee.states(campaign) == ["open"] * 3
-    both = [
-        [committee.hand(campaign, secret, number) for secret in people[:13]] for number in (0, 1)
-    ]
-    for hands in both:
-        assert Counter(hands) == expected
-    assert [committee.hand(campaign, secret) for secret in people[:13]] == both[0]
+    hands = [committee.hand(campaign, secret) for secret in people[:13]]
+    assert Counter(hands) == expected
+    assert [committee.hand(campaign, secret) for secret in people[:13]] == hands
     first = committee.fetch(campaign, people[0])
     assert [one.body for one in first] == [one.body for one in committee.fetch(campaign, people[0])]
     # Whoever is not known to all has no card anywhere, and answers without.
     assert [one.status for one in committee.fetch(campaign, people[13])] == [404, 404, 404]
     receipts = answer_all(campaign, people, [1] * 14)
     assert [receipt.carded for receipt in receipts] == [True] * 13 + [False]
-    answer_all(campaign, people[:3], [0] * 3, round_number=1)
     found = operator.estimate()
     assert (found["carded"], found["cardless"]) == (13, 1)
     closed = operator.close()
-    assert closed["collector"]["reports"] == 17
+    assert closed["collector"]["reports"] == 14
     assert all(one.status == 410 for one in committee.fetch(campaign, people[0]))
     for party in range(3):
         for table in ("envelopes", "records", "members"):
@@ -98,15 +94,15 @@ def test_parties_store_sealed_shares_only(committee: Committee) -> None:
             for column in committee.rows(number, f"PRAGMA table_info({table})")
         }
         assert columns == {
-            *("campaign", "round", "slot", "sealed", "record"),
+            *("campaign", "slot", "sealed", "record"),
             *("pseudonym", "key", "document", "state", "n", "arrivals", "settled"),
             *("excess", "unnamed_by", "finding", "accused", "evidence"),
         }
         shares = []
         for secret in people:
-            given = committee.fetch(campaign, secret)[number].json["rounds"][0]["envelope"]
+            given = committee.fetch(campaign, secret)[number].json["envelope"]
             envelope = Envelope.from_document(given)
-            info = Place(campaign.hash, 0, number, envelope.slot).info()
+            info = Place(campaign.hash, number, envelope.slot).info()
             shares.append(suite.decrypt(envelope.sealed, card_key(secret, campaign.hash), info))
         files = [path for path in party.folder.iterdir() if path.name.startswith("party.db")]
         lying = (
@@ -153,7 +149,7 @@ def swap(committee: Committee, campaign: Campaign, people: Sequence[bytes]) -> N
 def reseal(committee: Committee, campaign: Campaign, people: Sequence[bytes]) -> None:
     slot = _slots(committee, campaign, people[0])
     key = card_key(people[0], campaign.hash).public_key()
-    made = cards._suite().encrypt(bytes(8), key, Place(campaign.hash, 0, 1, slot).info())
+    made = cards._suite().encrypt(bytes(8), key, Place(campaign.hash, 1, slot).info())
     committee.change(
         1,
         "UPDATE envelopes SET sealed = ? WHERE campaign = ? AND slot = ?",

@@ -184,14 +184,13 @@ class Table:
         self,
         forge: Forge = honest,
         deck: Sequence[Any] | None = None,
-        round_number: int = 0,
         before_root: Callable[[list[bytes]], None] = lambda sealed: None,
     ) -> list[Dealt | BaseException]:
         """before_root: what the corrupt party does to what it sealed, before it commits."""
 
         def commit_for(me: int) -> Callable[[Vector, Vector], Any]:
             async def commit_to(share: Vector, tags: Vector) -> bytes:
-                made = seal_shares(self.public, share, tags, NAME, round_number, me)
+                made = seal_shares(self.public, share, tags, NAME, me)
                 if me == CHEAT:
                     before_root(made)
                 self.sealed[me] = made
@@ -212,7 +211,7 @@ class Table:
         first = outcomes[0]
         assert isinstance(first, Dealt), first
         self.excess = excess_leaves(first.excess)
-        return Record.of(NAME, 0, ROSTER, first)
+        return Record.of(NAME, ROSTER, first)
 
     def envelopes(self, slot: int) -> list[Envelope]:
         checked = tuple(Tree(self.excess).path(slot))
@@ -308,7 +307,7 @@ def test_a_share_that_is_sealed_otherwise_than_checked_is_noticed_by_its_holder(
 ) -> None:
     """Sums and check are honest; what is sealed and committed to is not."""
     table = Table()
-    place = Place(NAME, 0, CHEAT, 2).info()
+    place = Place(NAME, CHEAT, 2).info()
 
     def change(made: list[bytes]) -> None:
         plain = cards._suite().decrypt(made[2], table.keys[2], place)
@@ -440,7 +439,6 @@ def test_a_share_that_is_sealed_anew_after_the_commitment_is_noticed(
         np.zeros(4, np.uint64),
         np.zeros(4, np.uint64),
         NAME,
-        0,
         CHEAT,
     )
     shown[CHEAT] = replace(shown[CHEAT], sealed=other[1])
@@ -458,7 +456,7 @@ def test_a_known_α_would_let_a_change_pass_were_it_not_for_the_commitment(
     table, record = dealt
     before = table.open(record, 1)
     key = table.keys[1]
-    info = Place(NAME, 0, CHEAT, 1).info()
+    info = Place(NAME, CHEAT, 1).info()
     plain = cards._suite().decrypt(table.sealed[CHEAT][1], key, info)
     card, tag = int.from_bytes(plain[:4], "little"), int.from_bytes(plain[4:], "little")
     step = 1 if before == 1 else -1  # plus is element 1, minus element 2
@@ -505,18 +503,18 @@ def test_two_slots_that_are_swapped_before_the_commitment_are_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("campaign", "round_number", "party", "slot"),
-    [("cd" * 32, 0, CHEAT, 1), (NAME, 1, CHEAT, 1), (NAME, 0, 2, 1), (NAME, 0, CHEAT, 2)],
-    ids=["campaign", "round", "party", "slot"],
+    ("campaign", "party", "slot"),
+    [("cd" * 32, CHEAT, 1), (NAME, 2, 1), (NAME, CHEAT, 2)],
+    ids=["campaign", "party", "slot"],
 )
 def test_a_share_that_was_sealed_for_another_place_does_not_open(
-    campaign: str, round_number: int, party: int, slot: int
+    campaign: str, party: int, slot: int
 ) -> None:
     """Replayed into the commitment itself, so that only the seal's label can tell."""
     table = Table()
 
     def replay(made: list[bytes]) -> None:
-        info = Place(campaign, round_number, party, slot).info()
+        info = Place(campaign, party, slot).info()
         key = X25519PublicKey.from_public_bytes(table.public[1])
         made[1] = cards._suite().encrypt(bytes(8), key, info)
 
@@ -525,11 +523,10 @@ def test_a_share_that_was_sealed_for_another_place_does_not_open(
     assert [isinstance(hand, str) for hand in hands] == [False, True, False, False]
 
 
-def test_a_record_of_another_round_does_not_fit(dealt: tuple[Table, Record]) -> None:
+def test_a_record_of_another_deal_does_not_fit(dealt: tuple[Table, Record]) -> None:
     table, record = dealt
     for wrong in (
         replace(record, alpha=(record.alpha + 1) % PRIME),
-        replace(record, round=1),
         replace(record, campaign="cd" * 32),
         replace(record, n=5),
         replace(record, roots=(*record.roots[1:], record.roots[0])),
@@ -544,7 +541,7 @@ def test_a_share_of_another_length_is_refused(size: int) -> None:
     table = Table()
 
     def reseal(made: list[bytes]) -> None:
-        info = Place(NAME, 0, CHEAT, 0).info()
+        info = Place(NAME, CHEAT, 0).info()
         key = X25519PublicKey.from_public_bytes(table.public[0])
         made[0] = cards._suite().encrypt(bytes(size), key, info)
 

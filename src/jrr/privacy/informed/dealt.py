@@ -1,4 +1,4 @@
-"""DRR: the others' values matter, and what is not known of them is bounded."""
+"""DRR: the loss depends on the others' values; where these are not given, it is bounded."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -60,7 +60,7 @@ def dealt_losses(law: DealtLaw, ones: int | None, colluders: int, frequency: Fre
 
 
 def check_scan(law: DealtLaw) -> None:
-    """Refuse a scan of all compositions that has no end, or that no law is known for."""
+    """Refuse a scan of all compositions that would take too long, or whose law is not known."""
     if law.k > 2 or law.n > _MOST_SCANNED:
         raise checks.refusal("scan", True, f"False for k > 2 or n > {_MOST_SCANNED}")
 
@@ -140,7 +140,7 @@ def _composition(chances: Chances, cards: Cards, ones: int) -> LossDistribution:
 
 
 def quick_bound_of_dealt(law: DealtLaw, colluders: int) -> Losses:
-    """A bound for all that the others may hold: all of them give away if they told the truth."""
+    """A bound for all values of the others: the adversary is told which of them were truthful."""
     chances = _chances(law)
     if law.k > 2:
         return _of_many_values(law, chances, colluders)
@@ -149,9 +149,9 @@ def quick_bound_of_dealt(law: DealtLaw, colluders: int) -> Losses:
 
 
 def likely_worst_of_dealt(law: DealtLaw, colluders: int) -> Losses:
-    """All others hold another value, and colluders as many cards of the target's as can be.
+    """All others hold another value, and colluders as many cards of the target's as possible.
 
-    For k > 2 a sight of less: only who reported the target's value is seen.
+    For k > 2 only who reported the target's value is seen, which is less than everything.
     """
     chances = _chances(law)
     value = 1 if law.k == 2 else min(range(law.k), key=lambda v: law.deck[v])
@@ -164,7 +164,7 @@ def likely_worst_of_dealt(law: DealtLaw, colluders: int) -> Losses:
 
 
 def _bounds(chances: Chances, decks: list[Cards], half: int = _HALF) -> Iterator[LossDistribution]:
-    """Who told the truth is given away, by all others or by that half who may hold 1."""
+    """Bounds: told who was truthful, among all others or among the half who may hold 1."""
     told = Told(1 - chances.truth, *chances.of_zero)
     # Mostly ones: all is turned over, which is the turned deck with mostly zeros.
     both_ways = list({turn: None for cards in decks for turn in (cards, cards.turned())})
@@ -198,7 +198,7 @@ def _case(
 
 
 def _of_many_values(law: DealtLaw, chances: Chances, colluders: int) -> Losses:
-    """Only reports of x and x' tell them apart, by the belief that the card is x, or x'."""
+    """Only reports x and x' distinguish them, through the belief that the card is x, or x'."""
     _, dealt, guess = chances
     # Told: who told the truth, who drew a value other than x, and every other card reported.
     told = Told(dealt + guess, dealt + guess, guess)

@@ -42,9 +42,8 @@ class _Tails(NamedTuple):
 class LossDistribution:
     """Atoms of one case: chances `first` if the target holds x, `second` if it holds x'.
 
-    Every number is right to a relative `error`, but for what `missing` makes up for: sights that
-    are not listed, or too faint, have in sum at most that chance under either hypothesis. `pure`
-    is a loss that is never exceeded.
+    Chances have a relative error of at most `error`. Observations that are not listed have
+    together a chance of at most `missing` under either hypothesis. No loss exceeds `pure`.
     """
 
     first: Floats

@@ -1,6 +1,6 @@
-"""What the others' reports tell of the target's card: Pr[sight, target holds plus], and minus.
+"""What the others' reports tell of the target's card: Pr[observation z, card], for both cards.
 
-The target's report depends on its card alone once the others' sight z is given, so a pair of
+Given the observation z of the others, the target's report depends on its card alone, so a pair of
 numbers for each z is all that the loss needs (docs/theory.md, the view `everything`).
 """
 
@@ -24,8 +24,8 @@ from jrr.privacy.informed.sums import (
     side_by_side,
 )
 
-_SILENT = 1e-26  # sights less likely than this are dropped, and counted
-_CELLS = 1 << 17  # of a grid of odds, where sights are merged
+_SILENT = 1e-26  # observations less likely than this are dropped, and their probability added to δ
+_CELLS = 1 << 17  # of a grid of odds, where observations are merged
 
 
 class Cards(NamedTuple):
@@ -57,7 +57,7 @@ class Cards(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Joint chances of each sight z with the target's card."""
+    """Joint chances of each observation z with the target's card."""
 
     plus: Floats
     minus: Floats
@@ -94,12 +94,12 @@ def parts(decks: list[Cards], most: int, least: int) -> Iterator[tuple[Cards, li
 
 
 def belief(cards: Cards, plus: Fraction, minus: Fraction) -> Fraction:
-    """Pr[target's card is plus] when every other showed a sight of these chances, by card.
+    """Pr[target's card is plus] when all others showed the same; its chances by their card.
 
     Neighbouring coefficients of (minus + plus·z)^(N-1): the odds are D·minus : (N-D)·plus.
     """
     mine, theirs = cards.plus * minus, (cards.total - cards.plus) * plus
-    if mine + theirs == 0:  # such a sight of all cannot be
+    if mine + theirs == 0:  # all others cannot have shown this
         return Fraction(cards.plus, cards.total)
     return mine / (mine + theirs)
 
@@ -161,7 +161,7 @@ def _of_one_group_and_silence(cards: Cards, group: Reporters, deals: dict[int, P
 
 
 def together(parts: list[tuple[float, Evidence]]) -> Evidence:
-    """One sight of several, with these chances; the adversary sees which."""
+    """A mixture of several, with these chances; the adversary sees which one it is."""
     return Evidence(
         np.concatenate([chance * part.plus for chance, part in parts]),
         np.concatenate([chance * part.minus for chance, part in parts]),
@@ -171,7 +171,7 @@ def together(parts: list[tuple[float, Evidence]]) -> Evidence:
 
 
 def merged(seen: Evidence) -> Evidence:
-    """Of very many sights those of nearly equal odds as one, the difference counted as an error."""
+    """Merge observations of nearly equal odds; their difference is counted as an error."""
     if len(seen.plus) <= 2 * _CELLS:
         return seen
     with np.errstate(divide="ignore"):

@@ -73,7 +73,7 @@ def _one_round(losses: Losses) -> ManyRounds:
         for side, chances in ((1, case.first), (-1, case.second)):
             there = np.flatnonzero(chances > 0)
             falling = there[np.argsort(-side * case.losses[there])]
-            # Both chances of a sight may be off: so may their ratio.
+            # Both chances of an observation may be off: so may their ratio.
             values = side * case.losses[falling] + 2 * case.error
             sides.append((values, np.cumsum(chances[falling]), case))
     # Larger losses together have next to no chance: they count as infinite.

@@ -17,7 +17,7 @@ _TINY = 1e-280  # smaller numbers are no longer right to a relative error
 
 
 class Reporters(NamedTuple):
-    """People whose sight is 1 or 0, with a chance of 1 that depends on the card."""
+    """People who show 1 or 0; the chance of 1 depends on the card."""
 
     size: int
     plus: Fraction  # chance of 1 with a plus card
@@ -25,7 +25,7 @@ class Reporters(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Laws side by side, one row for each number low, low+1, ...; each has a stretch of its own."""
+    """Laws side by side, one row for each number low, low+1, ...; each with a range of its own."""
 
     low: int
     start: int  # what the first column stands for

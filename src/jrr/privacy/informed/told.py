@@ -1,6 +1,6 @@
-"""A stronger adversary, who is told which of the others gave their true value away.
+"""A stronger adversary, who is told which of the others reported their true value.
 
-Told so, it no longer matters what these others hold, so one computation bounds all compositions.
+For this adversary the others' values do not matter, so one computation bounds all compositions.
 """
 
 from fractions import Fraction

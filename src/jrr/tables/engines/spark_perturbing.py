@@ -24,7 +24,7 @@ from jrr._base.randomness import KeyedRandom
 from jrr.dealing.permutation import KEY_BYTES
 from jrr.dealing.split_deck import RowDecks
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.told_sums import CardSum, ToldOfRound
+from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.mechanisms.base import Mechanism
 from jrr.tables.columns import report_fields, reports_to_arrow
 from jrr.tables.engines.spark_session import open_session, quiet
@@ -175,7 +175,7 @@ def _same_partitions(spark: Any) -> Iterator[None]:
             spark.conf.unset(_FIXED)
 
 
-def _left_over(mechanism: Mechanism, key: bytes, rows: int, decks: int) -> ToldOfRound | None:
+def _left_over(mechanism: Mechanism, key: bytes, rows: int, decks: int) -> CardSums | None:
     """The sum of the last deck's cards that no row has: without it they would count as lost."""
     size = mechanism.moments.deck
     assert size is not None  # it deals
@@ -186,7 +186,7 @@ def _left_over(mechanism: Mechanism, key: bytes, rows: int, decks: int) -> ToldO
     for first in range(rows, decks * size, BLOCK):
         part = cards.cards(first, min(BLOCK, decks * size - first))
         total = total + part.sum(axis=0, dtype=np.int64)
-    return ToldOfRound(undealt=CardSum(left, total.tolist()))
+    return CardSums(undealt=CardSum(left, total.tolist()))
 
 
 def _reason(error: BaseException) -> str:
