@@ -1,77 +1,117 @@
-"""PostgreSQL counts the collector's own reports: an analyst gets the collector's numbers."""
+"""A collector on PostgreSQL: its own database counts the reports, and processes share it."""
 
-import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
+from sqlalchemy import Engine
 
-import jrr
-from jrr.cli.app import run
-from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Mechanism
+from jrr.errors import ArgumentError, UnreachableError
+from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.store import CollectorStore
 from jrr.servers.collector.stored_reports import open_stored
+from jrr.servers.common.database import connect, prepare
+from jrr.servers.common.problems import Problem
 from jrr.tables.engines.postgres import PostgreSQL
-from tests.e2e import Pair, answer_all
+from jrr.tables.estimating import estimate_opened
+from tests.servers.collecting import JOBS, REGIONS, answer, asking, begin, body, person
 
 pytestmark = pytest.mark.slow
 
-KINDS: dict[str, Mechanism] = {
-    "RR k=300": jrr.RR(300, epsilon=4.0),
-    "DRR": jrr.DRR(30, 0.3, 0.1),
-    "MRR closed": jrr.MRR.for_epsilon(30, 1.0, announced=False),
-    "MRR announced": jrr.MRR.for_epsilon(30, 1.0, announced=True),
-    "OUE": jrr.OUE(11, epsilon=1.0),
-    "OLH": jrr.OLH(11, epsilon=1.0),
+LABELS = {"kind": "choice", "labels": list("abcdefghi")}
+KINDS: dict[str, dict[str, Any]] = {
+    "RR": {"mechanism": "rr"},
+    "DRR": {"mechanism": "drr"},
+    "MRR closed": {"mechanism": "mrr", "closed_deck": True},
+    "OUE": {"mechanism": "oue", "kind": LABELS},
+    "OLH": {"mechanism": "olh", "kind": LABELS},
 }
-PEOPLE = 24
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    capsys.readouterr()
-    assert run(["estimate", *words, "--engine", "postgres", "--min-cell", "5", "--json"]) == 0
-    return json.loads(capsys.readouterr().out)["estimates"]
+@pytest.fixture
+def url(new_postgres_database: Any) -> str:
+    made: str = new_postgres_database()
+    return made
 
 
-def test_the_database_says_what_the_collector_says(
-    postgres_pair: Pair, capsys: pytest.CaptureFixture[str]
-) -> None:
-    url = postgres_pair.databases["collector"]
-    shifts = [{"shift": ("day's", "night")[at % 2]} for at in range(PEOPLE)]
-    operators = {}
-    for name, mechanism in KINDS.items():
-        grouped = {} if name == "MRR announced" else {"covariates": {"shift": ("day's", "night")}}
-        campaign = postgres_pair.campaign(mechanism, **grouped)
-        operator, people = postgres_pair.begin(campaign, PEOPLE)
-        values = [int(value) for value in np.arange(PEOPLE) % mechanism.k]
-        answer_all(campaign, people, values, covariates=shifts if grouped else None)
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    made = connect(url)
+    prepare(made, "collector")
+    yield made
+    made.dispose()
+
+
+def test_the_database_says_what_the_collector_says(url: str, engine: Engine) -> None:
+    for kind, given in KINDS.items():
+        survey = asking(2, only_if={"region": list(REGIONS[:2])}, **given)
+        with engine.begin() as connection:
+            begin(connection, survey)
+            for at, region in enumerate(REGIONS):
+                answer(connection, survey, range(10 * at, 10 * at + 10), region)
+        counting = PostgreSQL()
         with pytest.raises(ArgumentError, match="must be closed"):
-            next(open_stored(url, PostgreSQL(), [campaign.hash]))
-        operator.close()
-        operators[name] = operator
-    found = said(capsys, url)
-    for name, operator in operators.items():
-        start = operator.campaign.hash[:12]
-        expected = operator.estimate()
-        assert found[start]["estimate"] == expected["estimate"], name
-        assert found[start]["carded"] == expected["carded"], name
-        if operator.campaign.covariates:
-            groups = said(capsys, url, "--campaign", start, "--by", "shift")[start]["groups"]
-            assert groups == operator.estimate(by="shift")["groups"], name
+            next(open_stored(url, counting, [survey.hash]))
+        with engine.begin() as connection:
+            JOBS.close(connection, survey.hash)
+            shown = JOBS.estimates(connection, survey.hash, EstimateWish(by="region"))
+        found = list(open_stored(url, counting, [survey.hash[:12]]))
+        assert [(one.survey, one.question) for one in found] == [
+            (survey.hash, name) for name in ("q0", "q1")
+        ]
+        for one in found:
+            told = estimate_opened(one.files, by="region", min_cell=1, engine=counting).to_dict()
+            assert told["estimate"] == shown[one.question]["estimate"], kind
+            assert told["groups"] == shown[one.question]["groups"], kind
 
 
-def test_what_is_refused(
-    postgres_pair: Pair, new_postgres_database: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    url = postgres_pair.databases["collector"]
-    for words, code, text in (
-        ((url, "--campaign", "zzz"), 2, "campaign must be the beginning of one"),
-        ((new_postgres_database(),), 2, "table must be a table of this database"),
-        (("postgresql://nobody:secret@127.0.0.1:1/x",), 5, "does not answer"),
-        (("reports.parquet",), 2, "postgresql://"),
-        ((url, "--weight", "w"), 2, "weight must be left out"),
-    ):
-        assert run(["estimate", *words, "--engine", "postgres"]) == code
-        shown = capsys.readouterr().err
-        assert text in shown
-        assert "secret" not in shown
+def test_what_is_refused(url: str, engine: Engine, new_postgres_database: Any) -> None:
+    with pytest.raises(ArgumentError, match="survey must be the beginning of one"):
+        next(open_stored(url, PostgreSQL(), ["zzz"]))
+    with pytest.raises(ArgumentError, match="table must be a table of this database"):
+        next(open_stored(new_postgres_database(), PostgreSQL()))
+    with pytest.raises(UnreachableError, match="does not answer") as error:
+        next(open_stored("postgresql://nobody:secret@127.0.0.1:1/x", PostgreSQL()))
+    assert "secret" not in str(error.value)
+
+
+def test_processes_that_take_answers_at_once_take_none_too_many(engine: Engine) -> None:
+    survey = asking(3, "mrr", people=40)
+    with engine.begin() as connection:
+        begin(connection, survey)
+    with engine.begin() as connection:
+        held = CollectorStore(connection).find(survey.hash)
+    bodies = [body(survey, person(number)) for number in range(60)]
+    outcomes: list[Any] = []
+
+    def take(some: list[bytes]) -> None:
+        for one in some:
+            with engine.begin() as connection:
+                outcomes.extend(JOBS.receive_all(connection, [JOBS.read(held, one)]))
+
+    threads = [threading.Thread(target=take, args=(bodies[at::4],)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kinds = Counter(one.kind if isinstance(one, Problem) else one for one in outcomes)
+    assert kinds == {True: 40, "full": 20}
+    with engine.begin() as connection:
+        assert JOBS.show(connection, survey.hash)["questions"] == {"q0": 40, "q1": 40, "q2": 40}
+
+
+def test_results_are_fixed_by_who_also_writes(engine: Engine) -> None:
+    """Reports are read by a cursor of the server; what is written after that is not."""
+    survey = asking(2, results_every=3)
+    with engine.connect() as connection:
+        with connection.begin():
+            begin(connection, survey)
+        for number in range(7):
+            with connection.begin():
+                answer(connection, survey, range(number, number + 1))
+                JOBS.fix_results(connection, survey.hash)
+        with connection.begin():
+            found = JOBS.estimates(connection, survey.hash, EstimateWish())
+    assert [one["cardless"] for one in found.values()] == [3, 3]

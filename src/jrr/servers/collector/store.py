@@ -26,13 +26,12 @@ from sqlalchemy import (
     func,
     insert,
     select,
-    tuple_,
 )
 
 from jrr.estimation.tally import Tally
 from jrr.estimation.told_sums import ToldOfRound
 from jrr.protocol.states import CLOSED, Role
-from jrr.servers.common.bulk import find_rows
+from jrr.servers.common.bulk import find_keys, find_rows
 from jrr.servers.common.store import (
     HeldSurvey,
     SurveyStore,
@@ -46,7 +45,6 @@ from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
 
 ROWS = 20_000  # reports read at a time
 PEOPLE = 2_000  # people read at a time, with all their reports
-LOOKED_UP = 2_000  # serial numbers in one query
 SLOTS = 64  # counters of one survey's uploads
 
 METADATA = MetaData()  # the tables of this server
@@ -248,14 +246,12 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
 
     def serial_owners(self, name: str, cards: Sequence[CardOf]) -> dict[CardOf, bytes]:
         """Who came with some serial numbers before."""
-        table = self.serials
-        key = tuple_(table.c.survey, table.c.question, table.c.dealer, table.c.serial)
-        found: dict[CardOf, bytes] = {}
-        for start in range(0, len(cards), LOOKED_UP):
-            some = [(name, *card) for card in cards[start : start + LOOKED_UP]]
-            for row in self.connection.execute(select(table).where(key.in_(some))):
-                found[row.question, row.dealer, bytes(row.serial)] = bytes(row.pseudonym)
-        return found
+        names = ("survey", "question", "dealer", "serial")
+        keys = [(name, *card) for card in cards]
+        return {
+            (row.question, row.dealer, bytes(row.serial)): bytes(row.pseudonym)
+            for row in find_keys(self.connection, self.serials, names, keys)
+        }
 
     def named(self, name: str, dealer: int) -> Iterator[tuple[int, bytes, str]]:
         """Serial numbers of one dealer: number of the question, serial, the person's covariates."""
@@ -380,8 +376,9 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
                 table.c.survey == survey, table.c.question == number
             )
             query = query.where(table.c.pseudonym.in_(others))
-        streaming = self.connection.execution_options(stream_results=True, yield_per=ROWS)
-        for rows in streaming.execute(query).partitions(ROWS):
+        # Of this query only: on the connection, the option would hold for what is written later.
+        streaming = {"stream_results": True, "yield_per": ROWS}
+        for rows in self.connection.execute(query, execution_options=streaming).partitions(ROWS):
             joined = b"".join(bytes(report) for report, _, _ in rows)
             packed = np.frombuffer(joined, np.uint8).reshape(len(rows), form.width)
             yield ReportBlock(

@@ -48,6 +48,32 @@ def find_rows(connection: Connection, table: Table, **among: Collection[Any]) ->
     return found
 
 
+def find_keys(
+    connection: Connection, table: Table, names: Sequence[str], keys: Sequence[Sequence[Any]]
+) -> list[Row[Any]]:
+    """Rows whose first columns, which have these names, are one of some keys.
+
+    Joined, for SQLite reads the whole table where a tuple must be in a list.
+    """
+    same = " AND ".join(f"{table.name}.{name} = wanted.{name}" for name in names)
+    columns = ", ".join(names)
+    if not keys:
+        return []
+    if connection.dialect.name != "sqlite":
+        lists = ", ".join(_list_of(connection, table, name) for name in names)
+        query = f"SELECT {table.name}.* FROM unnest({lists}) AS wanted ({columns}) JOIN"
+        values = tuple(list(column) for column in zip(*keys, strict=True))
+        found = connection.exec_driver_sql(f"{query} {table.name} ON {same}", values)
+        return list(found.all())
+    rows: list[Row[Any]] = []
+    one = f"({', '.join('?' * len(names))})"
+    for some in _parts(keys, max(1, _VALUES // len(names))):
+        wanted = f"WITH wanted ({columns}) AS (VALUES {', '.join([one] * len(some))})"
+        query = f"{wanted} SELECT {table.name}.* FROM wanted CROSS JOIN {table.name} ON {same}"
+        rows += connection.exec_driver_sql(query, tuple(value for key in some for value in key))
+    return rows
+
+
 def _list_of(connection: Connection, table: Table, name: str) -> str:
     """A place for a list of values of a column, in PostgreSQL."""
     return f"%s::{table.c[name].type.compile(connection.dialect)}[]"
