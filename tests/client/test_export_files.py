@@ -21,7 +21,7 @@ from jrr.client.r_script import masks_told, r_script
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import GroupEstimates, estimate_groups
-from jrr.estimation.told_sums import CardSum, ToldOfRound
+from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.mechanisms.numbers import Numbers
 from jrr.mechanisms.report_formats import BitsFormat
 from jrr.survey.creation import SurveyRequest
@@ -123,22 +123,20 @@ def answered(
     return [row.tolist() for row in rows], carded, result
 
 
-def _told(
-    question: SensitiveQuestion, used: Any, left: Any, rng: SeededRandom
-) -> ToldOfRound | None:
+def _told(question: SensitiveQuestion, used: Any, left: Any, rng: SeededRandom) -> CardSums | None:
     """What a dealer tells at the end: noisy sums of two groups, or the sum of what is left."""
     mechanism = question.mechanism
     if not mechanism.masked:
         return None
     if not mechanism.announced:
         total = mechanism.undealt_sum(left)
-        return ToldOfRound(undealt=CardSum(len(left), total))
+        return CardSums(undealt=CardSum(len(left), total))
     groups = {"office": used[:100], "shop": used[100:]}
     sums = {
         name: CardSum(len(one), mechanism.announce(one, rng=rng)) for name, one in groups.items()
     }
     announced = {name: (one,) for name, one in sums.items()}
-    return ToldOfRound(by="sector", announced=announced)
+    return CardSums(by="sector", announced=announced)
 
 
 def width_of(question: SensitiveQuestion) -> int:
@@ -223,7 +221,7 @@ def by_sector(question: SensitiveQuestion, seed: int) -> GroupEstimates:
     mechanism = question.mechanism
     rows, carded, result = answered(question, seed)
     sums = result.get("sums")
-    told = ToldOfRound() if sums is None else ToldOfRound.from_document(sums, width_of(question))
+    told = CardSums() if sums is None else CardSums.from_document(sums, width_of(question))
     tallies = {}
     for group in ("office", "shop"):
         mine = [at for at, sector in enumerate(SECTORS) if sector == group]

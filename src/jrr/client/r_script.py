@@ -13,7 +13,7 @@ import numpy as np
 from jrr import __version__
 from jrr.estimation.masks import Known
 from jrr.estimation.moments import Moments
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.estimation.told_sums import CardSums
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
 from jrr.survey.sensitive import SensitiveQuestion
@@ -345,11 +345,11 @@ def _known_masks(least: int, most: int, mask_sum: Sequence[int], mask_variance: 
     )
 
 
-def _told(question: SensitiveQuestion, result: Mapping[str, Any]) -> ToldOfRound:
+def _told(question: SensitiveQuestion, result: Mapping[str, Any]) -> CardSums:
     document, k = result.get("sums"), question.mechanism.k
     if document is None:
-        return ToldOfRound()
-    return ToldOfRound.from_document(document, 1 if k == 2 else k)
+        return CardSums()
+    return CardSums.from_document(document, 1 if k == 2 else k)
 
 
 def masks_told(question: SensitiveQuestion, result: Mapping[str, Any]) -> tuple[list[int], Known]:

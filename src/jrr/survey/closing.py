@@ -14,7 +14,7 @@ from typing import Any
 
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.told_sums import CardSum, ToldOfRound
+from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.protocol.documents import canonical_json
 from jrr.survey.grouping import CardGrouping
 from jrr.survey.survey import Survey
@@ -146,7 +146,7 @@ class ToldSums:
         """In which groups there are sums."""
         return self.announced[0].grouping if self.announced else CardGrouping()
 
-    def of(self, question: str) -> ToldOfRound:
+    def of(self, question: str) -> CardSums:
         """What was told of the cards of one question."""
         grouping = self.grouping
         announced: dict[str, tuple[CardSum, ...]] = {}
@@ -155,7 +155,7 @@ class ToldSums:
                 one.questions.get(question, {}).get(group, CardSum(0, None))
                 for one in self.announced
             )
-        return ToldOfRound(
+        return CardSums(
             by=grouping.by,
             merged=grouping.merged,
             announced=announced,

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from jrr.estimation.tally import Tally
-from jrr.estimation.told_sums import ToldOfRound
+from jrr.estimation.told_sums import CardSums
 from jrr.protocol.states import CLOSED, Role
 from jrr.servers.common.bulk import find_keys, find_rows
 from jrr.servers.common.store import (
@@ -73,7 +73,7 @@ class CollectorSurvey(HeldSurvey):
         """What dealers have told of their cards so far."""
         return ToldSums() if self.sums is None else ToldSums.from_document(self.survey, self.sums)
 
-    def told_of(self, question: str) -> ToldOfRound:
+    def told_of(self, question: str) -> CardSums:
         """What dealers have told of the cards of one question."""
         return self.told.of(question)
 
