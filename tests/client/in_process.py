@@ -39,10 +39,10 @@ class House:
     def _app(self, role: str, folder: Path) -> FastAPI:
         folder.mkdir(parents=True)
         settings = Settings(
-            role=role,  # type: ignore[arg-type]
+            role=role,
             database=f"sqlite:///{folder}/{role}.db",
             admin_token_sha256=token_digest(TOKEN),
-            keys=str(folder / "keys") if role == "dealer" else None,
+            keys=str(folder / "keys"),
         )
         engine = connect(settings.database)
         prepare(engine, role)
@@ -102,6 +102,10 @@ class House:
         for text, mine in zip(invitations, people, strict=True):
             self.drive(contributor.contribute(self.survey, invitation_secret(text), mine, LIMITS))
 
+    def call(self, call: Call) -> Reply:
+        """As a contributor's client makes it."""
+        return self.request("GET" if call.body is None else "POST", call.address, call.body)
+
     def drive(self, steps: Steps[T]) -> T:
         reply: Reply | None = None
         try:
@@ -109,8 +113,7 @@ class House:
                 step = steps.send(reply)
                 reply = None
                 if isinstance(step, Call):
-                    method = "GET" if step.body is None else "POST"
-                    reply = self.request(method, step.address, step.body)
+                    reply = self.call(step)
         except StopIteration as finished:
             result: T = finished.value
             return result
