@@ -2,119 +2,94 @@
 
 import hashlib
 import hmac
-import json
 from collections import Counter
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
-from jrr import DRR, MRR, SeededRandom
-from jrr.errors import ArgumentError, DamagedError
-from jrr.estimation.masks import laplace_variance
+from jrr import MRR, SeededRandom
 from jrr.dealing.announced import announce, place_numbers, undealt_sum, unknown_serials
-from jrr.survey.campaign import Campaign
-from jrr.survey.creation import CampaignRequest
-from jrr.survey.dealer import Dealer
-from jrr.survey.dealer_kinds import Committee, DealerServer, DealerServers, Party, read_dealer
 from jrr.dealing.deck import deck_of
-from jrr.survey.messages import read_report, report_request
-from jrr.survey.naming import Announcement, Naming, UndealtSum
+from jrr.dealing.decks import QuestionDecks, SurveyDecks
 from jrr.dealing.serials import Serials
-from jrr.survey.told import ToldSums
+from jrr.errors import ArgumentError
+from jrr.estimation.masks import laplace_variance
 from tests.statistics_rules import P_VALUE
 
 KEY = bytes(range(32))
-GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0, 0) under that key
+GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0) under that key
 ANNOUNCED = MRR.for_epsilon(20, 1.0, announced=True)
 
 
-def campaign_by(mechanism: Any = ANNOUNCED, **more: Any) -> Campaign:
-    settings: dict[str, Any] = {
-        "question": "Do you?",
-        "labels": tuple(map(str, range(mechanism.k))),
-        "mechanism": mechanism,
-        "dealer": DealerServer("https://dealer.example"),
-        "collector": "https://collector.example",
-        "nonce": "n",
-        "rounds": 2,
-    } | more
-    if isinstance(settings["dealer"], DealerServers) and mechanism.announced:
-        settings["mechanism"] = mechanism.for_dealers(len(settings["dealer"].urls))
-    return Campaign(**settings)
-
-
-def named(campaign: Campaign, dealer: Dealer, *rounds: list[tuple[int, int]]) -> Naming:
-    """The cards at these places of each round."""
-    return Naming(
-        campaign=campaign.hash,
-        by=None,
-        rounds=tuple(
-            {"": tuple(dealer.serials.of(*place, number) for place in places)}
-            for number, places in enumerate(rounds)
-        ),
-    )
+def key() -> bytes:
+    """A copy, which may be overwritten."""
+    return bytes(bytearray(KEY))
 
 
 def test_serials_are_a_permutation_that_only_the_key_opens() -> None:
     serials = Serials(KEY)
-    places = [(b, s, r) for b in (0, 1, 2**32 - 1) for s in (0, 9, 2**31) for r in (0, 999)]
+    places = [(b, s) for b in (0, 1, 2**32 - 1) for s in (0, 9, 2**31)]
     made = [serials.of(*place) for place in places]
     assert len(set(made)) == len(places)
     found = serials.places(made)
-    assert [(int(p["block"]), int(p["seat"]), int(p["round"])) for p in found] == places
+    assert [(int(p["block"]), int(p["seat"])) for p in found] == places
     assert not found["zero"].any()
-    assert Serials(bytes(32)).of(0, 0, 0) != serials.of(0, 0, 0)
-    assert serials.of(0, 0, 0).hex() == GOLDEN_SERIAL
+    assert Serials(bytes(32)).of(0, 0) != serials.of(0, 0)
+    assert serials.of(0, 0).hex() == GOLDEN_SERIAL
 
 
 def test_what_was_made_up_or_not_dealt_is_unknown() -> None:
-    campaign = campaign_by()
-    dealer = Dealer(ANNOUNCED, KEY, 2)
+    decks = QuestionDecks(ANNOUNCED, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(15)]
-    numbers = place_numbers(dealer, dealt)
-    assert unknown_serials(dealer, named(campaign, dealer, dealt, dealt), numbers) == []
+    numbers = place_numbers(20, dealt)
+    assert unknown_serials(decks, [decks.serials.of(*place) for place in dealt], numbers) == []
+    assert unknown_serials(decks, [], numbers) == []
     wrong = [
-        dealer.serials.of(0, 15, 0),  # a card that nobody fetched
-        dealer.serials.of(3, 0, 0),  # of a block that was not begun
-        dealer.serials.of(0, 20, 0),  # of a seat that there is not, though (1, 0) is dealt
-        dealer.serials.of(2**40, 0, 0),
-        dealer.serials.of(0, 0, 1),  # of another round
-        Serials(bytes(32)).of(0, 0, 0),  # of another key
+        decks.serials.of(0, 15),  # a card that nobody fetched
+        decks.serials.of(3, 0),  # of a block that was not begun
+        decks.serials.of(0, 20),  # of a seat that there is not, though (1, 0) is dealt
+        decks.serials.of(2**40, 0),
+        Serials(bytes(32)).of(0, 0),  # of another key
         bytes(16),
         *(bytes([at]) * 16 for at in range(1, 100)),
     ]
-    naming = Naming(
-        campaign=campaign.hash, by=None, rounds=({"": (*wrong, dealer.serials.of(0, 0, 0))}, {})
-    )
-    assert unknown_serials(dealer, naming, numbers) == wrong
+    named = [*wrong, decks.serials.of(0, 0)]
+    assert unknown_serials(decks, named, numbers) == wrong
     with pytest.raises(ArgumentError, match=f"got {len(wrong)} that nobody was given"):
-        announce(dealer, naming, numbers, 1)
+        announce(decks, {"": named}, numbers, 1)
+
+
+def test_no_sum_of_few_cards() -> None:
+    decks = QuestionDecks(ANNOUNCED, KEY)
+    dealt = [(0, seat) for seat in range(20)]
+    numbers, named = place_numbers(20, dealt), [decks.serials.of(*place) for place in dealt]
+    with pytest.raises(ArgumentError, match=r"at least 5 .* in the group 'a', or none, got 4"):
+        announce(decks, {"a": named[:4], "b": named[4:]}, numbers, 5)
+    told = announce(decks, {"a": [], "b": named}, numbers, 5)
+    assert (told["a"].cards, told["a"].sum, told["b"].cards) == (0, None, 20)
 
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.statistical
 def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) -> None:
-    """Over several blocks and both rounds; and noise that is 30% off is noticed."""
+    """Over several blocks and both groups; and noise that is 30% off is noticed."""
     mechanism = MRR.for_epsilon(20, 1.0, announced=True, k=k)
-    campaign = campaign_by(mechanism)
-    dealer = Dealer(mechanism, KEY, 2)
+    decks = QuestionDecks(mechanism, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(20)]
-    rounds = [dealt[::2], dealt[:25]]
-    naming = named(campaign, dealer, *rounds)
-    true = [
-        sum(np.array(dealer.cards(*place)[number]) for place in places)
-        for number, places in enumerate(rounds)
-    ]
+    places = {"a": dealt[::2], "b": dealt[1:51:2]}
+    groups = {group: [decks.serials.of(*place) for place in some] for group, some in places.items()}
+    true = {
+        group: sum(np.array(decks.card(*place)["card"]) for place in some)
+        for group, some in places.items()
+    }
     rng, noise = SeededRandom(1), []
     for _ in range(400):
-        told = announce(dealer, naming, place_numbers(dealer, dealt), 5, rng)
-        assert [one[""].cards for one in told.rounds] == [30, 25]
-        for number in (0, 1):
-            noise += np.atleast_1d(told.rounds[number][""].sum - true[number]).tolist()
+        told = announce(decks, groups, place_numbers(20, dealt), 5, rng)
+        assert {group: one.cards for group, one in told.items()} == {"a": 30, "b": 25}
+        for group, one in told.items():
+            noise += np.atleast_1d(one.sum - true[group]).tolist()
     rate = mechanism.announced_rate
 
     def accepted(assumed: float) -> bool:
@@ -131,105 +106,43 @@ def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) ->
     assert np.var(noise) == pytest.approx(laplace_variance(rate), rel=0.3)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_undealt_cards_and_the_others_are_the_whole_deck(rounds: int) -> None:
+def test_undealt_cards_and_the_others_are_the_whole_deck() -> None:
     mechanism = MRR.for_epsilon(20, 1.0, announced=False)
-    dealer = Dealer(mechanism, KEY, rounds)
+    decks = QuestionDecks(mechanism, KEY)
     for blocks, given in ((2, 27), (1, 20), (1, 0), (0, 0)):
         places = [divmod(number, 20) for number in range(given)]
-        told = undealt_sum(dealer, blocks, place_numbers(dealer, places))
+        told = undealt_sum(decks, blocks, place_numbers(20, places))
         assert told.cards == 20 * blocks - given
-        for number in range(rounds):
-            decks = [dealer.deck_cards(block, number, range(20)) for block in range(blocks)]
-            fetched = sum(int(decks[block][seat]) for block, seat in places)
-            left = sum(int(deck.sum()) for deck in decks) - fetched
-            assert told.sums[number] == (left if told.cards else None)
+        cards = [decks.cards(block, range(20)) for block in range(blocks)]
+        fetched = sum(int(cards[block][seat]) for block, seat in places)
+        left = sum(int(deck.sum()) for deck in cards) - fetched
+        assert told.sum == (left if told.cards else None)
 
 
-def test_documents_are_read_back_and_nothing_else_is() -> None:
-    campaign = campaign_by(covariates={"of": ("a", "b")})
-    dealer = Dealer(ANNOUNCED, KEY, 2)
-    dealt = [(0, seat) for seat in range(20)]
-    naming = named(campaign, dealer, dealt, dealt[:5])
-    document = json.loads(json.dumps(naming.to_document()))
-    again = Naming.from_document(campaign, document)
-    assert again.digest == naming.digest
-    assert named(campaign, dealer, dealt[::-1], dealt[:5]).digest == naming.digest
-    assert named(campaign, dealer, dealt, dealt[:6]).digest != naming.digest
-    told = announce(dealer, naming, place_numbers(dealer, dealt), 5)
-    sums = ToldSums(announced=(told,))
-    assert ToldSums.from_document(campaign, json.loads(json.dumps(sums.to_document()))) == sums
-    wrong: list[Any] = [
-        None,
-        {},
-        {**told.to_document(), "more": 1},
-        {**told.to_document(), "campaign": "0" * 64},
-        {**told.to_document(), "rounds": [{"": {"cards": 5, "sum": None}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 0, "sum": 1}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 5, "sum": [1]}}, {}]},
-        {**told.to_document(), "rounds": [{"": {"cards": 5}}, {}]},
-        {**told.to_document(), "rounds": [{"a": {"cards": 5, "sum": 1}}, {}]},
-        {**told.to_document(), "rounds": [1, 2]},
-    ]
-    for document in wrong:
-        with pytest.raises(DamagedError):
-            Announcement.from_document(campaign, document)
-    closed = campaign_by(MRR.for_epsilon(20, 1.0, announced=False))
-    undealt = UndealtSum(cards=3, sums=(1, -4))
-    left = ToldSums(undealt=undealt)
-    assert ToldSums.from_document(closed, left.to_document()) == left
-    with pytest.raises(DamagedError, match="undealt must be null"):
-        ToldSums.from_document(campaign, {**sums.to_document(), "undealt": undealt.to_document()})
-    with pytest.raises(DamagedError, match="list of 0"):
-        ToldSums.from_document(closed, sums.to_document())
+def test_one_seat_for_all_questions_and_a_key_for_each() -> None:
+    salts = {"00" * 32: "a", "11" * 32: "b"}
+    decks = SurveyDecks(dict.fromkeys(salts, ANNOUNCED), salts, key())
+    places = [decks.place(arrival) for arrival in range(40)]
+    assert sorted(places) == [(block, seat) for block in (0, 1) for seat in range(20)]
+    assert places != sorted(places)  # a seat does not tell who came when
+    given = [decks.cards(*place) for place in places]
+    assert all(list(one) == ["a", "b"] for one in given)
+    assert len({one[name]["serial"] for one in given for name in one}) == 80
+    assert [one["a"]["card"] for one in given] != [one["b"]["card"] for one in given]
+    again = SurveyDecks(dict.fromkeys(salts, ANNOUNCED), salts, key())
+    assert [again.cards(*again.place(arrival)) for arrival in range(40)] == given
+    alone = SurveyDecks({"11" * 32: ANNOUNCED}, salts, key())
+    assert alone.cards(1, 3) == {"b": again.cards(1, 3)["b"]}  # whatever else is asked
 
 
-def test_the_bytes_of_a_report_with_serials() -> None:
-    campaign = campaign_by()
-    body = report_request(
-        pseudonym=bytes(32),
-        round_number=1,
-        carded=True,
-        mechanism=ANNOUNCED,
-        report=-3,
-        covariates={},
-        serials=["ab" * 16],
-    )
-    assert body == (
-        b'{"carded":true,"covariates":{},"pseudonym":"' + b"00" * 32 + b'","report":-3,'
-        b'"round":1,"serials":["' + b"ab" * 16 + b'"]}'
-    )
-    stored = read_report(campaign, ANNOUNCED, body)
-    assert (stored.serials, stored.report) == ((b"\xab" * 16,), b"\xfd\xff")
-
-
-def test_who_may_deal_which_cards() -> None:
-    parties = tuple(
-        Party(url=f"https://p{at}.example", link=f"p{at}.example:7", certificate=f"c{at}")
-        for at in range(3)
-    )
-    committee = Committee(parties=parties, threshold=1)
-    with pytest.raises(ArgumentError, match="sorted decks where a committee deals"):
-        campaign_by(dealer=committee, dealing="enrol")
-    several = DealerServers(("https://a.example", "https://b.example"))
-    assert campaign_by(dealer=several).dealers == several.urls
-    assert several.roles == ("dealer:0", "dealer:1")
-    assert read_dealer(json.loads(json.dumps(several.to_document()))) == several
-    with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
-        replace(campaign_by(dealer=several), mechanism=ANNOUNCED)
-    with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
-        campaign_by(ANNOUNCED.for_dealers(2))
-    for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(20, 1.0, announced=False)):
-        with pytest.raises(ArgumentError, match="card sums are announced where several"):
-            campaign_by(mechanism, dealer=several)
-    with pytest.raises(ArgumentError, match="'arrival' where several"):
-        campaign_by(dealer=several, dealing="enrol")
-    with pytest.raises(ArgumentError, match="another host or port than dealer 0's"):
-        campaign_by(dealer=DealerServers(("https://a.example", "https://a.example:443")))
-    with pytest.raises(ArgumentError, match="another host or port than the collector's"):
-        campaign_by(dealer=DealerServers(("https://a.example", "https://collector.example")))
-    with pytest.raises(ArgumentError, match="2 to 16"):
-        DealerServers(("https://a.example",))
+def test_what_is_forgotten_cannot_be_dealt_again() -> None:
+    salts = {"00" * 32: "a"}
+    mine = key()
+    decks = SurveyDecks({"00" * 32: ANNOUNCED}, salts, mine)
+    before = decks.cards(0, 0)
+    decks.forget()
+    assert mine == bytes(32)
+    assert decks.cards(0, 0) != before
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -243,46 +156,3 @@ def test_cards_follow_from_the_key_as_the_protocol_says(k: int) -> None:
     drawn = np.floor(-np.log((words + 0.5) * 2.0**-64) / mechanism.card_rate)
     expected = (drawn[:, 0] - drawn[:, 1]).T.astype(np.int64).reshape((7,) if k == 2 else (7, k))
     assert np.array_equal(deck_of(mechanism, KEY, number).cards(range(7)), expected)
-
-
-def requested(**more: Any) -> CampaignRequest:
-    settings: dict[str, Any] = {
-        "question": "Do you?",
-        "n": 1_000,
-        "epsilon": 1.0,
-        "collector": "https://collector.example",
-    }
-    return CampaignRequest(**(settings | more))
-
-
-def test_campaigns_announce_sums_unless_told_otherwise() -> None:
-    dealer = "https://dealer.example"
-    made = requested(dealer=dealer).campaign()
-    assert made.announces
-    assert (made.mechanism.name, made.cost_line.partition(" against")[0]) == ("MRR", "ε = 1")
-    assert Campaign.from_bytes(made.to_bytes()) == made
-    closed = requested(dealer=dealer, closed_deck=True).campaign()
-    assert (closed.mechanism.name, closed.announces) == ("MRR", False)
-    # Without loss a closed deck is for fewer lost cards than with much of it.
-    patient = requested(dealer=dealer, closed_deck=True, lost=0.3).campaign()
-    assert patient.mechanism != closed.mechanism
-    several = requested(dealers=(f"{dealer}/", "https://other.example"), may_leave_out=True)
-    asked = several.campaign()
-    assert asked.dealer == DealerServers((dealer, "https://other.example"), True)
-    assert asked.mechanism == made.mechanism.for_dealers(2)  # one of them is enough
-    with pytest.raises(ArgumentError, match="must not be given together"):
-        requested(dealer=dealer, dealers=(dealer, "https://other.example"))
-    with pytest.raises(ArgumentError, match="with several dealers only"):
-        requested(dealer=dealer, may_leave_out=True)
-    with pytest.raises(ArgumentError, match="left out where several dealers deal"):
-        requested(dealers=(dealer, "https://other.example"), closed_deck=True)
-
-
-def test_who_shuffles_known_cards_is_not_asked_to_draw_masks() -> None:
-    parties = tuple(
-        Party(url=f"https://p{at}.example", link=f"p{at}.example:7", certificate=f"c{at}")
-        for at in range(3)
-    )
-    assert not requested(parties=parties).campaign().mechanism.masked
-    with pytest.raises(ArgumentError, match="sorted decks where a committee deals"):
-        requested(parties=parties, mechanism="mrr").campaign()

@@ -18,9 +18,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import jrr
-from jrr.mechanisms.unary import Unary
 from jrr.dealing.deck import Deck, card_from_json, card_to_json
 from jrr.dealing.permutation import SHUFFLED, Permutation, grid
+from jrr.mechanisms.unary import Unary
 from tests.statistics_rules import SAMPLES, accepts_only, chi_square
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "deck.json"
