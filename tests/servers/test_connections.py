@@ -18,7 +18,7 @@ from jrr.servers.common.connections import HEADERS, MORE_REFUSALS, Door, protoco
 from jrr.servers.common.loops import ServerLoop
 from jrr.servers.common.visitors import IS_THERE
 
-POST = b"POST /v1/campaigns/x/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+POST = b"POST /v1/surveys/x/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -183,7 +183,7 @@ def test_where_there_is_no_room_uploads_are_refused_unread_and_the_rest_passes()
             assert b"\r\nretry-after: " in reply
             assert b"access-control-allow-origin: *" in reply  # or a page could not tell
         assert (door.refused, app.scopes) == (3, [])
-        plug.sendall(POST.replace(b"/v1/campaigns", b"/v1/admin/campaigns"))
+        plug.sendall(POST.replace(b"/v1/surveys", b"/v1/admin/surveys"))
         assert said(plug).startswith(b"HTTP/1.1 200")
         plug.sendall(GET)
         assert said(plug).startswith(b"HTTP/1.1 200")

@@ -12,7 +12,7 @@ import pytest
 from jrr.servers.common.connections import Door, _is_whole
 from tests.servers.test_connections import serving
 
-LINE = b"POST /v1/campaigns/x/reports HTTP/1.1\r\nHost: x\r\n"
+LINE = b"POST /v1/surveys/x/reports HTTP/1.1\r\nHost: x\r\n"
 BODY = b'{"a": 1}'
 
 
@@ -139,7 +139,7 @@ UNUSUAL = {
     "a length that is too short": post(b"{}").replace(b"Length: 2", b"Length: 1"),
     "a length that is too long": post(b"{}").replace(b"Length: 2", b"Length: 3"),
     "two at once": post() + post(),
-    "no headers": b"POST /v1/campaigns/x/reports HTTP/1.1\r\n\r\n",
+    "no headers": b"POST /v1/surveys/x/reports HTTP/1.1\r\n\r\n",
     "another protocol": post().replace(b"HTTP/1.1", b"HTTP/2.0"),
     "a blank in the address": post().replace(b"/reports", b"/rep orts"),
 }

@@ -15,7 +15,7 @@ from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.certificates import check_pair, make_certificate
 from jrr.servers.common.database import SCHEMA, connect, prepare
 from jrr.servers.common.settings import PORTS, Settings, load
-from jrr.servers.common.store import CampaignStore
+from jrr.servers.common.store import SurveyStore
 from jrr.servers.dealer.store import DealerStore
 from jrr.servers.party.store import PartyStore
 
@@ -60,7 +60,7 @@ def test_what_others_are_told_is_not_for_us() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_an_operators_token_in_the_same_shell_does_not_stop_a_server(role: str) -> None:
-    """`jrr campaign` reads JRR_DEALER_TOKEN and JRR_COLLECTOR_TOKEN from the environment."""
+    """`jrr survey` reads JRR_DEALER_TOKEN and JRR_COLLECTOR_TOKEN from the environment."""
     environment = given(role) | {"JRR_DEALER_TOKEN": "t", "JRR_COLLECTOR_TOKEN": "t"}
     assert load(role, None, environment).role == role
 
@@ -162,13 +162,13 @@ def test_an_empty_database_is_made_ready_and_stays_as_it_is(role: str, tmp_path:
     opened(path, role)
     assert path.stat().st_mode & 0o777 == 0o600
     made = tables(path)
-    assert {"campaigns", "invited", "jrr_schema"} <= made
+    assert {"surveys", "invited", "jrr_schema"} <= made
     opened(path, role)
     assert tables(path) == made
 
 
 @pytest.mark.parametrize("store", [DealerStore, CollectorStore, PartyStore])
-def test_the_tables_are_those_of_the_store(store: type[CampaignStore[Any]], tmp_path: Path) -> None:
+def test_the_tables_are_those_of_the_store(store: type[SurveyStore[Any]], tmp_path: Path) -> None:
     role, metadata = store.role, store.metadata
     path = tmp_path / "one.db"
     opened(path, role)

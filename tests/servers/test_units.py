@@ -17,7 +17,7 @@ from jrr.errors import JrrError, MissingExtraError
 from jrr.research import embedded, processes
 from jrr.servers.common.batch import MOST, Writer
 from jrr.servers.common.database import connect
-from jrr.servers.common.problems import Problem, gone, too_early, unknown_campaign, unknown_name
+from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, unknown_survey
 from jrr.servers.dealer.keyfiles import KeyFiles
 
 CAMPAIGN = "0" * 64
@@ -177,7 +177,7 @@ def test_neither_the_file_nor_the_database_alone_gives_the_key(tmp_path: Path) -
     assert repr(keys).find(file.read_bytes().hex()) == -1
 
 
-def test_a_wrapped_key_opens_only_for_its_campaign_and_unchanged(tmp_path: Path) -> None:
+def test_a_wrapped_key_opens_only_for_its_survey_and_unchanged(tmp_path: Path) -> None:
     keys = KeyFiles(tmp_path)
     _, wrapped = keys.create(CAMPAIGN)
     other = "1" * 64
@@ -186,7 +186,7 @@ def test_a_wrapped_key_opens_only_for_its_campaign_and_unchanged(tmp_path: Path)
         keys.unwrap(other, wrapped)
     keys.path(other).write_bytes(keys.path(CAMPAIGN).read_bytes())
     with pytest.raises(JrrError, match="not the one of this database"):
-        keys.unwrap(other, wrapped)  # the right key, another campaign
+        keys.unwrap(other, wrapped)  # the right key, another survey
     for at in range(len(wrapped)):
         changed = bytearray(wrapped)
         changed[at] ^= 1
@@ -231,7 +231,7 @@ def test_burning_overwrites_and_removes_and_may_be_repeated(
 
 def test_problems_say_what_they_are() -> None:
     for problem, status, kind in (
-        (unknown_campaign(), 404, "unknown-campaign"),
+        (unknown_survey(), 404, "unknown-survey"),
         (unknown_name(), 404, "unknown-pseudonym"),
         (too_early("later"), 425, "too-early"),
         (gone("over"), 410, "closed"),

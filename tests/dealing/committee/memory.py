@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from jrr.errors import JrrError
 from jrr.dealing.committee import dealing
 from jrr.dealing.committee.dealing import Abort, Commitment, Dealt, Kind, deal
 from jrr.dealing.committee.field import PRIME, Seeds, Vector
+from jrr.errors import JrrError
 
 SESSION = bytes(32)
 Message = tuple[int, int, Kind, bytes]  # sender, receiver, kind, payload

@@ -11,16 +11,16 @@ from typing import Any
 
 import jrr.servers.party.routes  # noqa: F401 - so that servers forked from here start at once
 from jrr.client.http import Admin
+from jrr.dealing.committee import cards, deals
+from jrr.dealing.committee.deals import Member
+from jrr.dealing.committee.field import PRIME
+from jrr.dealing.committee.link import Link
 from jrr.research.processes import Running, free_port
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import new_token, token_digest
 from jrr.servers.party.store import PartyStore
 from jrr.servers.run import serve
-from jrr.dealing.committee import cards, rounds
-from jrr.dealing.committee.field import PRIME
-from jrr.dealing.committee.link import Link
-from jrr.dealing.committee.rounds import Member
 from tests.dealing.committee.parties import _processes, warm_up
 
 STARTS = 20.0  # seconds
@@ -54,7 +54,7 @@ class Sin:
         def short(self_: PartyStore, name: str) -> list[Member]:
             return sorted(roster(self_, name), key=lambda member: member[1])[self.drops :]
 
-        setattr(rounds, "seal_shares", spoiled)  # noqa: B010
+        setattr(deals, "seal_shares", spoiled)  # noqa: B010
         setattr(PartyStore, "roster", short)  # noqa: B010
 
 

@@ -16,18 +16,18 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from jrr.errors import JrrError
-from jrr.mechanisms import DRR, JRR
-from jrr.research.processes import free_port
-from jrr.servers.common.certificates import make_certificate
-from jrr.survey.campaign import ENROL, Campaign, read_campaign
 from jrr.dealing.committee.cards import Envelope, card_key, open_card
+from jrr.dealing.committee.deals import DealingParty, DealtDeck, Member, deal_together
 from jrr.dealing.committee.link import Link
 from jrr.dealing.committee.meeting import Identity, Peer
 from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.committee.rounds import DealingParty, DealtRounds, Member, deal_rounds
-from jrr.survey.committee_order import deal_order
-from jrr.survey.dealer_kinds import Committee, Party
+from jrr.dealing.committee_dealing import Committee, Party
+from jrr.errors import JrrError
+from jrr.mechanisms import DRR, JRR, Mechanism
+from jrr.research.processes import free_port
+from jrr.servers.common.certificates import make_certificate
+from jrr.survey.draft import one_question
+from jrr.survey.survey import Survey, read_survey
 
 ROOT = Path(__file__).parents[3]
 PRELOADED = ["tests.dealing.committee.parties", "tests.dealing.committee.mortal"]
@@ -57,31 +57,36 @@ def peers(count: int) -> list[Peer]:
     return [Peer("127.0.0.1", free_port(), certificate(number)) for number in range(count)]
 
 
-def campaign_of(
-    where: Sequence[Peer], mechanism: JRR | DRR | None = None, threshold: int = 1, **more: Any
-) -> Campaign:
-    """A campaign that these parties deal for."""
-    dealt = mechanism or JRR(5, p=0.7, s=0.2)
+def survey_by(mechanism: Mechanism, dealing: Committee, **more: Any) -> Survey:
+    """A survey of one question whose cards are of a given mechanism."""
+    draft = one_question("Do you?", labels=tuple(f"answer {at}" for at in range(mechanism.k)))
     settings: dict[str, Any] = {
-        "question": "Do you?",
-        "labels": tuple(f"answer {value}" for value in range(dealt.k)),
-        "mechanism": dealt,
-        "dealer": Committee(
-            threshold=threshold,
-            parties=tuple(
-                Party(
-                    url=f"http://127.0.0.1:{peer.port}",
-                    link=f"{peer.host}:{peer.port}",
-                    certificate=peer.certificate,
-                )
-                for peer in where
-            ),
-        ),
+        "title": draft.title,
+        "languages": draft.languages,
+        "questions": tuple(question.as_asked for question in draft.questions),
+        "mechanisms": {"answer": mechanism},
+        "dealing": dealing,
         "collector": "http://127.0.0.1:9",
-        "dealing": ENROL,
         "capacity": 1_000,
+        "consent": {"en": ""},
     }
-    return Campaign(**(settings | more))
+    return Survey(**(settings | more))
+
+
+def survey_of(where: Sequence[Peer], mechanism: JRR | DRR | None = None) -> Survey:
+    """A survey that these parties deal for."""
+    committee = Committee(
+        threshold=1,
+        parties=tuple(
+            Party(
+                url=f"http://127.0.0.1:{peer.port}",
+                link=f"{peer.host}:{peer.port}",
+                certificate=peer.certificate,
+            )
+            for peer in where
+        ),
+    )
+    return survey_by(mechanism or JRR(5, p=0.7, s=0.2), committee)
 
 
 def secrets_of(count: int) -> list[bytes]:
@@ -89,33 +94,31 @@ def secrets_of(count: int) -> list[bytes]:
     return [hashlib.sha256(f"person {number}".encode()).digest()[:20] for number in range(count)]
 
 
-def members_of(campaign: Campaign, people: Sequence[bytes]) -> list[Member]:
+def members_of(survey: Survey, people: Sequence[bytes]) -> list[Member]:
     """People as parties know them."""
     return [
         (
             hashlib.sha256(secret).digest(),
-            card_key(secret, campaign.hash).public_key().public_bytes_raw(),
+            card_key(secret, survey.hash).public_key().public_bytes_raw(),
         )
         for secret in people
     ]
 
 
-def hands(
-    campaign: Campaign, people: Sequence[bytes], outcomes: Sequence[DealtRounds], number: int = 0
-) -> list[int]:
-    """Everybody's card of a round, opened by its holder."""
+def hands(survey: Survey, people: Sequence[bytes], outcomes: Sequence[DealtDeck]) -> list[int]:
+    """Everybody's card, opened by its holder."""
     names = [name for name, _ in outcomes[0].members]
-    mechanism = campaign.for_people(len(names))
-    trees = [Tree(outcome.sealed[number]) for outcome in outcomes]
+    mechanism = survey.dealt[0].for_people(len(names))
+    trees = [Tree(outcome.sealed) for outcome in outcomes]
     found = []
     for secret in people:
         slot = names.index(hashlib.sha256(secret).digest())
         shown = [
-            Envelope(slot, outcome.sealed[number][slot], tuple(tree.path(slot)))
+            Envelope(slot, outcome.sealed[slot], tuple(tree.path(slot)))
             for outcome, tree in zip(outcomes, trees, strict=True)
         ]
-        key = card_key(secret, campaign.hash)
-        found.append(open_card(mechanism, key, outcomes[0].records[number], shown))
+        key = card_key(secret, survey.hash)
+        found.append(open_card(mechanism, key, outcomes[0].record, shown))
     return found
 
 
@@ -126,7 +129,7 @@ def hands(
 class Part:
     """What one process does."""
 
-    campaign: bytes
+    survey: bytes
     me: int
     identity: Identity
     members: list[Member]
@@ -140,7 +143,7 @@ class Part:
 class Ended:
     """How it ended."""
 
-    outcome: DealtRounds | None = None
+    outcome: DealtDeck | None = None
     reason: str = ""
     seconds: float = 0.0
     code: int | None = 0
@@ -159,8 +162,10 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
         await plain(self, to, kind, payload)
 
     Link.send = send  # type: ignore[method-assign]
-    work = deal_rounds(
-        deal_order(read_campaign(part.campaign)),
+    survey = read_survey(part.survey)
+    assert isinstance(survey.dealing, Committee)
+    work = deal_together(
+        survey.dealing.deal_order(survey),
         DealingParty(
             number=part.me,
             identity=part.identity,

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from jrr.client.operator import Operator, new_invitations
-from jrr.mechanisms import Mechanism
-from jrr.research.processes import Running, running_committee
-from jrr.survey import messages
-from jrr.survey.campaign import ENROL, Campaign
 from jrr.dealing.committee.cards import Envelope, Record, card_key, open_card
+from jrr.dealing.messages import card_request
+from jrr.mechanisms import Mechanism
 from jrr.protocol.identity import invitation_secret, pseudonym
-from tests.e2e import Answer, ask, enrol_all, path_of, read_rows
+from jrr.research.processes import Running, running_committee
+from jrr.survey.survey import Survey
+from tests.dealing.committee.asking import Reply, ask, enrol_all, path_of, read_rows
+from tests.dealing.committee.parties import survey_by
 
 
-def names_of(campaign: Campaign, secret: bytes) -> list[bytes]:
+def names_of(survey: Survey, secret: bytes) -> list[bytes]:
     """Somebody's name at each party: nobody knows it but the two."""
-    return [pseudonym(secret, campaign.hash, role) for role in campaign.dealer.roles]
+    return [pseudonym(secret, survey.hash, role) for role in survey.dealing.roles]
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,8 @@ class Committee:
     parties: tuple[Running, ...]
     collector: Running
 
-    def database(self, party: int) -> str:
-        return f"sqlite:///{self.parties[party].folder / 'party.db'}"
-
     def rows(self, party: int, query: str) -> list[tuple[Any, ...]]:
-        return read_rows(self.database(party), query)
+        return read_rows(self.parties[party].folder / "party.db", query)
 
     def change(self, party: int, query: str, *values: Any) -> None:
         """What a dishonest operator may do to its own database."""
@@ -41,55 +39,44 @@ class Committee:
             writer.commit()
         assert changed >= 1
 
-    def campaign(self, mechanism: Mechanism, **more: Any) -> Campaign:
-        settings: dict[str, Any] = {
-            "question": "Do you?",
-            "labels": tuple(f"answer {value}" for value in range(mechanism.k)),
-            "mechanism": mechanism,
-            "dealer": running_committee(self.parties, 1),
-            "collector": self.collector.url,
-            "dealing": ENROL,
-            "capacity": 100,
-            "min_cell": 5,
-        }
-        return Campaign(**(settings | more))
+    def survey(self, mechanism: Mechanism, **more: Any) -> Survey:
+        given = {"collector": self.collector.url, "capacity": 100, "min_cell": 5} | more
+        return survey_by(mechanism, running_committee(self.parties, 1), **given)
 
-    def operator(self, campaign: Campaign) -> Operator:
-        return Operator(
-            campaign, None, self.collector.admin, tuple(party.admin for party in self.parties)
-        )
+    def operator(self, survey: Survey) -> Operator:
+        parties = {number: party.admin for number, party in enumerate(self.parties)}
+        return Operator(survey, parties, self.collector.admin)
 
-    def begin(self, campaign: Campaign, people: int) -> tuple[Operator, list[bytes]]:
-        operator = self.operator(campaign)
+    def begin(self, survey: Survey, people: int) -> tuple[Operator, list[bytes]]:
+        operator = self.operator(survey)
         operator.install()
         invitations = new_invitations(people)
         operator.invite(invitations)
         operator.open()
         return operator, [invitation_secret(text) for text in invitations]
 
-    def dealt(self, campaign: Campaign, people: int) -> tuple[Operator, list[bytes]]:
-        operator, secrets = self.begin(campaign, people)
-        enrol_all(campaign, secrets)
+    def dealt(self, survey: Survey, people: int) -> tuple[Operator, list[bytes]]:
+        operator, secrets = self.begin(survey, people)
+        enrol_all(survey, secrets)
         assert operator.deal(20.0, 20.0) == people
         return operator, secrets
 
-    def fetch(self, campaign: Campaign, secret: bytes) -> list[Answer]:
+    def fetch(self, survey: Survey, secret: bytes) -> list[Reply]:
         return [
-            ask(party.url, "POST", path_of(campaign, "cards"), messages.card_request(name))
-            for party, name in zip(self.parties, names_of(campaign, secret), strict=True)
+            ask(party.url, "POST", path_of(survey, "cards"), card_request(name))
+            for party, name in zip(self.parties, names_of(survey, secret), strict=True)
         ]
 
-    def states(self, campaign: Campaign) -> list[str]:
+    def states(self, survey: Survey) -> list[str]:
         return [
-            ask(party.url, "GET", path_of(campaign, "status")).json["state"]
-            for party in self.parties
+            ask(party.url, "GET", path_of(survey, "status")).json["state"] for party in self.parties
         ]
 
-    def hand(self, campaign: Campaign, secret: bytes) -> int:
+    def hand(self, survey: Survey, secret: bytes) -> int:
         """Somebody's card, opened with nothing but the invitation and what parties serve."""
-        replies = [reply.json for reply in self.fetch(campaign, secret)]
+        replies = [reply.json for reply in self.fetch(survey, secret)]
         records = [Record.from_document(one["record"]) for one in replies]
         assert len(set(records)) == 1
         shown = [Envelope.from_document(one["envelope"]) for one in replies]
-        mechanism = campaign.for_people(records[0].n)
-        return open_card(mechanism, card_key(secret, campaign.hash), records[0], shown)
+        mechanism = survey.dealt[0].for_people(records[0].n)
+        return open_card(mechanism, card_key(secret, survey.hash), records[0], shown)

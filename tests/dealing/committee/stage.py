@@ -2,8 +2,8 @@
 
 from jrr.errors import JrrError
 from jrr.mechanisms import JRR
-from jrr.survey.campaign import Campaign
-from tests.e2e import enrol_all
+from jrr.survey.survey import Survey
+from tests.dealing.committee.asking import enrol_all
 from tests.dealing.committee.mortal import MortalParty
 from tests.dealing.committee.servers import Committee
 
@@ -24,17 +24,17 @@ class Stage:
         parties = tuple(party.running() for party in self.parties)
         return Committee(parties, self._collector)  # type: ignore[arg-type]
 
-    def enrolled(self) -> tuple[Campaign, list[bytes]]:
-        campaign = self.committee.campaign(JRR(PEOPLE, p=0.7, s=0.2))
-        _, people = self.committee.begin(campaign, PEOPLE)
-        enrol_all(campaign, people)
-        return campaign, people
+    def enrolled(self) -> tuple[Survey, list[bytes]]:
+        survey = self.committee.survey(JRR(PEOPLE, p=0.7, s=0.2))
+        _, people = self.committee.begin(survey, PEOPLE)
+        enrol_all(survey, people)
+        return survey, people
 
-    def deal(self, campaign: Campaign, patience: float = SOON, join: float = SOON) -> str:
+    def deal(self, survey: Survey, patience: float = SOON, join: float = SOON) -> str:
         """What the operators are told, who all deal at once."""
         for party in self.parties:
             party.sent()  # a full pipe would hold it up
         try:
-            return str(self.committee.operator(campaign).deal(patience, join))
+            return str(self.committee.operator(survey).deal(patience, join))
         except JrrError as error:
             return str(error)

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from jrr.errors import JrrError
-from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
 from jrr.dealing.committee.cards import (
     SEALED,
     Envelope,
@@ -33,6 +31,8 @@ from jrr.dealing.committee.field import (
     total,
 )
 from jrr.dealing.committee.merkle import Tree, belongs, leaf
+from jrr.errors import JrrError
+from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
 
 # The tree ---------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ def test_what_has_no_deck_of_single_cards_is_refused(mechanism: Mechanism) -> No
             use(mechanism)
 
 
-def test_a_key_follows_from_the_invitation_and_differs_between_campaigns() -> None:
+def test_a_key_follows_from_the_invitation_and_differs_between_surveys() -> None:
     secret, other = bytes(20), bytes(19) + b"\1"
     names = ["00" * 32, "01" * 32]
     keys = {
@@ -185,7 +185,7 @@ def test_bytes_that_are_no_vector_are_refused() -> None:
 
 # What a party serves ----------------------------------------------------------------------------
 
-RECORD = Record("ab" * 32, 5, 7, ("00" * 32, "11" * 32, "22" * 32), "33" * 32)
+RECORD = Record("ab" * 32, 5, 7, ("00" * 32, "11" * 32, "22" * 32), "33" * 32, "44" * 32, "55" * 32)
 ENVELOPE = Envelope(3, bytes(56), (bytes(32), b"\1" * 32))
 
 
@@ -203,7 +203,6 @@ def test_records_and_envelopes_survive_json() -> None:
         {"alpha": True},
         {"n": 1},
         {"n": None},
-        {"round": 0},
         {"roots": "00"},
         {"roots": [1, 2, 3]},
         {"roots": None},
@@ -217,7 +216,7 @@ def test_a_record_that_is_none_is_refused(change: dict[str, Any]) -> None:
         Record.from_document(document)
 
 
-@pytest.mark.parametrize("given", [None, 1, "x", [], {}, {"campaign": 1}], ids=str)
+@pytest.mark.parametrize("given", [None, 1, "x", [], {}, {"survey": 1}], ids=str)
 def test_what_is_no_record_or_envelope_at_all_is_refused(given: object) -> None:
     with pytest.raises(Abort):
         Record.from_document(given)

@@ -9,24 +9,28 @@ from typing import Any
 
 import pytest
 
-from jrr.client.fleet import drive_all
-from jrr.errors import IntegrityError
-from jrr.mechanisms import DRR
-from jrr.survey import contributor
-from jrr.survey.campaign import Campaign
 from jrr.dealing.committee.cards import Envelope, card_key
 from jrr.dealing.committee.complaints import ShareEvidence
 from jrr.dealing.committee.dealing import Abort, Kind
-from jrr.dealing.committee.rounds import _roster
+from jrr.dealing.committee.deals import _roster
 from jrr.dealing.complaining import complaint_request
-from jrr.survey.limits import Limits
-from tests.e2e import Answer, answer_all, ask, enrol_all, is_problem, path_of
+from jrr.errors import IntegrityError
+from jrr.mechanisms import DRR
+from jrr.survey.survey import Survey
+from tests.dealing.committee.asking import (
+    Reply,
+    answer_all,
+    answer_each,
+    ask,
+    enrol_all,
+    is_problem,
+    path_of,
+)
 from tests.dealing.committee.memory import Mesh, Wire
 from tests.dealing.committee.mortal import Sin
 from tests.dealing.committee.servers import Committee, names_of
 from tests.dealing.committee.stage import CARDS, PEOPLE, Stage
 
-QUICK = Limits(700.0, patience=1.0, one_round=True)
 CULPRIT = 1
 
 
@@ -39,105 +43,104 @@ def sinning(stage: Stage, sin: Sin) -> Iterator[None]:
         stage.parties[CULPRIT].restart()
 
 
-def public_key(campaign: str, secret: bytes) -> bytes:
-    return card_key(secret, campaign).public_key().public_bytes_raw()
+def public_key(survey: str, secret: bytes) -> bytes:
+    return card_key(secret, survey).public_key().public_bytes_raw()
 
 
-def answer(campaign: Campaign, secret: bytes) -> Any:
+def answer(survey: Survey, secret: bytes) -> Any:
     """One contributor's receipt, or why there is none."""
-    (found,) = asyncio.run(drive_all([contributor.contribute(campaign, secret, 1, QUICK)]))
+    (found,) = answer_each(survey, [secret])
     return found
 
 
-def shown(committee: Committee, campaign: Campaign) -> list[dict[str, Any]]:
+def shown(committee: Committee, survey: Survey) -> list[dict[str, Any]]:
     """What the operator of each party is shown."""
-    found = committee.operator(campaign).show()
+    found = committee.operator(survey).show()
     return [found[f"party {number}"] for number in range(3)]
 
 
 def complain(
-    committee: Committee, campaign: Campaign, secret: bytes, evidence: ShareEvidence | None
-) -> list[Answer]:
+    committee: Committee, survey: Survey, secret: bytes, evidence: ShareEvidence | None
+) -> list[Reply]:
     accused = None if evidence is None else evidence.party
     return [
         ask(
             party.url,
             "POST",
-            path_of(campaign, "complaints"),
+            path_of(survey, "complaints"),
             complaint_request(name, accused, evidence),
         )
-        for party, name in zip(committee.parties, names_of(campaign, secret), strict=True)
+        for party, name in zip(committee.parties, names_of(survey, secret), strict=True)
     ]
 
 
 def evidence_of(
-    committee: Committee, campaign: Campaign, secret: bytes, party: int = CULPRIT
+    committee: Committee, survey: Survey, secret: bytes, party: int = CULPRIT
 ) -> ShareEvidence:
-    reply = committee.fetch(campaign, secret)[party].json["rounds"][0]["envelope"]
-    key = card_key(secret, campaign.hash)
-    return ShareEvidence.against(party, 0, Envelope.from_document(reply), key)
+    reply = committee.fetch(survey, secret)[party].json["envelope"]
+    key = card_key(secret, survey.hash)
+    return ShareEvidence.against(party, Envelope.from_document(reply), key)
 
 
 def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage) -> None:
-    campaign, people = stage.enrolled()
+    survey, people = stage.enrolled()
     with sinning(stage, Sin(spoils=2)):
-        assert stage.deal(campaign) == str(PEOPLE)  # the parties cannot tell
+        assert stage.deal(survey) == str(PEOPLE)  # the parties cannot tell
     committee = stage.committee
     slots = {
-        secret: committee.fetch(campaign, secret)[0].json["rounds"][0]["envelope"]["slot"]
-        for secret in people
+        secret: committee.fetch(survey, secret)[0].json["envelope"]["slot"] for secret in people
     }
     (victim,) = [secret for secret, slot in slots.items() if slot == 2]
-    refused = answer(campaign, victim)
+    refused = answer(survey, victim)
     assert isinstance(refused, IntegrityError)
     assert "party 1 sealed another share than was checked" in str(refused)
-    for facts in shown(committee, campaign):
+    for facts in shown(committee, survey):
         assert facts["complaints"] == {"proven": {"1": 1}, "false": {}, "unproven": {}}
         assert (facts["lost"], facts["false_complaints_of_slots"]) == (1, [])
         assert facts["state"] == "serving"
-    for reply in committee.fetch(campaign, victim):
+    for reply in committee.fetch(survey, victim):
         assert is_problem(reply, 410) == "lost"
     others = [secret for secret in people if secret != victim]
-    hands = Counter(committee.hand(campaign, secret) for secret in others)
+    hands = Counter(committee.hand(survey, secret) for secret in others)
     assert sum(hands.values()) == PEOPLE - 1
     assert not hands - Counter(CARDS)
-    receipts = answer_all(campaign, people, [1] * PEOPLE, limits=QUICK)
+    receipts = answer_all(survey, people)
     assert [receipt.carded for receipt in receipts] == [secret != victim for secret in people]
     (party, *_) = committee.parties
-    told = party.admin.get(f"/v1/admin/campaigns/{campaign.hash}/complaints")
+    told = party.admin.get(f"/v1/admin/surveys/{survey.hash}/complaints")
     (kept,) = told["complaints"]
     assert (kept["slot"], kept["finding"], kept["accused"]) == (2, "proven", 1)
     assert kept["evidence"]["party"] == CULPRIT  # for whoever wants to judge it anew
-    committee.operator(campaign).close()
-    assert shown(committee, campaign)[0]["burned"]
+    committee.operator(survey).close()
+    assert shown(committee, survey)[0]["burned"]
 
 
 @pytest.mark.slow
 def test_a_false_complaint_names_its_author_and_ends_nobody_else_s_card(
     committee: Committee,
 ) -> None:
-    campaign = committee.campaign(DRR(5, truth=0.5, own=0.1))
-    operator, people = committee.dealt(campaign, 6)
-    evidence = evidence_of(committee, campaign, people[0])
-    slot = committee.fetch(campaign, people[0])[0].json["rounds"][0]["envelope"]["slot"]
-    for reply in complain(committee, campaign, people[0], evidence):
+    survey = committee.survey(DRR(5, truth=0.5, own=0.1))
+    operator, people = committee.dealt(survey, 6)
+    evidence = evidence_of(committee, survey, people[0])
+    slot = committee.fetch(survey, people[0])[0].json["envelope"]["slot"]
+    for reply in complain(committee, survey, people[0], evidence):
         assert (reply.status, reply.json) == (200, {"finding": "false"})
-    for facts in shown(committee, campaign):
+    for facts in shown(committee, survey):
         assert facts["complaints"] == {"proven": {}, "false": {"1": 1}, "unproven": {}}
         assert facts["false_complaints_of_slots"] == [slot]
     # The same again changes nothing, nor does another story.
-    for reply in complain(committee, campaign, people[0], None):
+    for reply in complain(committee, survey, people[0], None):
         assert reply.json == {"finding": "false"}
-    assert len([committee.hand(campaign, secret) for secret in people[1:]]) == 5
-    receipts = answer_all(campaign, people, [1] * 6, limits=QUICK)
+    assert len([committee.hand(survey, secret) for secret in people[1:]]) == 5
+    receipts = answer_all(survey, people)
     assert [receipt.carded for receipt in receipts] == [False] + [True] * 5
     operator.close()
 
 
 def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committee) -> None:
-    campaign = committee.campaign(DRR(5, truth=0.5, own=0.1))
-    operator, people = committee.dealt(campaign, 6)
-    own, other = (evidence_of(committee, campaign, secret) for secret in people[:2])
+    survey = committee.survey(DRR(5, truth=0.5, own=0.1))
+    operator, people = committee.dealt(survey, 6)
+    own, other = (evidence_of(committee, survey, secret) for secret in people[:2])
     for wrong in (
         other,  # somebody else's share, and key
         ShareEvidence(**vars(own) | {"key": other.key}),
@@ -145,14 +148,13 @@ def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committe
         ShareEvidence(**vars(own) | {"sealed": bytes(56)}),
         ShareEvidence(**vars(own) | {"party": 2}),
         ShareEvidence(**vars(own) | {"party": 3}),
-        ShareEvidence(**vars(own) | {"round": 1}),
         ShareEvidence(**vars(own) | {"path": ()}),
     ):
-        for reply in complain(committee, campaign, people[0], wrong):
+        for reply in complain(committee, survey, people[0], wrong):
             assert is_problem(reply, 422)
-    for facts in shown(committee, campaign):
+    for facts in shown(committee, survey):
         assert facts["lost"] == 0
-    assert len([committee.hand(campaign, secret) for secret in people]) == 6
+    assert len([committee.hand(survey, secret) for secret in people]) == 6
     operator.close()
 
 
@@ -160,20 +162,20 @@ def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committe
 
 
 def test_a_party_that_drops_people_is_named_to_them_and_to_operators(stage: Stage) -> None:
-    campaign = stage.committee.campaign(DRR(3, truth=0.5, own=0.1))
-    _, people = stage.committee.begin(campaign, PEOPLE)
-    enrol_all(campaign, people)
+    survey = stage.committee.survey(DRR(3, truth=0.5, own=0.1))
+    _, people = stage.committee.begin(survey, PEOPLE)
+    enrol_all(survey, people)
     with sinning(stage, Sin(drops=2)):
-        assert stage.deal(campaign) == "3"
+        assert stage.deal(survey) == "3"
     committee = stage.committee
-    facts = shown(committee, campaign)
+    facts = shown(committee, survey)
     assert [one["left_out"] for one in facts] == [{"1": 2}, {}, {"1": 2}]
     assert len({one["roster"] for one in facts}) == 1
     by_key = sorted(
-        people, key=lambda secret: card_key(secret, campaign.hash).public_key().public_bytes_raw()
+        people, key=lambda secret: card_key(secret, survey.hash).public_key().public_bytes_raw()
     )
     for place, secret in enumerate(by_key):
-        receipt = answer(campaign, secret)
+        receipt = answer(survey, secret)
         assert receipt.carded == (place >= 2)
         if not receipt.carded:
             assert (
@@ -181,10 +183,10 @@ def test_a_party_that_drops_people_is_named_to_them_and_to_operators(stage: Stag
                 in receipt.left_out
             )
             assert len(receipt.left_out) == 3
-    keys = b"".join(public_key(campaign.hash, secret) for secret in by_key[2:])
-    text = b"jrr committee roster 1:" + bytes.fromhex(campaign.hash) + keys
+    keys = b"".join(public_key(survey.hash, secret) for secret in by_key[2:])
+    text = b"jrr committee roster 1:" + bytes.fromhex(survey.hash) + keys
     assert facts[0]["roster"] == hashlib.sha256(text).hexdigest()
-    committee.operator(campaign).close()
+    committee.operator(survey).close()
 
 
 def agree_on_roster(forge: Any) -> list[Any]:

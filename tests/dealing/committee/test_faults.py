@@ -12,20 +12,20 @@ from dataclasses import replace
 
 import pytest
 
+from jrr.dealing.committee.dealing import Kind
+from jrr.dealing.committee.deals import DealtDeck
 from jrr.mechanisms import DRR
 from jrr.research.processes import free_port
-from jrr.survey.campaign import Campaign
-from jrr.dealing.committee.dealing import Kind
-from jrr.dealing.committee.rounds import DealtRounds
+from jrr.survey.survey import Survey
 from tests.dealing.committee.parties import (
     Ended,
     Part,
-    campaign_of,
     hands,
     identity,
     members_of,
     peers,
     secrets_of,
+    survey_of,
     together,
 )
 
@@ -33,16 +33,16 @@ PEOPLE = secrets_of(5)
 SOON = 50.0  # seconds: less than the patience, so nobody waited for a deadline
 
 
-def parts_of(campaign: Campaign, people: Sequence[bytes] = PEOPLE, **more: float) -> list[Part]:
-    members = members_of(campaign, people)
-    count = len(campaign.dealers)
+def parts_of(survey: Survey, people: Sequence[bytes] = PEOPLE, **more: float) -> list[Part]:
+    members = members_of(survey, people)
+    count = len(survey.dealing.addresses)
     return [
-        Part(campaign.to_bytes(), me, identity(me), members, **more)  # type: ignore[arg-type]
+        Part(survey.to_bytes(), me, identity(me), members, **more)  # type: ignore[arg-type]
         for me in range(count)
     ]
 
 
-def outcomes_of(ended: Sequence[Ended]) -> list[DealtRounds]:
+def outcomes_of(ended: Sequence[Ended]) -> list[DealtDeck]:
     found = []
     for one in ended:
         assert one.outcome is not None, one.reason
@@ -50,35 +50,32 @@ def outcomes_of(ended: Sequence[Ended]) -> list[DealtRounds]:
     return found
 
 
-def check_cards(campaign: Campaign, ended: Sequence[Ended]) -> list[int]:
-    cards = hands(campaign, PEOPLE, outcomes_of(ended))
+def check_cards(survey: Survey, ended: Sequence[Ended]) -> list[int]:
+    cards = hands(survey, PEOPLE, outcomes_of(ended))
     assert Counter(cards) == {1: 2, -1: 2, 0: 1}
     return cards
 
 
 def test_three_processes_deal_and_every_card_is_there_once() -> None:
-    campaign = campaign_of(peers(3), rounds=2)
-    ended = together(parts_of(campaign))
+    survey = survey_of(peers(3))
+    ended = together(parts_of(survey))
     outcomes = outcomes_of(ended)
-    for number in range(2):
-        assert Counter(hands(campaign, PEOPLE, outcomes, number)) == {1: 2, -1: 2, 0: 1}
-    assert len({outcome.records for outcome in outcomes}) == 1
-    first, second = outcomes[0].records
-    assert first.alpha != second.alpha
-    assert len({*first.roots, *second.roots}) == 6
+    assert Counter(hands(survey, PEOPLE, outcomes)) == {1: 2, -1: 2, 0: 1}
+    assert len({outcome.record for outcome in outcomes}) == 1
+    assert len(set(outcomes[0].record.roots)) == 3
 
 
 def deaths(party: int, parity: int) -> None:
     """Die before every message of one's own in turn; deal again after every death."""
-    campaign = campaign_of(peers(3))
+    survey = survey_of(peers(3))
     seen_alphas, die_at = set(), parity
     steps: list[int] = []
     while True:
-        parts = parts_of(campaign)
+        parts = parts_of(survey)
         parts[party] = replace(parts[party], die_at=die_at)
         ended = together(parts)
         if ended[party].code == 0:  # it had no message left to die before
-            check_cards(campaign, ended)
+            check_cards(survey, ended)
             steps = ended[party].kinds
             break
         assert (ended[party].reason, ended[party].code) == ("died", 9)
@@ -93,9 +90,9 @@ def deaths(party: int, parity: int) -> None:
         die_at += 2
     # A rerun after all that gives fresh cards.
     for _ in range(2):
-        ended = together(parts_of(campaign))
-        check_cards(campaign, ended)
-        seen_alphas.add(outcomes_of(ended)[0].records[0].alpha)
+        ended = together(parts_of(survey))
+        check_cards(survey, ended)
+        seen_alphas.add(outcomes_of(ended)[0].record.alpha)
     assert len(seen_alphas) == 2
     kinds = {
         Kind.DIGEST,
@@ -122,19 +119,19 @@ def test_whenever_a_party_dies_the_others_abort_and_a_rerun_succeeds(
 
 
 def test_a_party_that_never_comes_is_waited_for_and_named() -> None:
-    campaign = campaign_of(peers(3))
-    ended = together(parts_of(campaign, join=1.0)[:2])
+    survey = survey_of(peers(3))
+    ended = together(parts_of(survey, join=1.0)[:2])
     for one in ended:
         assert "did not come within 1 s" in one.reason or "gave up" in one.reason
         assert 0.9 < one.seconds < SOON
     assert any("parties [2] did not come" in one.reason for one in ended)
 
 
-def test_parties_that_mean_different_campaigns_do_not_deal() -> None:
+def test_parties_that_mean_different_surveys_do_not_deal() -> None:
     where = peers(3)
-    campaign, other = campaign_of(where), campaign_of(where)
-    assert campaign.hash != other.hash  # another nonce
-    parts = parts_of(campaign)
+    survey, other = survey_of(where), survey_of(where)
+    assert survey.hash != other.hash  # another nonce
+    parts = parts_of(survey)
     parts[2] = parts_of(other)[2]
     ended = together(parts)
     assert all(one.outcome is None for one in ended)
@@ -143,23 +140,23 @@ def test_parties_that_mean_different_campaigns_do_not_deal() -> None:
 
 
 def test_only_those_whom_all_parties_know_under_one_key_are_dealt_to() -> None:
-    campaign = campaign_of(peers(3))
+    survey = survey_of(peers(3))
     people = secrets_of(8)
-    known = members_of(campaign, people)
-    other_key = (known[6][0], members_of(campaign, [bytes(20)])[0][1])
+    known = members_of(survey, people)
+    other_key = (known[6][0], members_of(survey, [bytes(20)])[0][1])
     parts = [
-        Part(campaign.to_bytes(), me, identity(me), members)
+        Part(survey.to_bytes(), me, identity(me), members)
         for me, members in enumerate((known, known[:7], [*known[:6], other_key, known[7]]))
     ]
     outcomes = outcomes_of(together(parts))
     for outcome in outcomes:
         assert set(outcome.members) == set(known[:6])
-    assert Counter(hands(campaign, people[:6], outcomes)) == {1: 3, -1: 3}
+    assert Counter(hands(survey, people[:6], outcomes)) == {1: 3, -1: 3}
 
 
 def test_too_few_people_are_refused_by_all() -> None:
-    campaign = campaign_of(peers(3), DRR(6, truth=0.5, own=0.1))
-    ended = together(parts_of(campaign))
+    survey = survey_of(peers(3), DRR(6, truth=0.5, own=0.1))
+    ended = together(parts_of(survey))
     for one in ended:
         assert "5 have enrolled, at least 6 are needed" in one.reason
 
@@ -231,23 +228,23 @@ def proxies(made: Sequence[Proxy]) -> Iterator[None]:
         thread.join(10)
 
 
-def behind_proxies(delay: float, stall: float, patience: float) -> tuple[Campaign, list[Ended]]:
+def behind_proxies(delay: float, stall: float, patience: float) -> tuple[Survey, list[Ended]]:
     real = [free_port() for _ in range(3)]
     made = [Proxy(port, delay, stall, number) for number, port in enumerate(real)]
     where = [replace(peer, port=proxy.port) for peer, proxy in zip(peers(3), made, strict=True)]
-    campaign = campaign_of(where)
+    survey = survey_of(where)
     parts = [
         replace(part, listen=("127.0.0.1", real[part.me]))
-        for part in parts_of(campaign, patience=patience, join=6.0)
+        for part in parts_of(survey, patience=patience, join=6.0)
     ]
     with proxies(made):
-        return campaign, together(parts)
+        return survey, together(parts)
 
 
 def test_behind_a_slow_network_they_deal() -> None:
     start = time.perf_counter()
-    campaign, ended = behind_proxies(delay=0.05, stall=0.3, patience=6.0)
-    check_cards(campaign, ended)
+    survey, ended = behind_proxies(delay=0.05, stall=0.3, patience=6.0)
+    check_cards(survey, ended)
     assert time.perf_counter() - start > 0.5  # it was slow indeed
 
 

@@ -262,7 +262,7 @@ def test_another_agreement_is_another_session() -> None:
         await asyncio.sleep(0)
 
     reasons = against(rogue, agreement=b"b" * 32)
-    assert any("in another session: campaign, roster or run differ" in one for one in reasons)
+    assert any("in another session: survey, roster or run differ" in one for one in reasons)
 
 
 # Whoever is not a party -------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_an_impostor_who_listens_instead_is_noticed_by_the_caller(shown: int) ->
     taken = [Peer("127.0.0.1", where[0].port, certificate(shown)), *where[1:]]
 
     async def impostor() -> Any:
-        # Also lets everybody in who is in the campaign, so that only the caller's check is left.
+        # Also lets everybody in who is in the survey, so that only the caller's check is left.
         return await party(0, taken, shown=identity(shown))
 
     found = all_of(impostor(), party(2, where))

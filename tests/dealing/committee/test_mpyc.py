@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jrr.research.processes import free_port
 from jrr.dealing.committee.field import PRIME
-from tests.statistics_rules import OFF, P_VALUE
+from jrr.research.processes import free_port
 from tests.dealing.committee.memory import (
     Mesh,
     assignments,
@@ -26,6 +25,7 @@ from tests.dealing.committee.memory import (
     step_by_step,
     succeeded,
 )
+from tests.statistics_rules import OFF, P_VALUE
 
 PROGRAM = Path(__file__).with_name("mpyc_program.py")
 DEADLINE, TRIES = 300.0, 3  # seconds

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from jrr.errors import JrrError
 from jrr.dealing.committee.dealing import Kind
+from jrr.errors import JrrError
 from tests.dealing.committee.mortal import Fate, MortalParty
 from tests.dealing.committee.stage import CARDS, PEOPLE, Stage
 
@@ -18,8 +18,8 @@ LAST = range(MESSAGES - 6, MESSAGES)  # from the record on
 
 @pytest.mark.slow
 def test_a_party_sends_as_many_messages_as_are_tried_here(stage: Stage) -> None:
-    campaign, _ = stage.enrolled()
-    assert stage.deal(campaign) == str(PEOPLE)
+    survey, _ = stage.enrolled()
+    assert stage.deal(survey) == str(PEOPLE)
     for party in stage.parties:
         kinds = party.sent()
         assert len(kinds) in (MESSAGES - 1, MESSAGES)
@@ -28,20 +28,20 @@ def test_a_party_sends_as_many_messages_as_are_tried_here(stage: Stage) -> None:
 
 def kill_and_deal_again(stage: Stage, number: int, message: int, *, serve: bool) -> None:
     """serve: whoever has cards already gives somebody a share before the party comes back."""
-    campaign, people = stage.enrolled()
+    survey, people = stage.enrolled()
     mortal = stage.parties[number]
     mortal.restart(Fate(message))
-    stage.deal(campaign)
+    stage.deal(survey)
     died = mortal.end()
     mortal.start()
     if serve:
-        replies = stage.committee.fetch(campaign, people[0])
+        replies = stage.committee.fetch(survey, people[0])
         assert {reply.status for reply in replies} <= {200, 425}
-    assert stage.deal(campaign) == str(PEOPLE), (number, message)
-    assert Counter(stage.committee.hand(campaign, secret) for secret in people) == CARDS
-    assert stage.deal(campaign) == str(PEOPLE)  # and nothing is dealt once more
-    assert Counter(stage.committee.hand(campaign, secret) for secret in people) == CARDS
-    stage.committee.operator(campaign).close()
+    assert stage.deal(survey) == str(PEOPLE), (number, message)
+    assert Counter(stage.committee.hand(survey, secret) for secret in people) == CARDS
+    assert stage.deal(survey) == str(PEOPLE)  # and nothing is dealt once more
+    assert Counter(stage.committee.hand(survey, secret) for secret in people) == CARDS
+    stage.committee.operator(survey).close()
     if died is not None:
         assert died == -signal.SIGKILL
 
@@ -66,7 +66,7 @@ def test_killed_before_every_message(stage: Stage, number: int, message: int) ->
 @pytest.mark.parametrize("message", [0, 1, 9, 14, 27])
 def test_a_party_that_hangs_is_named_and_no_other(stage: Stage, message: int) -> None:
     """Its connections stay open: the others wait for it, and for each other."""
-    campaign, people = stage.enrolled()
+    survey, people = stage.enrolled()
     mortal = stage.parties[1]
     mortal.restart(Fate(message, signal.SIGSTOP))
     others = [stage.parties[0], stage.parties[2]]
@@ -75,7 +75,7 @@ def test_a_party_that_hangs_is_named_and_no_other(stage: Stage, message: int) ->
     def deal(party: MortalParty) -> None:
         try:
             party.admin.post(
-                f"/v1/admin/campaigns/{campaign.hash}/deal",
+                f"/v1/admin/surveys/{survey.hash}/deal",
                 {"patience": 1.5, "join": 3.0, "again": False},
                 30.0,
             )
@@ -94,5 +94,5 @@ def test_a_party_that_hangs_is_named_and_no_other(stage: Stage, message: int) ->
     named = r"no cards were dealt: (party 1 |parties \[1\] |the connection to party 1)"
     for text in [text for text in accused if "no cards were dealt" in text]:
         assert re.search(named, text)
-    assert stage.deal(campaign) == str(PEOPLE)
-    assert Counter(stage.committee.hand(campaign, secret) for secret in people) == CARDS
+    assert stage.deal(survey) == str(PEOPLE)
+    assert Counter(stage.committee.hand(survey, secret) for secret in people) == CARDS

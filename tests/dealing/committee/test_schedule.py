@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from jrr.errors import JrrError
 from jrr.dealing.committee.schedule import MOST_PASSES, default_threshold, groups
+from jrr.errors import JrrError
 
 SMALL = [(m, t) for m in range(2, 10) for t in range((m - 1) // 2 + 1)]
 LARGE = [(10, 3), (11, 3), (12, 3), (13, 4), (14, 4), (15, 4), (16, 1), (16, 2), (16, 3), (16, 5)]

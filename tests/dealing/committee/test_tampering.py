@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from jrr.mechanisms import JRR
 from jrr.dealing.committee import cards, dealing
 from jrr.dealing.committee.cards import (
     Envelope,
@@ -28,6 +27,7 @@ from jrr.dealing.committee.dealing import Abort, Dealt, Kind
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.committee.schedule import groups
+from jrr.mechanisms import JRR
 from tests.dealing.committee.abstract import Coins, draws, run_with
 from tests.dealing.committee.memory import Forge, Mesh, Message, honest, opened, run
 
@@ -503,18 +503,18 @@ def test_two_slots_that_are_swapped_before_the_commitment_are_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("campaign", "party", "slot"),
+    ("survey", "party", "slot"),
     [("cd" * 32, CHEAT, 1), (NAME, 2, 1), (NAME, CHEAT, 2)],
-    ids=["campaign", "party", "slot"],
+    ids=["survey", "party", "slot"],
 )
 def test_a_share_that_was_sealed_for_another_place_does_not_open(
-    campaign: str, party: int, slot: int
+    survey: str, party: int, slot: int
 ) -> None:
     """Replayed into the commitment itself, so that only the seal's label can tell."""
     table = Table()
 
     def replay(made: list[bytes]) -> None:
-        info = Place(campaign, party, slot).info()
+        info = Place(survey, party, slot).info()
         key = X25519PublicKey.from_public_bytes(table.public[1])
         made[1] = cards._suite().encrypt(bytes(8), key, info)
 
@@ -527,7 +527,7 @@ def test_a_record_of_another_deal_does_not_fit(dealt: tuple[Table, Record]) -> N
     table, record = dealt
     for wrong in (
         replace(record, alpha=(record.alpha + 1) % PRIME),
-        replace(record, campaign="cd" * 32),
+        replace(record, survey="cd" * 32),
         replace(record, n=5),
         replace(record, roots=(*record.roots[1:], record.roots[0])),
     ):

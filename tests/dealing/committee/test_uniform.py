@@ -11,11 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from jrr._base.randomness import SeededRandom
-from jrr.mechanisms import DRR, JRR
 from jrr.dealing.committee import field
 from jrr.dealing.committee.cards import card_of, deck_of
 from jrr.dealing.committee.schedule import groups
+from jrr.mechanisms import DRR, JRR
 from tests import oracle
+from tests.dealing.committee.abstract import Coins, Order, run_with
+from tests.dealing.committee.memory import assignments, opened
 from tests.statistics_rules import (
     OFF,
     P_VALUE,
@@ -25,8 +27,6 @@ from tests.statistics_rules import (
     mean_test,
     skewed,
 )
-from tests.dealing.committee.abstract import Coins, Order, run_with
-from tests.dealing.committee.memory import assignments, opened
 
 PARTIES = [(3, 1), (5, 2)]
 DECKS = [(1, 1, 2, 2), (1, 2, 3), (1, 1, 2, 3)]

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, LargeBinary, MetaData, Table
 SMALL = 500  # arrivals up to which everything is rewritten in every pause
 GROWTH = 1.1  # of larger surveys, between two times
 PART = 2_000  # rows that are rewritten at once
-TOGETHER = 16  # surveys that are rewritten in one transaction, as parts of a survey
-WORK = 4  # rows that are rewritten per arrival while others wait
+TOGETHER = 16  # surveys that are rewritten in one transaction
+WORK = 4  # people whose rows are rewritten per arrival while others wait
 _ENDS = 1 << 16  # ranges of hashes, by their first two bytes
 _DEALERS = 16  # at most, where a key has their number
 
@@ -26,7 +26,13 @@ class _Sweep:
     arrivals: int = 0  # now
     before: int = 0  # when it was rewritten last
     place: int | None = None  # the next range; None: nothing is under way
-    credit: float = 0.0  # rows that may be rewritten while others wait
+    credit: float = 0.0  # people whose rows may be rewritten while others wait
+    rows: int = 1  # of a person in one table: as many as there are questions
+
+    @property
+    def people(self) -> int:
+        """Of how many people the rows are rewritten at once."""
+        return min(self.arrivals, max(1, PART // self.rows))
 
     @property
     def is_due(self) -> bool:
@@ -60,10 +66,10 @@ class SqliteHousekeeping:
         due = [
             (name, sweep)
             for name, sweep in self._sweeps.items()
-            if sweep.is_due and sweep.credit >= min(PART, sweep.arrivals)
+            if sweep.is_due and sweep.credit >= sweep.people
         ]
         for _, sweep in due:
-            sweep.credit -= PART
+            sweep.credit -= max(1, PART // sweep.rows)
         self._rewrite_parts(connection, due)
 
     def when_quiet(self, connection: Connection) -> bool:
@@ -71,9 +77,10 @@ class SqliteHousekeeping:
         due: list[tuple[str, _Sweep]] = []
         rows = 0
         for name, sweep in self._sweeps.items():
-            if sweep.is_due and rows + min(PART, sweep.arrivals) <= PART and len(due) < TOGETHER:
+            more = min(PART, sweep.people * sweep.rows)
+            if sweep.is_due and rows + more <= PART and len(due) < TOGETHER:
                 due.append((name, sweep))
-                rows += min(PART, sweep.arrivals)
+                rows += more
         self._rewrite_parts(connection, due)
         if due:
             return True
@@ -90,7 +97,8 @@ class SqliteHousekeeping:
         with connection.begin():
             for name, sweep in due:
                 low = sweep.place or 0
-                width = min(_ENDS, max(1, _ENDS * PART // max(1, sweep.arrivals)))
+                sweep.rows = max(_questions(connection, table, name) for table in self._tables)
+                width = min(_ENDS, max(1, _ENDS * sweep.people // max(1, sweep.arrivals)))
                 high = min(_ENDS, low + width)
                 for table in self._tables:
                     _rewrite(connection, table, name, low, high)
@@ -114,11 +122,8 @@ def _rewrite(connection: Connection, table: Table, name: str, low: int, high: in
         where += f" AND {hashed} < :high"
         values["high"] = high.to_bytes(2, "big")
     run = connection.exec_driver_sql
-    counts = [_DEALERS] * (len(keys) - 2)
-    if counts:  # the first of them is the number of a question
-        last = f"SELECT max({keys[1]}) FROM {table.name} WHERE {keys[0]} = :name"
-        counts[0] = 1 + (run(last, {"name": name}).scalar() or 0)
-    for key, count in zip(keys[1:-1], counts, strict=True):  # so that the index finds them
+    counts = (_questions(connection, table, name), _DEALERS)
+    for key, count in zip(keys[1:-1], counts, strict=False):  # so that the index finds them
         where += f" AND {key} IN ({', '.join(map(str, range(count)))})"
     order = ", ".join(keys)
     if run(f"SELECT 1 FROM {table.name} {where} LIMIT 1", values).first() is None:
@@ -128,6 +133,15 @@ def _rewrite(connection: Connection, table: Table, name: str, low: int, high: in
     run(f"DELETE FROM {table.name} {where}", values)
     run(f"INSERT INTO {table.name} SELECT * FROM {kept} ORDER BY {order}")
     run(f"DROP TABLE {kept}")
+
+
+def _questions(connection: Connection, table: Table, name: str) -> int:
+    """How many questions of a survey a table has rows of; 1 where its key has none."""
+    first, *numbers, _ = [column.name for column in table.primary_key]
+    if not numbers:
+        return 1
+    last = f"SELECT max({numbers[0]}) FROM {table.name} WHERE {first} = :name"
+    return 1 + (connection.exec_driver_sql(last, {"name": name}).scalar() or 0)
 
 
 def empty_log(connection: Connection) -> None:

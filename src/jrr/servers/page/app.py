@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from jrr.servers.page.files import START_FILE, PageFile, page_files
 from jrr.protocol.addresses import check_address, split_link
+from jrr.servers.page.files import START_FILE, PageFile, page_files
 
 START = "/page/"
 # Campaigns name their servers, which the page does not know beforehand.
