@@ -39,7 +39,7 @@ MORE_REFUSALS = 50  # at each look, also where nothing is answered
 MOST_REFUSALS = 500  # saved up
 MOST_HELD = 64 << 10  # bytes of an upload that waits unread
 MOST_AHEAD = 16  # requests that a client may send before the first is answered
-_POSTS = tuple(f"POST {path}".encode() for path in CONTRIBUTORS)
+_POST = f"POST {CONTRIBUTORS}".encode()
 # One line, then headers as everybody writes them: a name, a colon, printable characters. Folded
 # lines, odd line ends and whatever else there is are for the parser.
 _HEAD = re.compile(
@@ -192,7 +192,7 @@ class Connection(HttpToolsProtocol):
                 self.door.held.pop(self, None)
                 self._read(self._take_held())
             return
-        if self._between and data.startswith(_POSTS) and self.is_crowded:
+        if self._between and data.startswith(_POST) and self.is_crowded:
             self._wait()
             if self.door.may_refuse < 1:
                 self._held = data
