@@ -1,1 +1,1 @@
-"""How cards are dealt: who deals them, how a contributor comes by them, and the decks themselves."""
+"""How cards are dealt: who deals them, how a contributor comes by them, and the decks."""
