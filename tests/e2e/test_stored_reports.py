@@ -29,7 +29,7 @@ PEOPLE = 24
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     capsys.readouterr()
-    assert run(["estimate", *words, "--engine", "postgres", "--min-cell", "5", "--json"]) == 0
+    assert run(["file", "database", *words, "--min-cell", "5", "--json"]) == 0
     return json.loads(capsys.readouterr().out)["estimates"]
 
 
@@ -69,9 +69,8 @@ def test_what_is_refused(
         ((new_postgres_database(),), 2, "table must be a table of this database"),
         (("postgresql://nobody:secret@127.0.0.1:1/x",), 5, "does not answer"),
         (("reports.parquet",), 2, "postgresql://"),
-        ((url, "--weight", "w"), 2, "weight must be left out"),
     ):
-        assert run(["estimate", *words, "--engine", "postgres"]) == code
+        assert run(["file", "database", *words]) == code
         shown = capsys.readouterr().err
         assert text in shown
         assert "secret" not in shown

@@ -19,7 +19,7 @@ def check_export_file(out: Path, force: bool = False) -> None:
 
 
 def export_reports(operator: Operator, out: Path, *, force: bool = False) -> dict[str, str]:
-    """Write all reports, for `jrr estimate`.
+    """Write all reports, for `jrr file estimate`.
 
     Args:
         operator: Of the collector.

@@ -88,7 +88,7 @@ class CampaignRequest:
     results_every: int = 1  # new reports between two results that are shown
     min_batch: int = 1  # reports in the smallest result, and between two; also at the end
     number: tuple[float, float] | None = None  # ask for a number between these ends; no labels
-    consent: str | None = None  # None: what jrr explain tells contributors; the cost is added
+    consent: str | None = None  # None: what jrr plan explain tells contributors; the cost is added
     consent_version: str = "1"
     language: str = "en"  # of the consent text that is made where none is given
     by: str | None = None  # who asks: an organisation or a person
@@ -225,7 +225,7 @@ class CampaignRequest:
         return campaign
 
     def _consent(self, campaign: Campaign, chosen: Plan) -> str:
-        """Three sentences, one number, and details: in English all of what jrr explain tells."""
+        """Three sentences, one number, and details: in English all that jrr plan explain tells."""
         facts = SurveyFacts(
             costs=campaign.costs,
             deals=campaign.deals,

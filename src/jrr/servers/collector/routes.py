@@ -191,7 +191,7 @@ def collector_app(settings: Settings, engine: Engine, clock: Clock = utc_now) ->
 
     @app.get("/v1/admin/campaigns/{name}/export", dependencies=admin, response_class=FileBytes)
     async def export(name: Name, format: str = "parquet") -> Response:
-        """All reports as a file that `jrr estimate` reads: Parquet, or CSV and its sidecar."""
+        """All reports as a file that `jrr file estimate` reads: Parquet, or CSV and its sidecar."""
         kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
         data = await read_aside(engine, jobs.export, name, kind)
         return FileBytes(data)

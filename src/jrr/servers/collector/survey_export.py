@@ -36,8 +36,8 @@ def export_answers(
     Open answers have their item's name. A perturbed part has its report under its own name (a
     number, or numbers one after another) and whether there was a card under NAME_carded; both are
     empty where it was not asked. In Parquet the survey's document, what dealers told of their
-    cards and the header of each part's reports stand in the metadata, so that `jrr estimate` needs
-    nothing else.
+    cards and the header of each part's reports stand in the metadata, so that `jrr file estimate`
+    needs nothing else.
     """
     columns = _open_columns(survey, rows) | _report_columns(survey, rows)
     sink = io.BytesIO()
