@@ -143,7 +143,7 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     frame = re.search(r'src="/console/preview/([^/]+)/page/#survey=([^"]+)"', side.body)
     assert frame is not None
     assert "Have you taken a bribe?" in visitor.get(draft).body
-    exported = visitor.get(f"{draft}/questionnaire.toml")
+    exported = visitor.get(f"{draft}/survey.toml")
     asked = Questionnaire.from_dict(tomllib.loads(exported.body))
     assert asked == Questionnaire.from_dict(read_document(Form(list(FIELDS.items()))))
     again = visitor.post("/drafts/import", text=exported.body)

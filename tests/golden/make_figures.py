@@ -22,7 +22,7 @@ from jrr.survey.questionnaire import Questionnaire
 from jrr.survey.questionnaire_plan import plan_questionnaire
 
 PATH = Path(__file__).with_name("figures.json")
-EXAMPLE = PATH.parents[2] / "examples" / "questionnaire.toml"
+EXAMPLE = PATH.parents[2] / "examples" / "survey.toml"
 PEOPLE = 400
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},

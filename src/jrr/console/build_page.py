@@ -90,7 +90,7 @@ def routes(desk: Desk) -> list[Route]:
         page(desk, "/drafts/{draft}", edit),
         page(desk, "/drafts/{draft}", change, "POST"),
         page(desk, "/drafts/{draft}/quick", quick, "POST"),
-        page(desk, "/drafts/{draft}/questionnaire.toml", _export),
+        page(desk, "/drafts/{draft}/survey.toml", _export),
         page(desk, "/drafts/{draft}/delete", _delete, "POST"),
     ]
 

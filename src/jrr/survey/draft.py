@@ -6,7 +6,8 @@ survey is made of it once it is known how many people are asked and who runs the
 """
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +16,16 @@ from jrr.errors import ArgumentError
 from jrr.protocol.texts import MOST_OF_ASKER
 from jrr.survey.question import Question, Texts
 from jrr.survey.question_reading import checked_fields, read_languages, read_questions, read_texts
+from jrr.survey.settings import read_settings
 
 Split = Literal["even", "weight", "margin"]
 SPLITS: tuple[Split, ...] = ("even", "weight", "margin")
 MOST_WAVES = 1_000
 
-_FIELDS = ("title", "by", "contact", "languages", "epsilon", "split", "waves", "questions")
+_FIELDS = (
+    *("title", "by", "contact", "languages", "epsilon", "split", "waves"),
+    *("survey", "questions"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +55,7 @@ class Draft:
     waves: int = 1  # how often the same people are asked
     by: Texts | None = None  # who asks: an organisation or a person
     contact: Texts | None = None  # whom to ask: a mail address, a number, a postal address
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the table [survey], for creation
 
     @property
     def sensitive(self) -> tuple[Question, ...]:
@@ -73,6 +79,7 @@ class Draft:
             "epsilon": self.epsilon,
             "split": self.split,
             "waves": self.waves,
+            **({"survey": dict(self.settings)} if self.settings else {}),
             "questions": [question.to_dict() for question in self.questions],
         }
 
@@ -99,6 +106,7 @@ class Draft:
             epsilon=checks.epsilon("epsilon", fields.get("epsilon", 1.0)),
             split=checks.one_of("split", fields.get("split", "even"), SPLITS),  # type: ignore[arg-type]
             waves=checks.integer("waves", fields.get("waves", 1), 1, MOST_WAVES),
+            settings=read_settings(fields.get("survey", {})),
         )
 
     @classmethod

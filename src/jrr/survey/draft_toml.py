@@ -30,6 +30,8 @@ def draft_toml(draft: Draft) -> str:
         _line("split", draft.split),
         _line("waves", draft.waves),
     ]
+    if draft.settings:
+        top += ["\n[survey]", *(_line(name, value) for name, value in draft.settings.items())]
     return "\n".join(top) + "\n" + "".join(map(_item, draft.questions))
 
 

@@ -1,0 +1,169 @@
+"""`jrr plan two-phase`: both phases of a survey, and whether they pay."""
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from jrr._base.wording import aligned
+from jrr.cli.counts import CountRange
+from jrr.cli.options import (
+    card_options,
+    console,
+    dealer_cap,
+    guarantee_options,
+    json_option,
+    print_json,
+)
+from jrr.cli.progress import waiting
+from jrr.planning.defaults import MAX_BYTES
+from jrr.planning.plans import FREQUENCIES
+from jrr.planning.two_phases import FIRST_SHARE, TwoPhasePlan, plan_two_phases
+
+SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])
+
+
+@click.command()
+@guarantee_options
+@card_options
+@click.option(
+    "--first",
+    type=float,
+    default=FIRST_SHARE,
+    show_default=True,
+    help="Share of the people who are asked first.",
+)
+@click.option(
+    "--max-bytes",
+    type=CountRange(1),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Most bytes of a report in an automatic choice.",
+)
+@json_option
+def two_phase(
+    n: int,
+    epsilon: float,
+    colluders: int | None,
+    mechanism: str,
+    lost: float,
+    closed_deck: bool,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+    first: float,
+    max_bytes: int,
+    as_json: bool,
+) -> None:
+    """Say whether it pays to ask a few people first, and plan for the others by what they say.
+
+    A yes-or-no question. `jrr file pool` adds up the reports of both phases.
+
+    \b
+    jrr plan two-phase -n 1000000 -e 0.1 -M 10000 --mechanism jrr --first 0.02
+    """  # noqa: D301 - click reads the \b
+    with waiting("planning two phases"):
+        phases = plan_two_phases(
+            n,
+            epsilon,
+            colluders,
+            dealer_cap(dealer_epsilon, no_dealer_cap),
+            mechanism,
+            first_share=first,
+            lost=lost,
+            announced=not closed_deck,
+            max_bytes=max_bytes,
+        )
+        document = as_document(phases)
+    if as_json:
+        print_json(document)
+        return
+    screen = console()
+    screen.print(_errors(document))
+    screen.print(when_it_pays(phases), soft_wrap=True)
+    if not phases.pays:
+        return
+    few, others = document["first"]["options"], document["second"]["options"]
+    screen.print(f"\nFirst phase, people drawn at random: {few}", soft_wrap=True)
+    screen.print(f"Second phase, everybody else:        {others}", soft_wrap=True)
+    screen.print(
+        "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and "
+        "not above 1. For campaigns these are options of `jrr campaign create`. For files, the "
+        f"first phase is `jrr file perturb --epsilon {phases.request.epsilon:g}`, and `jrr file "
+        "deal` with the second list deals the second phase's cards. Nobody answers in both phases. "
+        "`jrr file pool FIRST SECOND` adds up the reports.",
+        soft_wrap=True,
+    )
+
+
+def as_document(phases: TwoPhasePlan) -> dict[str, Any]:
+    """The plan as plain values."""
+    r = phases.request
+    second = r.n - phases.first.request.n
+    limit = r.dealer_epsilon
+    cap = "--no-dealer-cap" if limit is None else f"--dealer-epsilon {limit:g}"
+    closed = "" if r.announced else " --closed-deck"
+    return {
+        "n": r.n,
+        "epsilon": r.epsilon,
+        "colluders": r.colluders,
+        "first": {
+            "n": phases.first.request.n,
+            "mechanism": phases.first.mechanism.to_dict(),
+            "options": f"-n {phases.first.request.n} -e {r.epsilon:g} --mechanism rr",
+        },
+        "second": {
+            "n": second,
+            "options": f"-n {second} -e {r.epsilon:g} -M {min(r.colluders, second - 1)} "
+            f"--mechanism {phases.kind} {cap} --lost {r.lost:g}{closed} -f SHARE",
+        },
+        "one_phase": phases.one_phase.mechanism.to_dict(),
+        "any_mechanism": phases.any_mechanism.mechanism.to_dict(),
+        "pays": [list(interval) for interval in phases.pays],
+        "stderr": [
+            {
+                "frequency": f,
+                "any_mechanism": phases.any_mechanism.stderr(f),
+                "one_phase": phases.one_phase.stderr(f),
+                "two_phases": phases.stderr(f),
+                "second_mechanism": phases.second(f).mechanism.to_dict(),
+            }
+            for f in SHOWN
+        ],
+    }
+
+
+def when_it_pays(phases: TwoPhasePlan) -> str:
+    """The rule in words."""
+    if not phases.pays:
+        return (
+            f"Two phases do not pay: {phases.one_phase.mechanism.name} in one phase is about as "
+            "accurate or more accurate at every true share."
+        )
+    ranges = " or ".join(f"{100 * low:g}% to {100 * high:g}%" for low, high in phases.pays)
+    worst = max(phases.over_one_phase(percent / 100) for percent in range(101))
+    better = phases.any_mechanism
+    still = ""
+    if all(better.stderr(f) <= phases.stderr(f) for f in SHOWN):
+        still = f" One phase of {better.mechanism.name} is more accurate still."
+    return (
+        f"Two phases pay if the true share is {ranges}; elsewhere they have a standard error up "
+        f"to {100 * max(0.0, worst - 1):.1f}% larger.{still}"
+    )
+
+
+def _errors(document: dict[str, Any]) -> Table:
+    title = "Standard error of the share of yes, in percentage points, at a true share of"
+    table = Table(title=title, title_justify="left", title_style="")
+    table.add_column("")
+    rows = document["stderr"]
+    for row in rows:
+        table.add_column(f"{100 * row['frequency']:g}%", justify="right")
+    names = {"one_phase": "one phase", "two_phases": "two phases"}
+    best = document["any_mechanism"]
+    if best != document["one_phase"]:
+        names["any_mechanism"] = f"one phase of {best['mechanism']}"
+    values = [100 * row[key] for key in names for row in rows]
+    shown = aligned(values)
+    for at, name in enumerate(names.values()):
+        table.add_row(name, *shown[at * len(rows) : (at + 1) * len(rows)])
+    return table

@@ -1,0 +1,79 @@
+"""`jrr study bench serve`: a collector under load."""
+
+import tempfile
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from jrr._base import checks
+from jrr.cli.options import console, json_option, print_json
+from jrr.errors import MissingExtraError
+
+
+@click.command()
+@click.option("--rate", default=500.0, show_default=True, help="Uploads a second.")
+@click.option("--seconds", default=10.0, show_default=True, help="How long.")
+@click.option("--processes", default=2, show_default=True, help="That send.")
+@click.option("--connections", default=2_000, show_default=True, help="Kept at most, in all.")
+@click.option("--timeout", default=10.0, show_default=True, help="Seconds until a sender leaves.")
+@click.option("--obey", is_flag=True, help="Wait as Retry-After says and try again, as clients do.")
+@click.option("--database", help="postgresql://…, empty; by default SQLite in a new folder.")
+@json_option
+def serve(
+    rate: float,
+    seconds: float,
+    processes: int,
+    connections: int,
+    timeout: float,
+    obey: bool,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Put a collector of its own under load, and count what came of it.
+
+    Several processes send reports at a rate that does not wait for the server. Shown are
+    throughput, percentiles of latency (from when a request was due), refusals by reason, and
+    reports that were acknowledged and are not stored (lost) or stored and never sent (doubled).
+    """
+    try:
+        from jrr.research.load.measure import gather, put_under_load
+        from jrr.research.processes import running
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    people = checks.integer("rate times seconds", int(rate * seconds), 1, 5_000_000)
+    checks.integer("processes", processes, 1, 64)
+    checks.integer("connections", connections, processes, 20_000)
+    checks.real("timeout", timeout, "seconds > 0", 0.0, open_low=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running("collector", Path(folder), database) as server,
+    ):
+        crowd = gather(server, people)
+        load = put_under_load(
+            server,
+            crowd,
+            crowd.bodies,
+            rate,
+            processes=processes,
+            connections=connections,
+            timeout=timeout,
+            obey=obey,
+        )
+    if as_json:
+        print_json(load.to_dict())
+        return
+    table = Table(title="A collector under load", title_justify="left", title_style="")
+    table.add_column("")
+    table.add_column("", justify="right")
+    for name, value in load.to_dict().items():
+        shown = (
+            ", ".join(f"{key}: {part:.3g}" for key, part in value.items())
+            if isinstance(value, dict)
+            else value
+        )
+        table.add_row(
+            name.replace("_", " "), f"{shown:.4g}" if isinstance(shown, float) else str(shown)
+        )
+    console().print(table)

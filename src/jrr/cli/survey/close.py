@@ -1,0 +1,134 @@
+"""`jrr survey close`: the end of a survey."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jrr._base import checks
+from jrr._base.wording import counted
+from jrr.cli.options import console, json_option
+from jrr.cli.progress import waiting
+from jrr.cli.survey.closing_files import CarriedFiles
+from jrr.cli.survey.preview import show_preview
+from jrr.cli.survey.shared import FILE, operator_of, operator_options, say_servers, title_of
+from jrr.errors import UnreachableError
+
+if TYPE_CHECKING:
+    from jrr.client.operator import Operator
+
+
+@click.command()
+@operator_options
+@click.option(
+    "--by",
+    help="Announced sums: one for each answer to this open question, for results by group.",
+)
+@click.option(
+    "--merge-small",
+    is_flag=True,
+    help="With --by: groups too small for a sum become one; while that is too small, the smallest "
+    "other joins it.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Announced sums: show the groups, what would be merged or refused, and close nothing.",
+)
+@click.option(
+    "--request",
+    type=FILE,
+    help="Announced sums, servers in different hands: serials of the cards, written for the "
+    "collector alone (with several dealers FILE.0, FILE.1, …), read for a dealer alone.",
+)
+@click.option(
+    "--sums",
+    type=FILE,
+    multiple=True,
+    help="The same with what was announced: written for a dealer alone, read for the collector "
+    "alone, once for each dealer in their order.",
+)
+@click.option(
+    "--discard-small",
+    is_flag=True,
+    help="Delete answers of groups with fewer cards than a sum is told of.",
+)
+@click.option(
+    "--discard-unknown",
+    is_flag=True,
+    help="Announced sums: delete answers whose serials no dealer gave to anybody.",
+)
+@click.option(
+    "--without-sum",
+    is_flag=True,
+    help="Announced sums: burn the cards without one, and give up the reports made with a card.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask whether it is meant.")
+@json_option
+@click.pass_context
+def close(
+    context: click.Context,
+    /,
+    dry_run: bool,
+    request: Path | None,
+    sums: tuple[Path, ...],
+    yes: bool,
+    as_json: bool,
+    by: str | None,
+    merge_small: bool,
+    discard_small: bool,
+    discard_unknown: bool,
+    without_sum: bool,
+    **options: Any,
+) -> None:
+    """Close for good: cards are burned, and no more answers are taken.
+
+    Where card sums are announced, names the cards that came back to the dealers and carries the
+    sums to the collector. Everything is looked at first, at all servers: where anything is wrong,
+    nothing is closed. What was interrupted goes on when the same command is given again.
+
+    Asks first on a terminal, since nothing opens a survey again.
+    """
+    from jrr.client.closing import Ending
+
+    if merge_small and by is None:
+        raise checks.refusal("merge_small", True, "given together with --by QUESTION")
+    wished: dict[str, Any] = {
+        "by": by,
+        "merge_small": merge_small,
+        "discard_small": discard_small,
+        "discard_unknown": discard_unknown,
+        "without_sum": without_sum,
+    }
+    operator = operator_of(**options)
+    if dry_run:
+        show_preview(operator, wished, as_json)
+        return
+    files = CarriedFiles(operator=operator, request=request, sums=sums)
+    files.check()
+    # A script is not asked: nobody would answer.
+    asks = not yes and not as_json and sys.stdin.isatty()
+    if asks and not click.confirm(_question(operator), err=True):
+        console().print("Nothing was closed.")
+        context.exit(1)
+    with waiting("closing"):
+        closed = operator.close(Ending(**wished, **files.given()))
+    shown = files.write(closed)
+    say_servers(as_json, operator.survey, shown)
+    if not as_json and operator.survey.announces and not without_sum:
+        settled = closed.get("collector", {}).get("settled", False)
+        words = files.next_words(options["file"], settled)
+        console().print(words, soft_wrap=True, markup=False, highlight=False)
+
+
+def _question(operator: "Operator") -> str:
+    """The question whether it is meant, with how many have answered as far as that is known."""
+    told = ""
+    with suppress(UnreachableError):
+        held = operator.show().get("collector", {})
+        if "reports" in held:
+            came = counted(held["reports"], "person has answered", "people have answered")
+            told = f" {came}; {held['invited']:,} invited." if held["invited"] else f" {came}."
+    return f"Close “{title_of(operator.survey)}” for good?{told} Nothing opens it again."

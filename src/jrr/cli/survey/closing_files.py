@@ -1,0 +1,122 @@
+"""The files that go between operators when a survey ends and its servers are in different hands."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jrr._base import checks
+from jrr._base.files import write_whole
+from jrr.errors import ArgumentError, DamagedError
+
+if TYPE_CHECKING:
+    from jrr.client.operator import Operator
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarriedFiles:
+    """A request, from the collector's operator to a dealer's; sums, the other way.
+
+    Attributes:
+        operator: whoever closes.
+        request: written where the collector's token is held alone, read by a dealer's operator.
+        sums: written by a dealer's operator, read where the collector's token is held.
+    """
+
+    operator: "Operator"
+    request: Path | None
+    sums: tuple[Path, ...]
+
+    @property
+    def _is_dealer(self) -> bool:
+        """Whether a dealer's token is given, and the collector's is not."""
+        return self.operator.collector is None
+
+    @property
+    def _dealers(self) -> int:
+        return len(self.operator.survey.dealing.addresses)
+
+    def check(self) -> None:
+        """Refuse files that what is told once could not be written to."""
+        if self._is_dealer and self.request is not None and len(self.sums) != 1:
+            raise ArgumentError(
+                "sums must say where to write what the dealer announces, for the collector's "
+                f"operator (--sums FILE, once), got it {len(self.sums)} times; nothing was "
+                "announced"
+            )
+        written = self.sums if self._is_dealer else [self.request] if self.request else []
+        for file in written:
+            if not file.parent.is_dir():
+                raise checks.refusal("file", str(file), "in a folder that exists")
+
+    def given(self) -> dict[str, Any]:
+        """What was read, as fields of an `Ending`."""
+        found: dict[str, Any] = {"carries_requests": self.request is not None}
+        if self._is_dealer and self.request is not None:
+            found["request"] = _read(self.request)
+        if not self._is_dealer and self.sums:
+            found["sums"] = [_read(file) for file in self.sums]
+        return found
+
+    def write(self, closed: dict[str, Any]) -> dict[str, Any]:
+        """Write what another server's operator needs; what each server says without it."""
+        from jrr.client.closing import dealer_sums
+
+        shown = {}
+        for name, facts in closed.items():
+            said = dict(facts)
+            requests = said.pop("requests", None)
+            if requests is not None and self.request is not None:
+                said["requests"] = self._write_requests(self.request, requests)
+            if self._is_dealer:
+                if len(self.sums) == 1:
+                    write_whole(self.sums[0], json.dumps(dealer_sums(facts)), private=True)
+                    said["file"] = str(self.sums[0])
+                for private in ("sums", "undealt"):
+                    said.pop(private, None)
+            shown[name] = said
+        return shown
+
+    def _write_requests(self, file: Path, requests: dict[int, Any]) -> list[str]:
+        written = []
+        for number, document in sorted(requests.items()):
+            one = file.with_name(f"{file.name}.{number}") if self._dealers > 1 else file
+            write_whole(one, json.dumps(document), private=True)
+            written.append(str(one))
+        return written
+
+    def next_words(self, document: Path, settled: bool) -> str:
+        """After closing: which files were written, for whom, and what is to be run next.
+
+        settled: Whether the collector has the sums of the cards.
+        """
+        if settled:
+            return f"Results are ready: jrr survey show {document}"
+        if self._is_dealer:
+            more = f" (with --sums for the file of each of the {self._dealers} dealers)"
+            return (
+                f"Written: {self.sums[0]}. Give it back to the collector's operator, who runs: jrr "
+                f"survey close {document} --sums {self.sums[0].name}"
+                f"{more if self._dealers > 1 else ''}"
+            )
+        assert self.request is not None  # refused before anything was closed
+        file, give, name = str(self.request), "Give it to the dealer's operator", self.request.name
+        if self._dealers > 1:
+            file = f"{self.request}.0 to {self.request}.{self._dealers - 1}"
+            give, name = "Give each dealer's operator the file with its number", "FILE"
+        return (
+            f"Written: {file}. {give}, who runs: jrr survey close {document} --request {name} "
+            "--sums sums.json"
+        )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise checks.refusal("file", str(file), f"readable ({error.strerror})") from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise DamagedError(f"{file} must be a file that jrr survey close wrote")
+    return document

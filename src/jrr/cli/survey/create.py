@@ -1,0 +1,206 @@
+"""`jrr survey create`: from a draft, or from one question, to a survey's document."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jrr._base import checks
+from jrr._base.files import write_whole_bytes
+from jrr._base.wording import counted, show_epsilon
+from jrr.cli.costs import print_costs
+from jrr.cli.counts import COUNT
+from jrr.cli.options import RangeType, console, json_option, mechanism_option, print_json
+from jrr.cli.progress import waiting
+from jrr.cli.survey.dealing import dealing_of, dealing_options
+from jrr.cli.survey.shared import FILE, UNPROTECTED, read_survey_file
+from jrr.errors import ArgumentError
+from jrr.survey.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from jrr.survey.draft import Draft
+    from jrr.survey.survey import Survey
+
+
+@click.command(
+    epilog=f"Settings for --set, or for the table [survey] of a draft: {', '.join(SETTINGS)}."
+)
+@click.argument("draft", type=FILE, required=False)
+@click.option("--question", help="Instead of a draft: the only question.")
+@click.option("--labels", help="Its answers, by commas.  [default: no,yes]")
+@click.option("--number", type=RangeType(), help="Instead of labels: a number LOW:HIGH.")
+@click.option("--group", multiple=True, help="Asked openly before it, as region=north,south.")
+@click.option("--title", help="Over it.  [default: the question]")
+@click.option("--by", help="Who asks: an organisation or a person, as contributors are told.")
+@click.option("--contact", help="Whom to ask about it: a mail address, a number, an address.")
+@click.option("--language", help="Of the question, as en or de.  [default: en]")
+@click.option(
+    "--people",
+    type=COUNT,
+    required=True,
+    help="How many are invited; with --enrol or parties, the fewest who enrol.",
+)
+@click.option(
+    "--response", type=float, default=1.0, show_default=True, help="Share of them who answer."
+)
+@click.option(
+    "-e",
+    "--epsilon",
+    type=float,
+    help="ε of all answers of a person.  [default: the draft's, or 1]",
+)
+@mechanism_option
+@click.option("--collector", required=True, help="Address of the collector.")
+@dealing_options
+@click.option("--after", type=FILE, help="The survey of the wave before this one.")
+@click.option("--public", is_flag=True, help="Without invitations: NOT protected from repeats.")
+@click.option("--set", "settings", multiple=True, help="A setting (see below), as min_cell=5.")
+@click.option("-o", "--out", type=FILE, default=Path("survey.json"), show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@json_option
+def create(
+    *,
+    draft: Path | None,
+    people: int,
+    response: float,
+    epsilon: float | None,
+    mechanism: str,
+    collector: str,
+    dealer: tuple[str, ...],
+    leave_out: bool,
+    enrol: bool,
+    party: tuple[str, ...],
+    threshold: int | None,
+    groups: int | None,
+    after: Path | None,
+    public: bool,
+    settings: tuple[str, ...],
+    out: Path,
+    force: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Write a survey's document from a draft (a TOML file, docs/surveys.md) or one question.
+
+    \b
+    jrr survey create draft.toml --people 2000 --response 0.6 \\
+        --dealer https://dealer.example --collector https://collector.example
+    jrr survey create --question "Have you taken bribes?" --people 10000 \\
+        --dealer https://dealer.example --collector https://collector.example
+    """  # noqa: D301 - click reads the \b
+    from jrr.survey.creation import SurveyRequest
+    from jrr.survey.settings import read_settings, request_fields, split_settings
+
+    if out.exists() and not force:
+        raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
+    read = _draft(draft, **asked)
+    chosen = dict(read.settings) | read_settings(split_settings(settings))
+    if groups is not None:
+        chosen["deck"] = groups
+    request = SurveyRequest(
+        draft=read,
+        people=people,
+        response=response,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        collector=collector,
+        dealing=dealing_of(
+            dealer=dealer,
+            leave_out=leave_out,
+            enrol=enrol,
+            party=party,
+            threshold=threshold,
+            groups=groups,
+        ),
+        invitations=not public,
+        after=None if after is None else read_survey_file(after),
+        **request_fields(chosen, read.languages),
+    )
+    with waiting("planning"):
+        survey = request.survey(datetime.now(UTC))
+    write_whole_bytes(out, survey.to_bytes())
+    if as_json:
+        print_json(_facts(survey, out))
+    else:
+        _say(survey, out)
+
+
+def _draft(
+    file: Path | None,
+    *,
+    question: str | None,
+    labels: str | None,
+    number: tuple[float, float] | None,
+    group: tuple[str, ...],
+    **texts: Any,
+) -> "Draft":
+    """The draft in a file, or that of one question."""
+    from jrr.survey.draft import Draft, one_question
+
+    given = {"question": question, "labels": labels, "number": number, "group": group} | texts
+    if file is not None:
+        for name, value in given.items():
+            if value:
+                raise checks.refusal(name, value, f"left out: the draft says it ({file})")
+        if not file.is_file():
+            raise checks.refusal("draft", str(file), "a TOML file that exists")
+        return Draft.read(file)
+    if question is None:
+        raise ArgumentError("question must be given (--question), or a draft (a TOML file)")
+    more = {name: value for name, value in texts.items() if value is not None}
+    if labels is not None:
+        if number is not None:
+            raise ArgumentError("labels and number must not be given together")
+        more["labels"] = _by_commas(labels)
+    return one_question(question, number=number, groups=_groups(group), **more)
+
+
+def _groups(given: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals:
+            raise checks.refusal("group", text, "as region=north,south")
+        found[name.strip()] = _by_commas(values)
+    return found
+
+
+def _by_commas(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _facts(survey: "Survey", out: Path) -> dict[str, Any]:
+    return {
+        "survey": survey.hash,
+        "link": survey.link,
+        "file": str(out),
+        "wave": survey.wave,
+        "guarantees": dict(survey.promised or {}),
+        "delta": survey.delta,
+        "learnt": survey.costs.to_dict(),
+        "questions": {
+            one.name: {"mechanism": one.mechanism.to_dict(), "epsilon": one.cost}
+            for one in survey.sensitive
+        },
+        "protected_against_repeats": survey.invitations,
+    }
+
+
+def _say(survey: "Survey", out: Path) -> None:
+    screen = console()
+    count = counted(len(survey.sensitive), "sensitive answer", "sensitive answers")
+    screen.print(f"Survey {survey.hash} in {out}: {count}")
+    screen.print(
+        f"Link for programs (people: jrr survey invite --page): {survey.link}", soft_wrap=True
+    )
+    for one in survey.sensitive:
+        screen.print(f"  {one.name}: {one.mechanism.brief()}, ε = {show_epsilon(one.cost)}")
+    print_costs(screen, survey.costs)
+    if survey.announces:
+        screen.print(
+            "Results come at the end, when dealers announce the sums of the cards that were used "
+            "(jrr survey close)."
+        )
+    if not survey.invitations:
+        screen.print(UNPROTECTED, style="bold")

@@ -1,0 +1,25 @@
+"""`jrr survey enrol`: a place in the next deal."""
+
+from typing import Any
+
+import click
+
+from jrr.cli.options import console, json_option, print_json
+from jrr.cli.progress import waiting
+from jrr.cli.survey.contributing import contributor_of, contributor_options
+
+
+@click.command()
+@contributor_options
+@json_option
+def enrol(as_json: bool, **options: Any) -> None:
+    """Take part in the next deal, where people enrol before cards are dealt; answer later."""
+    person = contributor_of(**options)
+    with waiting("reading the survey, and reckoning what it costs"):
+        survey = person.survey
+    with waiting("enrolling"):
+        person.enrol()
+    if as_json:
+        print_json({"survey": survey.hash, "enrolled": True})
+    else:
+        console().print("Enrolled. Come back and answer when the cards are dealt.")

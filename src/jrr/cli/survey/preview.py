@@ -1,0 +1,91 @@
+"""`jrr survey close --dry-run`: what closing would do."""
+
+from typing import TYPE_CHECKING, Any
+
+from jrr._base.wording import counted
+from jrr.cli.options import console, print_json
+from jrr.errors import JrrError
+from jrr.survey.grouping import EVERYBODY, MERGE_RULE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from jrr.client.operator import Operator
+
+
+def show_preview(operator: "Operator", wished: dict[str, Any], as_json: bool) -> None:
+    """The groups that closing would make, what would be merged, and why it would be refused."""
+    from jrr.client.closing import Ending
+
+    ending = Ending(**wished)
+    found = operator.preview_closing(ending)
+    merged = None
+    if ending.by is not None and found["too_small"]:
+        merged = operator.preview_closing(Ending(**wished | {"merge_small": True}))
+    refused = None
+    try:
+        operator.check_closing(ending)
+    except JrrError as error:
+        refused = str(error)
+    if as_json:
+        facts = {"closing": found, "refused": refused, "if_merged": merged}
+        if ending.discard_small:
+            facts["would_delete"] = _deleted(found)
+        print_json({"survey": operator.survey.hash} | facts)
+        return
+    screen = console()
+    _print_groups(screen, found)
+    if ending.discard_small:
+        screen.print(f"  {_deleted_words(found)}")
+    if merged is not None:
+        screen.print(f"With --merge-small ({MERGE_RULE}):")
+        _print_groups(screen, merged)
+    words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
+    screen.print(f"{words} Nothing was closed.", soft_wrap=True)
+
+
+def _counts(group: dict[str, Any]) -> list[int]:
+    """Cards of a group, of every question and dealer."""
+    return [count for counts in group["cards"].values() for count in counts]
+
+
+def _deleted(facts: dict[str, Any]) -> int:
+    """Answers that --discard-small deletes at least: those in sets of cards too small for a sum.
+
+    One person's answers may be in one such set of each question and dealer.
+    """
+    return sum(
+        max((count for count in _counts(group) if count < facts["fewest"]), default=0)
+        for group in facts["groups"]
+    )
+
+
+def _deleted_words(facts: dict[str, Any]) -> str:
+    """How many people's answers --discard-small would delete."""
+    deleted = _deleted(facts)
+    several = any(len(_counts(group)) > 1 for group in facts["groups"])
+    least = "at least " if several and deleted else ""
+    whose = counted(deleted, "person", "people")
+    return f"--discard-small would delete the answers of {least}{whose} of {facts['reports']:,}"
+
+
+def _print_groups(screen: "Console", facts: dict[str, Any]) -> None:
+    if facts["settled"]:
+        screen.print("  closed, and the sums of the cards are here")
+        return
+    for group in facts["groups"]:
+        name = "everybody" if group["name"] == EVERYBODY else group["name"]
+        small = group["name"] in facts["too_small"]
+        note = f": too few for a sum, {facts['fewest']} are needed" if small else ""
+        screen.print(f"  {name}: {_cards(group)}{note}", markup=False)
+
+
+def _cards(group: dict[str, Any]) -> str:
+    """Cards of each question, and of each dealer where there are several."""
+    shown = []
+    for question, counts in group["cards"].items():
+        words = " and ".join(map(str, counts))
+        if len(counts) == 1:
+            words = counted(counts[0], "answer with a card", "answers with a card")
+        shown.append(words if len(group["cards"]) == 1 else f"{question} {words}")
+    return ", ".join(shown)
