@@ -60,10 +60,10 @@ bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 serve: .venv/.ready ## run dealer, collector and answer page here, with a sample questionnaire and links to it
-	$(BIN)/jrr serve both --folder build/servers --questionnaire examples/questionnaire.toml $(ARGS)
+	$(BIN)/jrr serve all --folder build/servers --questionnaire examples/questionnaire.toml $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
-	$(BIN)/jrr reproduce $(ARGS)
+	$(BIN)/jrr study reproduce $(ARGS)
 
 docs: .venv/.ready ## write the generated pages and the pictures of the pages anew
 	$(BIN)/python docs/make_cli.py
@@ -75,7 +75,7 @@ docs: .venv/.ready ## write the generated pages and the pictures of the pages an
 	cp build/docs/survey.png docs/demo.png
 	$(BIN)/jrr plan -n 10000 -e 0.1 -M 5 --curve docs/everything.png > build/docs/plan.txt
 	$(BIN)/jrr plan -n 10000 -e 1 --lost-plot docs/lost-cards.png > build/docs/plan.txt
-	$(BIN)/python -c "from jrr.research.attacks import draw_attacks; draw_attacks('docs/attacks')"
+	$(BIN)/jrr study attacks --out docs/attacks > build/docs/attacks.txt
 	$(BIN)/python -m jrr.research.interval_coverage docs/coverage-of-intervals.png
 	for name in benchmark heavy_hitters ranges year scale; do [ ! -f build/$$name.png ] || \
 		cp build/$$name.png docs/$$(echo $$name | tr _ -).png; done

@@ -20,30 +20,39 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 
 | command | does |
 |---|---|
-| `jrr plan` | chooses a mechanism, compares it with all the others, states what each adversary can learn; \
-`--margin`, `--plot`, `--curve`, `--compare` with shuffling and secure aggregation |
-| `jrr explain` | what to tell contributors, what each adversary can learn, a paragraph for an ethics board |
-| `jrr deal` | the dealer: secret cards into a file, one row per contributor |
-| `jrr perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
-| `jrr shuffle` | files of reports into one in random order, without anything that tells them apart |
-| `jrr estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
-| `jrr keys` | the collector's keys, for reports that the shuffler cannot read |
+| `jrr plan` | chooses a mechanism, compares it with all the others, states what each adversary can learn |
+| `jrr plan explain` | what to tell contributors, and a paragraph for an ethics board |
+| `jrr plan margin` | how many people, or which ε, give a wanted margin |
+| `jrr plan number` | a mechanism for the mean of a number |
+| `jrr plan survey` | how exact every item of a questionnaire would be |
+| `jrr plan compare` | cards beside shuffling and secure aggregation |
+| `jrr plan two-phase` | whether it pays to ask a few people first |
+| `jrr plan rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
 | `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network; `report` makes a page of results |
-| `jrr serve` | runs a dealer, a collector, a party of a committee or the answer page; `jrr serve both` \
-(`make serve`) both servers here, to try things out |
 | `jrr invite` | one-time invitations, and who may use them |
-| `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
 | `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |
 | `jrr ledger` | what a contributor's answers have cost together |
-| `jrr simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
-| `jrr rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
-| `jrr heavy-hitters` | finds frequent strings that nobody listed: `perturb` on devices, `find` at the collector |
-| `jrr quantiles` | quantiles of a number: `perturb` on devices, `estimate` at the collector |
-| `jrr audit` | tries to refute a privacy claim by experiment: a mechanism in a view, or any program |
-| `jrr reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
+| `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
+| `jrr file deal` | the dealer: secret cards into a file, one row per contributor |
+| `jrr file perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
+| `jrr file shuffle` | files of reports into one in random order, without anything that tells them apart |
+| `jrr file estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
+| `jrr file pool` | one estimate of files of different mechanisms, such as two phases |
+| `jrr file database` | estimates of the closed campaigns in a collector's database |
+| `jrr file convert` | a file of reports in another format |
+| `jrr file keys` | the collector's keys, for reports that the shuffler cannot read |
+| `jrr file heavy-hitters` | finds frequent strings that nobody listed: `perturb` on devices, `find` at the collector |
+| `jrr file quantiles` | quantiles of a number: `perturb` on devices, `estimate` at the collector |
+| `jrr serve` | runs a dealer, a collector, a party of a committee or the answer page; `jrr serve all` \
+(`make serve`) all of them here, to try things out |
+| `jrr audit privacy` | tries to refute the privacy claim of a mechanism, in a view, by experiment |
+| `jrr audit program` | the same for any program |
+| `jrr study reproduce` | every figure, table and numeric claim of the paper, and further figures, as CSV, PNG, \
 SVG and one report |
+| `jrr study simulate` | thousands of whole surveys, exactly in distribution, in milliseconds |
+| `jrr study bench` | what a report costs on this machine, beside bare numpy; `serve`: a collector under load |
+| `jrr study attacks` | what each attack on a survey gains |
 | `jrr demo` | a complete survey, side by side |
-| `jrr bench` | what a report costs on this machine, beside bare numpy |
 
 Every command has `--help` and `--json`. An error is one line that names the argument, its value and
 what is allowed. The command line caps the dealer at ε + 2 unless told otherwise.

@@ -1,8 +1,8 @@
-"""multi-freq-ldpy as a program for `jrr audit --command`: values in, reports out, by lines.
+"""multi-freq-ldpy as a program for `jrr audit program`: values in, reports out, by lines.
 
 Runs in an environment that has multi-freq-ldpy; `make bench` makes one in build/peers-venv:
 
-    jrr audit --command "build/peers-venv/bin/python examples/audit_multi_freq_ldpy.py grr" \
+    jrr audit program "build/peers-venv/bin/python examples/audit_multi_freq_ldpy.py grr" \
         --claimed 1
 """
 

@@ -1,8 +1,8 @@
-"""pure-ldp as a program for `jrr audit --command`: values on lines in, reports on lines out.
+"""pure-ldp as a program for `jrr audit program`: values on lines in, reports on lines out.
 
 Runs in an environment that has pure-ldp; `make bench` makes one in build/peers-venv:
 
-    jrr audit --command "build/peers-venv/bin/python examples/audit_pure_ldp.py de" --claimed 1
+    jrr audit program "build/peers-venv/bin/python examples/audit_pure_ldp.py de" --claimed 1
 """
 
 import argparse

@@ -189,11 +189,14 @@ def test_strange_mechanisms_are_refused_at_once(document: object) -> None:
         ["plan", "-e", "800"],
         ["plan", "-e", "1", "--dealer-epsilon", "1e300"],
         ["plan", "-n", "1" + "0" * 160],
-        ["simulate", "-n", "3000000000"],
-        ["simulate", "-n", "10000000000000000000000"],
-        ["simulate", "--counts", "9223372036854775807,9223372036854775807", "--mechanism", "rr"],
-        ["simulate", "--counts", "99999999999999999999999,1"],
-        ["reproduce", "--out", "x", "--data", "."],
+        ["study", "simulate", "-n", "3000000000"],
+        ["study", "simulate", "-n", "10000000000000000000000"],
+        [
+            *("study", "simulate", "--counts", "9223372036854775807,9223372036854775807"),
+            *("--mechanism", "rr"),
+        ],
+        ["study", "simulate", "--counts", "99999999999999999999999,1"],
+        ["study", "reproduce", "--out", "x", "--data", "."],
     ],
 )
 def test_absurd_numbers_are_one_line_and_exit_code_2(
@@ -213,7 +216,7 @@ def test_a_huge_domain_is_planned_without_a_deck(capsys: pytest.CaptureFixture[s
 
 
 def test_square_brackets_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "--question", "whether [red]they[/red] took [/b] bribes"]) == 0
+    assert run(["plan", "explain", "--question", "whether [red]they[/red] took [/b] bribes"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "whether [red]they[/red] took [/b] bribes" in shown
 
@@ -233,7 +236,7 @@ def test_without_matplotlib_the_demo_goes_on_and_pictures_fail(
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["reports"] == 99
     assert run(["plan", "--plot", "plan.png"]) == MissingExtraError.exit_code
     assert "pip install 'jrr[plots]'" in capsys.readouterr().err
-    missing = run(["reproduce", "--figure", "7", "--runs", "2", "--out", "r"])
+    missing = run(["study", "reproduce", "--figure", "7", "--runs", "2", "--out", "r"])
     assert missing == MissingExtraError.exit_code
     assert not (tmp_path / "r").exists()
 
@@ -272,7 +275,10 @@ def test_broken_data_files_are_named(
 ) -> None:
     (tmp_path / "jrr_kosarak_bits.csv").write_bytes(content)
     out = tmp_path / "out"
-    assert run(["reproduce", "--figure", "1", "--data", str(tmp_path), "--out", str(out)]) == 2
+    assert (
+        run(["study", "reproduce", "--figure", "1", "--data", str(tmp_path), "--out", str(out)])
+        == 2
+    )
     error = capsys.readouterr().err
     assert "jrr_kosarak_bits.csv" in error
     assert error.count("\n") == 1
@@ -280,7 +286,9 @@ def test_broken_data_files_are_named(
 
 @pytest.mark.slow
 def test_damaged_figures_are_made_again(tmp_path: Path) -> None:
-    arguments = ["reproduce", "--figure", "7", "--runs", "2", "--out", str(tmp_path), "--json"]
+    arguments = [
+        *("study", "reproduce", "--figure", "7", "--runs", "2", "--out", str(tmp_path), "--json"),
+    ]
     assert run(arguments) == 0
     whole = (tmp_path / "figure7.csv").read_bytes()
     (tmp_path / "figure7.csv").write_bytes(whole[:100])
@@ -295,7 +303,7 @@ def test_damaged_figures_are_made_again(tmp_path: Path) -> None:
 def test_a_report_keeps_the_figures_of_earlier_runs(tmp_path: Path) -> None:
     for figure in ("7", "trust"):
         common = ["--runs", "2", "--out", str(tmp_path), "--json"]
-        assert run(["reproduce", "--figure", figure, *common]) == 0
+        assert run(["study", "reproduce", "--figure", figure, *common]) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.index("Figure 7:") < page.index("The trust frontier")
 

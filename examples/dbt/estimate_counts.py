@@ -19,9 +19,7 @@ def main(counts: str, header_file: str) -> None:
     header = Header.from_json(Path(header_file).read_text(), header_file)
     mechanism = header.mechanism
     if mechanism.to_dict()["mechanism"] not in ("RR", "JRR", "DRR"):
-        sys.exit(
-            f"reports must be of RR, JRR or DRR, got {mechanism.name}: use jrr estimate --engine"
-        )
+        sys.exit(f"reports must be of RR, JRR or DRR, got {mechanism.name}: see jrr file estimate")
     found: dict[str, dict[bool, list[int]]] = defaultdict(
         lambda: {True: [0] * mechanism.k, False: [0] * mechanism.k}
     )

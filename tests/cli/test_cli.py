@@ -93,9 +93,6 @@ def test_plan_shows_the_fully_informed_collector_by_default(tmp_path: Path) -> N
     assert "everything" in text
     assert "some answers do reach" in " ".join(text.split())
     assert full["epsilon"] < full["sure_epsilon"]
-    both = jrr("plan", *options, "--view", "everything", "--margin", "0.05")
-    assert both.returncode == 2
-    assert "--margin and --view everything must not be given together" in both.stderr
     refused = jrr("plan", "-k", "5", "--mechanism", "oue", "--losses", str(tmp_path / "no.json"))
     assert refused.returncode == 2
     assert "losses must be for RR, JRR or DRR" in refused.stderr
@@ -108,8 +105,10 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
     options = (*informed, "--mechanism", "drr")
     planned = last_json(jrr("plan", *options, "--json"))
     assert planned["everything"]["epsilon"] <= 0.5
-    assert last_json(jrr("explain", *options, "--json"))["mechanism"] == planned["mechanism"]
-    cards = jrr("deal", *options, "-o", str(tmp_path / "cards.csv"), "--json")
+    assert (
+        last_json(jrr("plan", "explain", *options, "--json"))["mechanism"] == planned["mechanism"]
+    )
+    cards = jrr("file", "deal", *options, "-o", str(tmp_path / "cards.csv"), "--json")
     assert last_json(cards)["mechanism"] == planned["mechanism"]
     addresses = ("--dealer", "https://d.example", "--collector", "https://c.example")
     out = tmp_path / "campaign.json"
@@ -124,14 +123,14 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_plan_answers_how_many_people_and_which_epsilon() -> None:
-    survey = ("plan", "-e", "0.1", "--margin", "0.02", "--json")
-    reach = last_json(jrr(*survey, "--mechanism", "drr"))["reach"]
+    survey = ("plan", "margin", "0.02", "-e", "0.1", "--json")
+    reach = last_json(jrr(*survey, "--mechanism", "drr"))
     assert reach["required_n"] > 10_000
     assert reach["required_epsilon"] > 0.1
-    masked = last_json(jrr(*survey))["reach"]
+    masked = last_json(jrr(*survey))
     assert masked["required_n"] < reach["required_n"]
-    beyond = last_json(jrr("plan", "-k", "3", "-n", "4", "-M", "1", "--margin", "1e-9", "--json"))
-    assert beyond["reach"]["required_epsilon"] is None
+    beyond = last_json(jrr("plan", "margin", "1e-9", "-k", "3", "-n", "4", "-M", "1", "--json"))
+    assert beyond["required_epsilon"] is None
 
 
 @pytest.mark.slow
@@ -149,7 +148,7 @@ def test_explain_names_the_view_of_every_guarantee() -> None:
     ).stdout
     for words in ("report:", "truths:", "cards:", "dealer:", "whether they smoke", "together"):
         assert words in text
-    plain = last_json(jrr("explain", "--mechanism", "rr", "--json"))
+    plain = last_json(jrr("plan", "explain", "--mechanism", "rr", "--json"))
     assert [row["view"] for row in plain["adversaries"]] == ["report"]
     assert "dealer" not in plain["contributor"]
 
@@ -212,7 +211,7 @@ def test_demo_of_one_mechanism_with_odd_n(mechanism: str, tmp_path: Path) -> Non
         (["plan", "-f", "2"], "frequency must be"),
         (["plan", "-f", "a:b"], "must be a number or LOW:HIGH"),
         (["plan", "-f", "0.1:0.2:0.3"], "must be a number or LOW:HIGH"),
-        (["plan", "--margin", "0"], "margin must be in (0, 1), a share, got margin=0.0"),
+        (["plan", "margin", "0"], "margin must be in (0, 1), a share, got margin=0.0"),
         (["plan", "--no-dealer-cap", "--dealer-epsilon", "1"], "must not be given together"),
         (["plan", "--plot", "plan.xyz"], "path must end in one of"),
         (["demo", "--yes", "1.5"], "yes must be in 0..1, got yes=1.5"),

@@ -1,4 +1,4 @@
-"""`jrr plan --compare`: other ways to ask the same question."""
+"""`jrr plan compare`: other ways to ask the same question."""
 
 import json
 import math
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from jrr.cli import compare
 from jrr.cli.app import run
+from jrr.cli.plan import compare
 from jrr.planning import alternatives
 
-SMALL = ["plan", "-n", "200", "-e", "0.5", "-M", "2", "--compare"]
+SMALL = ["plan", "compare", "-n", "200", "-e", "0.5", "-M", "2"]
 
 
 def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -44,14 +44,10 @@ def test_json_has_every_alternative_with_all_its_figures(
     assert "DRR, dealer capped at 2.5" not in unbounded
 
 
-def test_without_the_option_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "alternatives" not in document(capsys, "plan", "-n", "200")
-
-
 def test_the_cap_that_was_asked_for_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     for options, name in (
         (["--dealer-epsilon", "1"], "DRR, dealer capped at 1"),
-        (["--no-dealer-cap"], "DRR, dealer capped at 2.5"),
+        ([], "DRR, dealer capped at 2.5"),
     ):
         rows = document(capsys, *SMALL, *options)["alternatives"]
         assert name in [row["name"] for row in rows]
@@ -99,7 +95,6 @@ def test_above_the_limit_only_listed_answers_are_tried_and_it_is_said(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-k", "3"], "k must be 2: the alternatives are known here for yes or no only, got k=3"),
         (["--delta", "0"], "delta must be in (0, 1), got delta=0.0"),
         (["--delta", "1"], "delta must be in 0..1, and less than 1, got delta=1.0"),
         (["-n", "20000000"], "n must be at most 10000000"),
@@ -108,7 +103,7 @@ def test_above_the_limit_only_listed_answers_are_tried_and_it_is_said(
 def test_refusals_are_one_line_with_exit_code_2(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["plan", *arguments, "--compare"]) == 2
+    assert run(["plan", "compare", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert words in captured.err

@@ -57,16 +57,7 @@ def document(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, A
 
 def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dealt = document(
-        "deal",
-        "-n",
-        "200",
-        "-e",
-        "1",
-        "--closed-deck",
-        "--decks",
-        "2",
-        "-o",
-        "c.arrow",
+        *("file", "deal", "-n", "200", "-e", "1", "--closed-deck", "--decks", "2", "-o", "c.arrow"),
         capsys=capsys,
     )
     assert dealt["cards"] == "c.arrow"
@@ -78,7 +69,10 @@ def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFi
 
     labels = ["--labels", "yes,no"]
     made = document(
-        *("perturb", "survey.csv", "--column", "smokes", *labels, "--cards", "c.arrow", "-e", "1"),
+        *(
+            *("file", "perturb", "survey.csv", "--column", "smokes", *labels, "--cards"),
+            *("c.arrow", "-e", "1"),
+        ),
         *("--keep", "region", "--keep", "weight", "--seed", "7"),
         capsys=capsys,
     )
@@ -88,7 +82,7 @@ def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFi
     assert made["labels_from_data"] is False
     assert made["guarantees"] == dealt["guarantees"]
 
-    found = document("estimate", made["reports"], "--by", "region", capsys=capsys)
+    found = document("file", "estimate", made["reports"], "--by", "region", capsys=capsys)
     direct = tables.estimate(work / made["reports"], by="region")
     assert found["question"] == "smokes"
     assert found["labels"] == ["yes", "no"]
@@ -106,13 +100,13 @@ def test_a_whole_survey_on_the_command_line(work: Path, capsys: pytest.CaptureFi
     assert between["stderr"] == difference.stderr.tolist()
     assert (between["first"], between["second"]) == ("north", "south")
 
-    weighted = document("estimate", made["reports"], "--weight", "weight", capsys=capsys)
+    weighted = document("file", "estimate", made["reports"], "--weight", "weight", capsys=capsys)
     assert weighted["estimate"]["weight"] == sum(1 + at % 3 for at in range(N))
     assert weighted["estimate"]["stderr"][0] > found["estimate"]["stderr"][0]
 
-    mixed = document("shuffle", made["reports"], "-o", "mixed.csv.gz", capsys=capsys)
+    mixed = document("file", "shuffle", made["reports"], "-o", "mixed.csv.gz", capsys=capsys)
     assert mixed == {"out": "mixed.csv.gz", "reports": N, "mechanism": planned.to_dict()}
-    after = document("estimate", "mixed.csv.gz", "--level", "0.9", capsys=capsys)
+    after = document("file", "estimate", "mixed.csv.gz", "--level", "0.9", capsys=capsys)
     assert after["shuffled"] is True
     assert after["estimate"]["counts"] == found["estimate"]["counts"]
     assert after["estimate"]["level"] == 0.9
@@ -138,9 +132,11 @@ def test_unequal_weights_are_told_by_the_effective_sample_size(
     answers = ["yes", "no"] * 50
     columns = {"smokes": answers, "weight": [1] * 99 + [heaviest], "town": ["here"] * 100}
     write_data(work / "people.csv", columns)
-    perturb = ("perturb", "people.csv", "--column", "smokes", "-e", "1", "--labels", "yes,no")
+    perturb = (
+        *("file", "perturb", "people.csv", "--column", "smokes", "-e", "1", "--labels", "yes,no"),
+    )
     done(*perturb, "--keep", "weight", "--keep", "town", "-o", "r.csv", capsys=capsys)
-    estimate = ("estimate", "r.csv", "--weight", "weight")
+    estimate = ("file", "estimate", "r.csv", "--weight", "weight")
     text = " ".join(done(*estimate, capsys=capsys).split())
     assert words in text
     assert ("Effective" in text) == bool(words)
@@ -152,10 +148,12 @@ def test_unequal_weights_are_told_by_the_effective_sample_size(
 
 
 def test_what_people_read(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = done("deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet", capsys=capsys)
+    text = done(
+        "file", "deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet", capsys=capsys
+    )
     assert "400 cards in c.parquet" in text
     assert "Keep the file from the collector" in text
-    perturb = ("perturb", "survey.csv", "--column", "smokes", "--keep", "region")
+    perturb = ("file", "perturb", "survey.csv", "--column", "smokes", "--keep", "region")
     text = done(*perturb, "--cards", "c.parquet", "-o", "r.csv", capsys=capsys)
     assert "r.csv: MRR (n " in text
     assert "not protected" in text
@@ -163,53 +161,57 @@ def test_what_people_read(work: Path, capsys: pytest.CaptureFixture[str]) -> Non
     text = done(*perturb, "-e", "1", "--labels", "yes,no", "-o", "plain.csv", capsys=capsys)
     assert "not protected" not in text
     assert "against everybody who sees the report" in text
-    text = done("estimate", "r.csv", "--by", "region", "--min-cell", "10", capsys=capsys)
+    text = done("file", "estimate", "r.csv", "--by", "region", "--min-cell", "10", capsys=capsys)
     for words in ("smokes: 400 reports (400 with a card, 0 without)", "north: 150 reports"):
         assert words in text
     for words in ("north - south", "95% interval", "Each contributor's loss"):
         assert words in text
-    text = done("estimate", "plain.csv", "--by", "region", "--min-cell", "200", capsys=capsys)
+    text = done(
+        "file", "estimate", "plain.csv", "--by", "region", "--min-cell", "200", capsys=capsys
+    )
     assert "1 group has fewer than 200 reports and is not shown" in " ".join(text.split())
-    text = done("shuffle", "r.csv", "-o", "s.arrow", capsys=capsys)
+    text = done("file", "shuffle", "r.csv", "-o", "s.arrow", capsys=capsys)
     assert text == "400 reports in random order in s.arrow\n"
 
 
 def test_sealed_reports_on_the_command_line(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert document("keys", "collector", capsys=capsys) == {
+    assert document("file", "keys", "collector", capsys=capsys) == {
         "private": "collector.key",
         "public": "collector.pub",
     }
-    perturb = ("perturb", "survey.csv", "--column", "smokes", "-e", "1", "--labels", "yes,no")
+    perturb = (
+        *("file", "perturb", "survey.csv", "--column", "smokes", "-e", "1", "--labels", "yes,no"),
+    )
     document(*perturb, "--seal", "collector.pub", "--seed", "3", "-o", "a.parquet", capsys=capsys)
     document(*perturb, "--seed", "3", "-o", "open.parquet", capsys=capsys)
-    document("shuffle", "a.parquet", "-o", "b.parquet", capsys=capsys)
-    plain = document("estimate", "open.parquet", capsys=capsys)["estimate"]
+    document("file", "shuffle", "a.parquet", "-o", "b.parquet", capsys=capsys)
+    plain = document("file", "estimate", "open.parquet", capsys=capsys)["estimate"]
     for name in ("a.parquet", "b.parquet"):
-        found = document("estimate", name, "--key", "collector.key", capsys=capsys)
+        found = document("file", "estimate", name, "--key", "collector.key", capsys=capsys)
         assert found["estimate"] == plain
 
 
 def test_prefer_not_to_say(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At a very large ε the shares are those of the column: 80 of 400 cells are empty."""
-    perturb = ("perturb", "survey.csv", "--column", "drinks", "-e", "30")
+    perturb = ("file", "perturb", "survey.csv", "--column", "drinks", "-e", "30")
     labels = ("--labels", "never,often", "--other", "other", "--missing", "no answer")
     document(*perturb, *labels, "-o", "r.csv", capsys=capsys)
-    found = document("estimate", "r.csv", capsys=capsys)
+    found = document("file", "estimate", "r.csv", capsys=capsys)
     assert found["labels"] == ["never", "often", "other", "no answer"]
     assert found["estimate"]["frequencies"] == pytest.approx([0.4, 0.2, 0.2, 0.2])
     shares = {name: answer["share"] for name, answer in found["answered"].items()}
     assert shares == pytest.approx({"never": 0.5, "often": 0.25, "other": 0.25})
-    text = done("estimate", "r.csv", capsys=capsys)
+    text = done("file", "estimate", "r.csv", capsys=capsys)
     assert "Among those who answered, never: 50.00%" in text
 
 
 def test_intervals_among_those_who_answered(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each end is the ratio at the ends of two intervals that hold with half the error each."""
-    perturb = ("perturb", "survey.csv", "--column", "drinks", "-e", "2", "--seed", "1")
+    perturb = ("file", "perturb", "survey.csv", "--column", "drinks", "-e", "2", "--seed", "1")
     labels = ("--labels", "never,often", "--other", "other", "--missing", "no answer")
     document(*perturb, *labels, "-o", "r.csv", capsys=capsys)
-    found = document("estimate", "r.csv", "--level", "0.9", capsys=capsys)
-    half = document("estimate", "r.csv", "--level", "0.95", capsys=capsys)
+    found = document("file", "estimate", "r.csv", "--level", "0.9", capsys=capsys)
+    half = document("file", "estimate", "r.csv", "--level", "0.95", capsys=capsys)
     ends = np.clip(half["estimate"]["interval"], 0, 1)
     frequencies = found["estimate"]["frequencies"]
     for v, name in enumerate(("never", "often", "other")):
@@ -223,14 +225,14 @@ def test_labels_from_a_file_and_other_mechanisms(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (work / "labels.txt").write_text("\ufeffnever\n\n often \nsometimes\n", "utf-8")
-    perturb = ("perturb", "survey.csv", "--column", "drinks", "--labels-file", "labels.txt")
+    perturb = ("file", "perturb", "survey.csv", "--column", "drinks", "--labels-file", "labels.txt")
     for kind in ("rr", "sue", "oue", "olh"):
         out = ("-e", "1", "--skip-missing", "--mechanism", kind, "-o", f"{kind}.csv")
         made = document(*perturb, *out, capsys=capsys)
         assert made["labels"] == ["never", "often", "sometimes"]
         assert made["mechanism"]["mechanism"] == kind.upper()
         assert made["guarantees"]["report"] <= 1
-        found = document("estimate", f"{kind}.csv", capsys=capsys)
+        found = document("file", "estimate", f"{kind}.csv", capsys=capsys)
         assert found["reports"] == N - N // 5
     auto = document(*perturb, "-e", "1", "--skip-missing", "-o", "auto.csv", capsys=capsys)
     candidates: list[Any] = [jrr.RR(3, epsilon=1.0), jrr.OUE(3, 1.0), jrr.OLH(3, 1.0)]
@@ -243,7 +245,10 @@ def test_the_word_of_a_mechanism_in_any_case(
     word: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labels = tables.Labels(("never", "often", "sometimes"), skip_missing=True)
-    perturb = ("perturb", "survey.csv", "--column", "drinks", "--labels", ",".join(labels.names))
+    perturb = (
+        *("file", "perturb", "survey.csv", "--column", "drinks", "--labels"),
+        ",".join(labels.names),
+    )
     out = ("-e", "1", "--skip-missing", "--mechanism", word, "-o", "any.csv")
     made = document(*perturb, *out, capsys=capsys)["mechanism"]
     header = tables.perturb(
@@ -257,7 +262,7 @@ def test_the_word_of_a_mechanism_in_any_case(
 def test_mechanisms_with_cards_do_not_perturb_alone(
     word: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = ["perturb", "survey.csv", "--column", "drinks", "-e", "1", "--skip-missing"]
+    base = ["file", "perturb", "survey.csv", "--column", "drinks", "-e", "1", "--skip-missing"]
     assert run([*base, "--labels", "never,often,sometimes", "--mechanism", word]) == 2
     assert "mechanism" in capsys.readouterr().err
 
@@ -266,33 +271,39 @@ def test_mechanisms_with_cards_do_not_perturb_alone(
 def test_postprocessed_shares_come_beside_the_estimate(
     step: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    perturb = ("perturb", "survey.csv", "--column", "smokes", "-e", "0.1", "--seed", "2")
+    perturb = ("file", "perturb", "survey.csv", "--column", "smokes", "-e", "0.1", "--seed", "2")
     document(*perturb, "-o", "r.csv", capsys=capsys)
-    plain = document("estimate", "r.csv", capsys=capsys)
-    found = document("estimate", "r.csv", "--postprocess", step, capsys=capsys)
+    plain = document("file", "estimate", "r.csv", capsys=capsys)
+    found = document("file", "estimate", "r.csv", "--postprocess", step, capsys=capsys)
     assert found["estimate"] == plain["estimate"]
     shares = found["postprocessed"][step]
     assert len(shares) == 2
     if step in ("simplex", "norm-cut"):
         assert sum(shares) == pytest.approx(1)
         assert min(shares) >= 0
-    assert f"After {step}, no:" in done("estimate", "r.csv", "--postprocess", step, capsys=capsys)
+    assert f"After {step}, no:" in done(
+        "file", "estimate", "r.csv", "--postprocess", step, capsys=capsys
+    )
 
 
 def test_the_largest_answers_are_shown_and_all_are_in_the_document(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document("perturb", "survey.csv", "--column", "name", "-e", "9", "-o", "r.csv", capsys=capsys)
-    text = done("estimate", "r.csv", "--top", "3", capsys=capsys)
+    document(
+        "file", "perturb", "survey.csv", "--column", "name", "-e", "9", "-o", "r.csv", capsys=capsys
+    )
+    text = done("file", "estimate", "r.csv", "--top", "3", capsys=capsys)
     assert "the 3 largest of 400 answers" in text
     assert text.count("person-") == 3
-    assert len(document("estimate", "r.csv", "--top", "3", capsys=capsys)["labels"]) == 400
+    assert len(document("file", "estimate", "r.csv", "--top", "3", capsys=capsys)["labels"]) == 400
 
 
 def test_a_picture_of_the_shares(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    perturb = ("perturb", "survey.csv", "--column", "smokes", "-e", "1", "--keep", "region")
+    perturb = ("file", "perturb", "survey.csv", "--column", "smokes", "-e", "1", "--keep", "region")
     document(*perturb, "-o", "r.csv", capsys=capsys)
-    text = done("estimate", "r.csv", "--by", "region", "--plot", "shares.png", capsys=capsys)
+    text = done(
+        "file", "estimate", "r.csv", "--by", "region", "--plot", "shares.png", capsys=capsys
+    )
     assert "Picture: shares.png" in text
     assert (work / "shares.png").read_bytes().startswith(b"\x89PNG")
 
@@ -308,14 +319,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_finished_step_run_again_changes_nothing(
     suffix: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    perturb = ["perturb", "survey.csv", "--column", "smokes", "--labels", "yes,no"]
+    perturb = ["file", "perturb", "survey.csv", "--column", "smokes", "--labels", "yes,no"]
     steps = [
-        ["keys", "collector"],
-        ["deal", "-n", "400", "-e", "1", "--closed-deck", "-o", f"c.{suffix}"],
+        ["file", "keys", "collector"],
+        ["file", "deal", "-n", "400", "-e", "1", "--closed-deck", "-o", f"c.{suffix}"],
         [*perturb, "--cards", f"c.{suffix}", "-o", f"r.{suffix}"],
         [*perturb, "-e", "1", "-o", f"plain.{suffix}"],
         [*perturb, "-e", "1", "--seal", "collector.pub", "-o", "sealed.arrow"],
-        ["shuffle", f"r.{suffix}", "-o", f"s.{suffix}"],
+        ["file", "shuffle", f"r.{suffix}", "-o", f"s.{suffix}"],
     ]
     for step in steps:
         done(*step, capsys=capsys)
@@ -326,7 +337,7 @@ def test_a_finished_step_run_again_changes_nothing(
     estimates = []
     for _ in range(2):
         before = contents(work)
-        estimates.append(done("estimate", f"s.{suffix}", "--json", capsys=capsys))
+        estimates.append(done("file", "estimate", f"s.{suffix}", "--json", capsys=capsys))
         assert contents(work) == before
     assert estimates[0] == estimates[1]
     for step in steps:  # all of them again
@@ -338,8 +349,8 @@ def test_a_finished_step_run_again_changes_nothing(
 def test_a_seed_and_force_make_the_same_bytes(
     suffix: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    perturb = ["perturb", "survey.csv", "--column", "smokes", "-e", "1", "--seed", "5"]
-    shuffle = ["shuffle", f"r.{suffix}", "-o", f"s.{suffix}", "--seed", "6"]
+    perturb = ["file", "perturb", "survey.csv", "--column", "smokes", "-e", "1", "--seed", "5"]
+    shuffle = ["file", "shuffle", f"r.{suffix}", "-o", f"s.{suffix}", "--seed", "6"]
     for step in ([*perturb, "-o", f"r.{suffix}"], shuffle):
         done(*step, capsys=capsys)
         before = contents(work)
@@ -353,10 +364,10 @@ def test_a_seed_and_force_make_the_same_bytes(
 def test_without_a_seed_no_two_runs_are_alike(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    perturb = ["perturb", "survey.csv", "--column", "smokes", "-e", "1"]
+    perturb = ["file", "perturb", "survey.csv", "--column", "smokes", "-e", "1"]
     for at in range(2):
         done(*perturb, "-o", f"r{at}.csv", capsys=capsys)
-        done("deal", "-n", "400", "--closed-deck", "-o", f"c{at}.csv", capsys=capsys)
+        done("file", "deal", "-n", "400", "--closed-deck", "-o", f"c{at}.csv", capsys=capsys)
     assert (work / "r0.csv").read_bytes() != (work / "r1.csv").read_bytes()
     assert (work / "c0.csv").read_bytes() != (work / "c1.csv").read_bytes()
     assert (work / "c0.csv.json").read_bytes() != (work / "c1.csv.json").read_bytes()
@@ -366,12 +377,12 @@ def test_a_forced_output_is_replaced_as_a_whole(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Reports of another column and mechanism leave nothing of what was there."""
-    perturb = ["perturb", "survey.csv", "-e", "1", "-o", "r.csv"]
+    perturb = ["file", "perturb", "survey.csv", "-e", "1", "-o", "r.csv"]
     done(*perturb, "--column", "smokes", "--keep", "name", capsys=capsys)
     more = ["--column", "region", "--mechanism", "olh", "--force"]
     done(*perturb, *more, capsys=capsys)
     assert (work / "r.csv").read_text().startswith('"seed","report","carded"\n')
-    assert document("estimate", "r.csv", capsys=capsys)["question"] == "region"
+    assert document("file", "estimate", "r.csv", capsys=capsys)["question"] == "region"
     assert sorted(contents(work)) == ["r.csv", "r.csv.json", "survey.csv"]
 
 
@@ -392,10 +403,10 @@ def jrr_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     for arguments in (
-        ["deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet"],
-        ["perturb", "survey.csv", "--column", "smokes", "--cards", "c.parquet"],
-        ["shuffle", "survey.reports.parquet", "-o", "s.parquet"],
-        ["estimate", "s.parquet", "--json"],
+        ["file", "deal", "-n", "400", "-e", "1", "--closed-deck", "-o", "c.parquet"],
+        ["file", "perturb", "survey.csv", "--column", "smokes", "--cards", "c.parquet"],
+        ["file", "shuffle", "survey.reports.parquet", "-o", "s.parquet"],
+        ["file", "estimate", "s.parquet", "--json"],
     ):
         result = jrr_process(*arguments, cwd=work)
         assert (result.returncode, result.stderr) == (0, "")
@@ -413,7 +424,7 @@ def test_two_runs_at_once_do_not_meet(work: Path) -> None:
     arguments = ["--column", "smokes", "-e", "1", "--force", "-o", "r.csv"]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "jrr.cli", "perturb", name, *arguments],
+            [sys.executable, "-m", "jrr.cli", "file", "perturb", name, *arguments],
             cwd=work,
             stdout=subprocess.DEVNULL,
         )
@@ -428,46 +439,48 @@ def test_reports_that_are_there_twice_are_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A deck has so many cards; a copy of a file, or a second use of cards, is more than that."""
-    done("deal", "-n", str(N), "-e", "1", "--closed-deck", "-o", "c.arrow", capsys=capsys)
-    start = ("perturb", "survey.csv", "--column", "smokes", "--labels", "no,yes", "-e", "1")
+    done("file", "deal", "-n", str(N), "-e", "1", "--closed-deck", "-o", "c.arrow", capsys=capsys)
+    start = ("file", "perturb", "survey.csv", "--column", "smokes", "--labels", "no,yes", "-e", "1")
     done(*start, "--cards", "c.arrow", "-o", "r.arrow", capsys=capsys)
     shutil.copy("r.arrow", "copy.arrow")
-    assert run(["estimate", "r.arrow", "copy.arrow"]) == 2
+    assert run(["file", "estimate", "r.arrow", "copy.arrow"]) == 2
     said = capsys.readouterr().err
     assert "must be at most 400 for one deck, got 800: is one there twice?" in said
 
 
 def test_a_share_lies_in_its_interval(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Among those who answered, too, and where noise is larger than shares."""
-    start = (
-        "perturb",
-        "survey.csv",
-        "--column",
-        "drinks",
-        "--labels",
-        "often,never,sometimes,daily",
-    )
+    labels = ("--labels", "often,never,sometimes,daily")
+    start = ("file", "perturb", "survey.csv", "--column", "drinks", *labels)
     outside = 0
     for seed in range(6):
         more = ("--missing", "none", "-e", "0.5", "--seed", str(seed), "-o", "r.arrow", "--force")
         done(*start, *more, capsys=capsys)
-        found = document("estimate", "r.arrow", capsys=capsys)
+        found = document("file", "estimate", "r.arrow", capsys=capsys)
         for share in found.get("answered", {}).values():
             low, high = share["interval"]
             assert low <= share["share"] <= high
             outside += share["share"] < 0
     assert outside > 0
-    assert "is no mistake" in done("estimate", "r.arrow", capsys=capsys)
+    assert "is no mistake" in done("file", "estimate", "r.arrow", capsys=capsys)
 
 
 def test_what_shuffled_reports_are_worth(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done("perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "r.arrow", capsys=capsys)
-    done("shuffle", "r.arrow", "-o", "m.arrow", capsys=capsys)
-    assert "behind_shuffler" not in document("estimate", "r.arrow", capsys=capsys)
-    behind = document("estimate", "m.arrow", capsys=capsys)["behind_shuffler"]
+    done(
+        *("file", "perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "r.arrow"),
+        capsys=capsys,
+    )
+    done("file", "shuffle", "r.arrow", "-o", "m.arrow", capsys=capsys)
+    assert "behind_shuffler" not in document("file", "estimate", "r.arrow", capsys=capsys)
+    behind = document("file", "estimate", "m.arrow", capsys=capsys)["behind_shuffler"]
     assert behind["epsilon"] == shuffled_epsilon(jrr.RR(epsilon=2.0), behind["delta"], N)
-    assert "shuffled by somebody honest: ε" in done("estimate", "m.arrow", capsys=capsys)
+    assert "shuffled by somebody honest: ε" in done("file", "estimate", "m.arrow", capsys=capsys)
     # Two files that were shuffled apart hide people among half as many: nothing is claimed.
-    done("perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "s.arrow", capsys=capsys)
-    done("shuffle", "s.arrow", "-o", "t.arrow", capsys=capsys)
-    assert "behind_shuffler" not in document("estimate", "m.arrow", "t.arrow", capsys=capsys)
+    done(
+        *("file", "perturb", "survey.csv", "--column", "smokes", "-e", "2", "-o", "s.arrow"),
+        capsys=capsys,
+    )
+    done("file", "shuffle", "s.arrow", "-o", "t.arrow", capsys=capsys)
+    assert "behind_shuffler" not in document(
+        "file", "estimate", "m.arrow", "t.arrow", capsys=capsys
+    )

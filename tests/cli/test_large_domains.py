@@ -1,4 +1,4 @@
-"""`jrr heavy-hitters` and `jrr quantiles`, from files to results."""
+"""`jrr file heavy-hitters` and `jrr file quantiles`, from files to results."""
 
 import json
 from pathlib import Path
@@ -24,19 +24,22 @@ def call(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 def test_frequent_strings(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    perturb = ["heavy-hitters", "perturb", "strings.txt", "--length", "6", "-e", "4", "--seed", "1"]
+    perturb = [
+        *("file", "heavy-hitters", "perturb", "strings.txt", "--length", "6", "-e", "4"),
+        *("--seed", "1"),
+    ]
     assert call(capsys, *perturb, "-o", "a.jsonl")["reports"] == 1_800
     call(capsys, *perturb, "-o", "b.jsonl")
-    found = call(capsys, "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "3")
+    found = call(capsys, "file", "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "3")
     assert found["n"] == 3_600
     assert set(found["strings"]) == {"home", "login", "search"}
     assert found["may_be_absent"] == [low <= 0 for low, _ in found["interval"]] == [False] * 3
-    more = call(capsys, "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "20")
+    more = call(capsys, "file", "heavy-hitters", "find", "a.jsonl", "b.jsonl", "--top", "20")
     sent = {"home", "login", "search"}
     noise = [s not in sent for s in more["strings"]]
     assert sum(noise) > 5
     assert more["may_be_absent"] == noise
-    assert run(["heavy-hitters", "find", "a.jsonl"]) == 0
+    assert run(["file", "heavy-hitters", "find", "a.jsonl"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "so also for those that lead the list" in shown
     assert "perhaps not" in shown
@@ -46,13 +49,15 @@ def test_frequent_strings(files: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_quantiles(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    perturb = ["quantiles", "perturb", "numbers.txt", "--range", "0:20", "--bins", "64"]
+    perturb = ["file", "quantiles", "perturb", "numbers.txt", "--range", "0:20", "--bins", "64"]
     perturb += ["-e", "3", "--seed", "1"]
     assert call(capsys, *perturb, "-o", "r.jsonl")["bins"] == 64
-    found = call(capsys, "quantiles", "estimate", "r.jsonl", "--at", "0.5", "--level", "0.999")
+    found = call(
+        capsys, "file", "quantiles", "estimate", "r.jsonl", "--at", "0.5", "--level", "0.999"
+    )
     low, high = found["quantiles"][0]["interval"]
     assert low <= 10 <= high
-    assert run(["quantiles", "estimate", "r.jsonl"]) == 0
+    assert run(["file", "quantiles", "estimate", "r.jsonl"]) == 0
     assert "Intervals end at ends of bins" in capsys.readouterr().out
 
 
@@ -63,7 +68,7 @@ def test_quantiles(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("heavy-hitters perturb strings.txt --length 6 -o strings.txt", "out"),
         ("heavy-hitters perturb empty.txt --length 6 -o x", "line for each person"),
         ("heavy-hitters find strings.txt", "lines of JSON"),
-        ("heavy-hitters find other.jsonl", "jrr heavy-hitters perturb"),
+        ("heavy-hitters find other.jsonl", "jrr file heavy-hitters perturb"),
         ("quantiles perturb strings.txt --range 0:1 -o x", "numbers"),
         ("quantiles perturb numbers.txt --range 0:1 -o x", "--clip"),
         ("quantiles estimate other.jsonl --at half", "at"),
@@ -75,6 +80,6 @@ def test_refusals(files: Path, capsys: pytest.CaptureFixture[str], words: str, n
     Path("empty.txt").write_text("")
     Path("other.jsonl").write_text('{"jrr": "quantiles", "question": 1}\n')
     Path("third.jsonl").write_text('{"jrr": "quantiles", "question": 2}\n')
-    assert run(words.split()) == 2
+    assert run(["file", *words.split()]) == 2
     assert named in capsys.readouterr().err
     assert not Path("x").exists()

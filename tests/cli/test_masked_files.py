@@ -17,12 +17,26 @@ def test_a_survey_in_files(
     reports = tmp_path / f"reports.{kind}"
     people = [names[-1]] * 150 + [names[0]] * 350
     data.write_text("answer\n" + "\n".join(people) + "\n")
-    deal = ["deal", "-n", "500", "-k", str(len(names)), "-e", "1", "--seed", "3", "--closed-deck"]
+    deal = [
+        "file",
+        "deal",
+        "-n",
+        "500",
+        "-k",
+        str(len(names)),
+        "-e",
+        "1",
+        "--seed",
+        "3",
+        "--closed-deck",
+    ]
     assert run([*deal, "-o", str(cards)]) == 0
-    perturb = ["perturb", str(data), "--column", "answer", "--labels", labels, "--seed", "4"]
+    perturb = [
+        *("file", "perturb", str(data), "--column", "answer", "--labels", labels, "--seed", "4"),
+    ]
     assert run([*perturb, "--cards", str(cards), "-o", str(reports)]) == 0
     capsys.readouterr()
-    assert run(["estimate", str(reports), "--json"]) == 0
+    assert run(["file", "estimate", str(reports), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["mechanism"]["mechanism"] == "MRR"
     low, high = document["estimate"]["interval"][-1]
@@ -32,15 +46,15 @@ def test_a_survey_in_files(
     assert "must be fresh" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("about", [[], ["-k", "3"], ["--number", "0:80"]])
+@pytest.mark.parametrize("about", [[], ["-k", "3"], ["number", "--range", "0:80"]])
 def test_a_closed_deck_has_to_be_asked_for(
     about: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nobody names the used cards of a file to the dealer, so it can announce no sum."""
-    deal = ["deal", "-n", "500", *about, "-o", str(tmp_path / "cards.csv")]
+    deal = ["file", "deal", *about, "-n", "500", "-o", str(tmp_path / "cards.csv")]
     assert run(deal) == 2
     error = capsys.readouterr().err
-    assert "mechanism must have a closed deck (jrr deal --closed-deck" in " ".join(error.split())
+    assert "must have a closed deck (jrr file deal --closed-deck" in " ".join(error.split())
     assert not (tmp_path / "cards.csv").exists()
     assert run([*deal, "--closed-deck"]) == 0
 

@@ -48,13 +48,13 @@ def test_a_number_without_cards(
 ) -> None:
     asked = ("--column", "hours", "--number", "0:80", "-e", "1", "--keep", "region")
     options = (*asked, "--keep", "weight", "--mechanism", mechanism, "--seed", "4", "-o", reports)
-    perturbed = document("perturb", data, *options, capsys=capsys)
+    perturbed = document("file", "perturb", data, *options, capsys=capsys)
     assert perturbed["number"] == [0, 80]
     assert not perturbed["labels_from_data"]
     header = tables.read_header(reports)
     assert header.number == NumberRange(0.0, 80.0)
     assert header.labels == ()
-    found = document("estimate", reports, "--by", "region", capsys=capsys)
+    found = document("file", "estimate", reports, "--by", "region", capsys=capsys)
     assert found["number"] == [0, 80]
     assert holds(found["estimate"], 40)
     assert found["estimate"]["sum"] == pytest.approx(N * found["estimate"]["mean"])
@@ -65,10 +65,14 @@ def test_a_number_without_cards(
     assert (gap["first"], gap["second"]) == ("north", "south")
     assert gap["difference"] == pytest.approx(by_name["north"]["mean"] - by_name["south"]["mean"])
     assert holds(gap, 20)
-    weighted = document("estimate", reports, "--weight", "weight", capsys=capsys)["estimate"]
+    weighted = document("file", "estimate", reports, "--weight", "weight", capsys=capsys)[
+        "estimate"
+    ]
     assert weighted["effective_n"] < N
     assert holds(weighted, 40)
-    sampled = document("estimate", reports, "--population", "sample", capsys=capsys)["estimate"]
+    sampled = document("file", "estimate", reports, "--population", "sample", capsys=capsys)[
+        "estimate"
+    ]
     assert sampled["sum"] is None
     assert sampled["stderr"] >= found["estimate"]["stderr"]
 
@@ -77,15 +81,18 @@ def test_a_number_without_cards(
 @pytest.mark.parametrize("word", ["mrr", "drr", "masked-laplace"])
 def test_a_number_with_cards(work: Path, capsys: Capsys, word: str) -> None:
     dealt = document(
-        *("deal", "-n", str(N), "-e", "1", "--number", "0:80", "--mechanism", word),
+        *(
+            *("file", "deal", "number", "--range", "0:80", "-n", str(N), "-e", "1"),
+            *("--mechanism", word),
+        ),
         "--closed-deck",
         *("--seed", "1", "-o", "c.parquet"),
         capsys=capsys,
     )
     assert dealt["guarantees"]["cards"] <= 1
     options = ("--column", "hours", "--number", "0:80", "--cards", "c.parquet", "-o", "r.csv")
-    done("perturb", "d.csv", *options, "--keep", "region", "--seed", "2", capsys=capsys)
-    found = document("estimate", "r.csv", "--by", "region", capsys=capsys)
+    done("file", "perturb", "d.csv", *options, "--keep", "region", "--seed", "2", capsys=capsys)
+    found = document("file", "estimate", "r.csv", "--by", "region", capsys=capsys)
     assert found["carded"] == N
     assert found["mechanism"] == dealt["mechanism"]
     assert holds(found["estimate"], 40)
@@ -98,9 +105,12 @@ def test_a_number_with_cards(work: Path, capsys: Capsys, word: str) -> None:
 
 
 def test_what_is_printed_and_written(work: Path, capsys: Capsys) -> None:
-    done("perturb", "d.csv", "--column", "hours", "--number", "0:80", "-e", "1", capsys=capsys)
+    done(
+        *("file", "perturb", "d.csv", "--column", "hours", "--number", "0:80", "-e", "1"),
+        capsys=capsys,
+    )
     reports = "d.reports.parquet"
-    shown = done("estimate", reports, "--plot", "m.png", "-o", "m.csv", capsys=capsys)
+    shown = done("file", "estimate", reports, "--plot", "m.png", "-o", "m.csv", capsys=capsys)
     assert "mean" in shown
     assert "The number lies in 0..80" in shown
     assert "Picture: m.png" in shown
@@ -109,21 +119,22 @@ def test_what_is_printed_and_written(work: Path, capsys: Capsys) -> None:
     assert row["group"] == ""
     assert float(row["low"]) < float(row["mean"]) < float(row["high"])
     assert row["reports"] == str(N)
-    done("shuffle", reports, "-o", "s.parquet", capsys=capsys)
-    again = document("estimate", "s.parquet", capsys=capsys)["estimate"]
+    done("file", "shuffle", reports, "-o", "s.parquet", capsys=capsys)
+    again = document("file", "estimate", "s.parquet", capsys=capsys)["estimate"]
     assert again["mean"] == pytest.approx(float(row["mean"]))
 
 
 def test_a_histogram_of_a_number(work: Path, capsys: Capsys) -> None:
     asked = ("--column", "hours", "--bins", "0,35,45,80", "-e", "3", "--seed", "2")
-    perturbed = document("perturb", "d.parquet", *asked, "-o", "h.csv", capsys=capsys)
+    perturbed = document("file", "perturb", "d.parquet", *asked, "-o", "h.csv", capsys=capsys)
     assert perturbed["labels"] == ["0 to 35", "35 to 45", "45 to 80"]
-    shares = document("estimate", "h.csv", capsys=capsys)["estimate"]["frequencies"]
+    shares = document("file", "estimate", "h.csv", capsys=capsys)["estimate"]["frequencies"]
     assert shares == pytest.approx([0.5, 0.0, 0.5], abs=0.1)
 
 
 def test_a_plan_for_a_number(work: Path, capsys: Capsys) -> None:
-    asked = ("plan", "-n", "1000", "-e", "2", "--number", "0:80", "--mean", "40", "--sd", "10")
+    about = ("--range", "0:80", "--mean", "40", "--sd", "10")
+    asked = ("plan", "number", *about, "-n", "1000", "-e", "2")
     plan = document(*asked, capsys=capsys)
     assert plan["question"]["mechanism"]["mechanism"] == "MaskedLaplace"
     by_name = {row["name"]: row["stderr"] for row in plan["compare"]}
@@ -138,13 +149,16 @@ def test_a_plan_for_a_number(work: Path, capsys: Capsys) -> None:
 
 def test_empty_cells_and_texts(work: Path, capsys: Capsys) -> None:
     (work / "gaps.csv").write_text("hours,who\n 30 ,a\n,b\n50,c\n")
-    asked = ("perturb", "gaps.csv", "--column", "hours", "--number", "0:80", "-e", "1")
+    asked = ("file", "perturb", "gaps.csv", "--column", "hours", "--number", "0:80", "-e", "1")
     assert run(asked) == 2
     assert "--skip-missing" in capsys.readouterr().err
     done(*asked, "--skip-missing", "-o", "r.csv", capsys=capsys)
-    assert document("estimate", "r.csv", capsys=capsys)["reports"] == 2
+    assert document("file", "estimate", "r.csv", capsys=capsys)["reports"] == 2
     (work / "words.csv").write_text("hours\n30\nmany\n")
-    assert run(("perturb", "words.csv", "--column", "hours", "--number", "0:80", "-e", "1")) == 2
+    assert (
+        run(("file", "perturb", "words.csv", "--column", "hours", "--number", "0:80", "-e", "1"))
+        == 2
+    )
     assert "column hours must hold numbers" in capsys.readouterr().err
 
 
@@ -165,7 +179,7 @@ def test_empty_cells_and_texts(work: Path, capsys: Capsys) -> None:
 def test_refusals_of_perturb(
     work: Path, capsys: Capsys, options: tuple[str, ...], words: str
 ) -> None:
-    assert run(("perturb", "d.csv", "--column", "hours", "-e", "1", *options)) == 2
+    assert run(("file", "perturb", "d.csv", "--column", "hours", "-e", "1", *options)) == 2
     assert words in " ".join(capsys.readouterr().err.split())
     assert not (work / "d.reports.parquet").exists()
 
@@ -173,13 +187,11 @@ def test_refusals_of_perturb(
 @pytest.mark.parametrize(
     "options",
     [
-        ("plan", "--mean", "3"),
-        ("plan", "--number", "0:9", "-k", "3"),
-        ("plan", "--number", "0:9", "--margin", "0.1"),
-        ("plan", "--number", "0:9", "--mean", "10"),
+        ("plan", "number"),
+        ("plan", "number", "--range", "0:9", "--mean", "10"),
         ("plan", "--mechanism", "laplace"),
-        ("deal", "--sd", "3", "-o", "c.csv"),
-        ("deal", "--number", "0:9", "--mechanism", "laplace", "-o", "c.csv"),
+        ("file", "deal", "number", "--sd", "3", "-o", "c.csv"),
+        ("file", "deal", "number", "--range", "0:9", "--mechanism", "laplace", "-o", "c.csv"),
     ],
 )
 def test_refusals_of_plan_and_deal(work: Path, capsys: Capsys, options: tuple[str, ...]) -> None:
@@ -189,9 +201,12 @@ def test_refusals_of_plan_and_deal(work: Path, capsys: Capsys, options: tuple[st
 
 def test_clipped_numbers_are_said_to_be(work: Path, capsys: Capsys) -> None:
     asked = ("--column", "hours", "--number", "0:40", "--clip", "-e", "1", "-o", "r.csv")
-    done("perturb", "d.csv", *asked, capsys=capsys)
+    done("file", "perturb", "d.csv", *asked, capsys=capsys)
     assert tables.read_header("r.csv").number == NumberRange(0.0, 40.0, clip=True)
-    done("perturb", "d.csv", "--column", "hours", "--number", "0:80", "-e", "1", capsys=capsys)
+    done(
+        *("file", "perturb", "d.csv", "--column", "hours", "--number", "0:80", "-e", "1"),
+        capsys=capsys,
+    )
     with pytest.raises(ArgumentError, match="same kind of reports"):
         tables.estimate("r.csv", "d.reports.parquet")
 

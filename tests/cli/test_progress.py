@@ -74,13 +74,16 @@ CREATE = ("campaign", "create", *SURVEY, "--question", "Q?", "--collector", "htt
 COMMANDS = [
     (("plan", *SURVEY), {"planning", "comparing", "writing files"}),
     (("plan", *SURVEY, "--json"), {"planning", "comparing"}),
-    (("plan", *SURVEY, "--margin", "0.2"), {"looking for how many people, and which ε"}),
-    (("explain", *SURVEY), {"planning", "reckoning what can be learnt"}),
+    (("plan", "margin", "0.2", *SURVEY), {"looking for how many people, and which ε"}),
+    (("plan", "explain", *SURVEY), {"planning", "reckoning what can be learnt"}),
     ((*CREATE, "--mechanism", "rr"), {"planning"}),
-    (("deal", *SURVEY, "--mechanism", "drr", "-o", "cards.csv"), {"planning", "dealing"}),
-    (("perturb", "data.csv", "--column", "a", "-e", "1"), {"perturbing"}),
-    (("simulate", *SURVEY), {"planning", "simulating"}),
-    (("audit", "-e", "1", "--mechanism", "rr", "--trials", "2000"), {"planning", "auditing"}),
+    (("file", "deal", *SURVEY, "--mechanism", "drr", "-o", "cards.csv"), {"planning", "dealing"}),
+    (("file", "perturb", "data.csv", "--column", "a", "-e", "1"), {"perturbing"}),
+    (("study", "simulate", *SURVEY), {"planning", "simulating"}),
+    (
+        ("audit", "privacy", "-e", "1", "--mechanism", "rr", "--trials", "2000"),
+        {"planning", "auditing"},
+    ),
 ]
 
 

@@ -118,14 +118,14 @@ def on_the_command_line(
     people, k = len(values_of(question)), len(question.names)
     labels = folder / "labels.txt"
     labels.write_text("\n".join(question.labels))
-    perturb = ["perturb", str(question.path), "--column", question.column]
+    perturb = ["file", "perturb", str(question.path), "--column", question.column]
     perturb += ["--labels-file", str(labels), "--epsilon", "1", "--seed", str(seeds[1])]
     for option, value in (("--missing", question.missing), ("--other", question.other)):
         perturb += [] if value is None else [option, value]
     perturb += ["--skip-missing"] if question.skip_missing else []
     if question.mechanism is None:
         cards = folder / "cards.parquet"
-        deal = ["deal", "-n", str(people), "-k", str(k), "-e", "1", "--closed-deck"]
+        deal = ["file", "deal", "-n", str(people), "-k", str(k), "-e", "1", "--closed-deck"]
         deal += ["--seed", str(seeds[0])]
         assert run([*deal, "-o", str(cards)]) == 0
         perturb += ["--cards", str(cards)]
@@ -133,9 +133,9 @@ def on_the_command_line(
         perturb += ["--mechanism", question.mechanism]
     reports, mixed = folder / "reports.parquet", folder / "mixed.csv"
     assert run([*perturb, "-o", str(reports)]) == 0
-    assert run(["shuffle", str(reports), "-o", str(mixed)]) == 0
+    assert run(["file", "shuffle", str(reports), "-o", str(mixed)]) == 0
     capsys.readouterr()
-    assert run(["estimate", str(mixed), "--json"]) == 0
+    assert run(["file", "estimate", str(mixed), "--json"]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return from_dict(document["mechanism"]), document
 

@@ -1,4 +1,4 @@
-"""`jrr rounds`."""
+"""`jrr plan rounds`."""
 
 import json
 
@@ -8,7 +8,9 @@ from jrr.cli.app import run
 
 
 def test_a_year_remembered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rounds", "-n", "1000", "--rounds", "365", "--permanent", "2", "--json"]) == 0
+    assert (
+        run(["plan", "rounds", "-n", "1000", "--rounds", "365", "--permanent", "2", "--json"]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["epsilon"]["value"]["dealer"] <= 2.0
     assert found["epsilon"]["history"]["everything"] > 100
@@ -16,13 +18,13 @@ def test_a_year_remembered(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_fresh_rounds_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rounds", "-n", "1000", "-T", "10", "--mechanism", "rr"]) == 0
+    assert run(["plan", "rounds", "-n", "1000", "-T", "10", "--mechanism", "rr"]) == 0
     shown = capsys.readouterr().out
     assert "nothing is remembered" in shown
     assert "everything, also when it changed" in shown
 
 
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rounds", "--rounds", "0"]) == 2
+    assert run(["plan", "rounds", "--rounds", "0"]) == 2
     assert "rounds" in capsys.readouterr().err
-    assert run(["rounds", "--permanent", "-1"]) == 2
+    assert run(["plan", "rounds", "--permanent", "-1"]) == 2

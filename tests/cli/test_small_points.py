@@ -12,7 +12,7 @@ import pytest
 from jrr.cli.app import run
 from jrr.cli.asking import ask_choice
 from jrr.cli.ending import say_next
-from jrr.cli.plan import shown_frequencies
+from jrr.cli.plan.shown import shown_frequencies
 from jrr.client.http import Http
 from jrr.client.operator import new_invitations
 from jrr.survey.answers import find_label
@@ -71,12 +71,12 @@ def test_decimals_are_even(said: Said) -> None:
 def test_one_figure_of_a_view_bears_one_name(said: Said) -> None:
     survey = ("-n", "1000", "-e", "0.1", "--mechanism", "jrr")
     plan = json.loads(said("plan", *survey, "--json"))["everything"]
-    rows = json.loads(said("explain", *survey, "--json"))["adversaries"]
+    rows = json.loads(said("plan", "explain", *survey, "--json"))["adversaries"]
     (row,) = [row for row in rows if row["view"] == "everything"]
     for name in ("epsilon", "sure_epsilon", "delta"):
         assert row[name] == plan[name]
     assert row["sure_epsilon"] > row["epsilon"]
-    words = said("explain", *survey)
+    words = said("plan", "explain", *survey)
     shown = f"{row['epsilon']:.4g}"[:4]
     assert f"ε = {shown}" in words
     assert f"ε = {row['sure_epsilon']:.4g}"[:8] not in words
@@ -126,14 +126,17 @@ def test_a_ledger_that_is_not_there_is_empty(said: Said, tmp_path: Path) -> None
 
 
 def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
-    few = ("audit", "-n", "10", "-M", "8", "-e", "1", "--mechanism", "drr", "--trials", "4000")
+    few = (
+        *("audit", "privacy", "-n", "10", "-M", "8", "-e", "1", "--mechanism", "drr", "--trials"),
+        *("4000",),
+    )
     text = said(*few, "--view", "everything", code=2)
     assert "which deals none" in text
     assert "--mechanism mrr, jrr or drr" in text
     plain = said(*few, "--seed", "1", "--workers", "1")
     assert "plain randomized response is audited" in plain
     full = said(
-        *("audit", "--view", "everything", "-n", "10", "-M", "1", "--mechanism", "drr"),
+        *("audit", "privacy", "--view", "everything", "-n", "10", "-M", "1", "--mechanism", "drr"),
         *("--trials", "20000", "--seed", "1", "--workers", "1"),
     )
     assert "at δ = 0.001" in full
@@ -142,7 +145,10 @@ def test_an_audit_says_that_plain_rr_was_planned(said: Said) -> None:
 @pytest.mark.parametrize("view", ["report", "cards", "everything", "dealer", "rounds"])
 def test_an_audit_takes_the_mechanism_that_is_planned_by_default(said: Said, view: str) -> None:
     facts = json.loads(
-        said("audit", "--view", view, "--trials", "2000", "--seed", "1", "--workers", "1", "--json")
+        said(
+            *("audit", "privacy", "--view", view, "--trials", "2000", "--seed", "1", "--workers"),
+            *("1", "--json"),
+        )
     )
     assert facts["subject"].startswith("MRR")
     assert not facts["violates"]

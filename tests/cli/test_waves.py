@@ -50,9 +50,9 @@ def test_plan_and_document_and_explain_have_the_same_table(
         assert run([*words, "--json"]) == 0
         return json.loads(capsys.readouterr().out)["learnt"]
 
-    planned = learnt("plan", "survey.toml", "--people", "1000", "-e", "1")
+    planned = learnt("plan", "survey", "survey.toml", "--people", "1000", "-e", "1")
     made = learnt(*create("-e", "1", "-o", "one.json"))
-    told = learnt("explain", "-n", "1000", "-e", "1", "-M", "5", "--mechanism", "mrr")
+    told = learnt("plan", "explain", "-n", "1000", "-e", "1", "-M", "5", "--mechanism", "mrr")
     one = learnt("plan", "-n", "1000", "-e", "1", "-M", "5", "--mechanism", "mrr")
     for row in ("answer", "wave", "study"):
         for whom in ("collector", "together"):

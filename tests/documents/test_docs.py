@@ -124,7 +124,7 @@ def test_reference_has_every_public_name(package: str) -> None:
 
 def test_cli_page_begins_with_every_command_and_exit_code() -> None:
     overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
-    listed = set(re.findall(r"^\| `jrr ([\w-]+)` ", overview, flags=re.MULTILINE))
+    listed = set(re.findall(r"^\| `jrr ([\w-]+)[^`]*` ", overview, flags=re.MULTILINE))
     assert listed == set(cli.commands)
     codes = dict(re.findall(r"^\| (\d+) \| `(\w+)` ", overview, flags=re.MULTILINE))
     kinds: list[type[JrrError]] = [JrrError, *JrrError.__subclasses__()]
@@ -168,6 +168,21 @@ def test_no_two_results_have_one_number() -> None:
     assert sorted(results) == sorted(set(results))
     titled = re.findall(rf"^\*\*((?:{kinds}) [\w.]*\w) \(", page, re.MULTILINE)
     assert results == titled
+
+
+def test_results_that_code_and_pages_cite_exist() -> None:
+    kinds = "(?:Definition|Lemma|Theorem|Corollary)"
+    theory = (ROOT / "docs" / "theory.md").read_text("utf-8")
+    proved = set(re.findall(rf"^\*\*({kinds} [\w.]*\w)", theory, re.MULTILINE))
+    proved.add("Theorem 10")  # 10a, 10b and 10c together
+    cited = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        words = " ".join(path.read_text("utf-8").split())
+        cited |= set(re.findall(rf"theory\.md, ({kinds} [\w.]*\w)", words))
+    coverage = (ROOT / "docs" / "coverage.md").read_text("utf-8")
+    cited |= set(re.findall(rf"our ({kinds} [\w.]*\w)", coverage + theory))
+    assert len(cited) > 30
+    assert cited - proved == set()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def errors(row: Alternative) -> str:
 
 def test_the_commands_are_those_that_were_computed() -> None:
     for epsilon in EPSILONS:
-        assert f"$ jrr plan -n 10000 -e {epsilon:g} -M 5 --delta 1e-6 --compare\n" in PAGE
+        assert f"$ jrr plan compare -n 10000 -e {epsilon:g} -M 5 --delta 1e-6\n" in PAGE
 
 
 @pytest.mark.slow

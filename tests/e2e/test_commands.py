@@ -152,7 +152,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_pat
         base = ("campaign", "export", str(file), "-o", name, "--json")
         beside = {"header": f"{name}.json"} if name.endswith(".csv") else {}
         assert jrr(*base, cwd=tmp_path, env=tokens) == {"reports": name} | beside
-    estimated = jrr("estimate", "reports.csv", "--json", cwd=tmp_path)
+    estimated = jrr("file", "estimate", "reports.csv", "--json", cwd=tmp_path)
     for name in ("n", "counts", "frequencies", "stderr"):
         assert _found(estimated, name) == shown["estimate"]["estimate"][name]
     left = {path.name for path in tmp_path.iterdir() if path.is_file()}
@@ -389,10 +389,10 @@ def _wait_for_reports(folder: Path, database: str, process: "subprocess.Popen[st
 
 @pytest.mark.slow
 def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
-    """`jrr serve both`: says how to go on, and Ctrl-C leaves no server behind."""
+    """`jrr serve all`: says how to go on, and Ctrl-C leaves no server behind."""
     port = free_port(1)
     process = subprocess.Popen(
-        [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port), "--json"],
+        [*RUN, "serve", "all", "--folder", str(tmp_path), "--port", str(port), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -417,7 +417,7 @@ def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
     """The printed lines are run as they are, by a shell, and somebody has answered."""
     port = free_port(1)
     process = subprocess.Popen(
-        [*RUN, "serve", "both", "--folder", str(tmp_path / "servers"), "--port", str(port)],
+        [*RUN, "serve", "all", "--folder", str(tmp_path / "servers"), "--port", str(port)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

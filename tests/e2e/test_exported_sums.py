@@ -1,4 +1,4 @@
-"""Exported reports carry what dealers told of the masks: `jrr estimate` needs nothing else."""
+"""Exported reports carry what dealers told of the masks: `jrr file estimate` needs nothing else."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ PEOPLE = 40
 def estimated(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> Any:
     """What the command says of a file, without asking anybody."""
     capsys.readouterr()
-    assert run(["estimate", str(path), "--min-cell", "5", "--json", *options]) == 0
+    assert run(["file", "estimate", str(path), "--min-cell", "5", "--json", *options]) == 0
     return json.loads(capsys.readouterr().out)
 
 

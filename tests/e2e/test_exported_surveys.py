@@ -1,4 +1,4 @@
-"""A survey's own export says all that `jrr estimate` needs: the same figures to the last digit."""
+"""A survey's own export says all that `jrr file estimate` needs: the same figures exactly."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def exported(operator: SurveyOperator, folder: Path) -> Path:
 
 def estimated(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     capsys.readouterr()
-    code = run(["estimate", *words, "--json"])
+    code = run(["file", "estimate", *words, "--json"])
     shown = capsys.readouterr()
     assert code == 0, shown.err
     return json.loads(shown.out)["estimates"]
@@ -72,7 +72,7 @@ def test_the_file_says_what_the_collector_says(
             assert facts["estimate"] == shown, (engine, name)
             assert facts["carded"] == found[name]["carded"]
     # On a screen too, and in Python.
-    assert run(["estimate", str(path)]) == 0
+    assert run(["file", "estimate", str(path)]) == 0
     screen = capsys.readouterr().out
     assert all(part.name in screen for part in survey.parts)
     results = tables.estimate_survey(path)
@@ -111,19 +111,19 @@ def test_groups_have_the_sums_that_were_announced_for_them(
             assert told[name]["groups"] == found[name]["groups"], (engine, name)
     few = estimated(capsys, str(path), "--by", "sector", "--min-cell", "50")
     assert few["drinks"]["groups"] == []
-    assert run(["estimate", str(path)]) == 0
+    assert run(["file", "estimate", str(path)]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "Loss by this one answer: ε" in words
     assert "Each contributor's loss" not in words
     assert words.count("losses by several answers add up: over all questions") == 1
     table = tmp_path / "answers.csv"
     table.write_bytes(operator.export("csv"))
-    assert run(["estimate", str(table)]) == 2
+    assert run(["file", "estimate", str(table)]) == 2
     refused = " ".join(capsys.readouterr().err.split())
     assert "answers.csv must be a survey's answers as Parquet" in refused
     assert "-o answers.parquet" in refused
-    assert run(["estimate", str(path), "--by", "age"]) == 2
-    assert run(["estimate", str(path), "--pool"]) == 2  # never questions with each other
+    assert run(["file", "estimate", str(path), "--by", "age"]) == 2
+    assert run(["file", "pool", str(path)]) == 2  # never questions with each other
 
 
 def test_before_the_end_and_what_is_damaged(sqlite_pair: Pair, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`jrr invite --page` and `jrr serve both --questionnaire`: links that people can be sent."""
+"""`jrr invite --page` and `jrr serve all --questionnaire`: links that people can be sent."""
 
 import csv
 import json
@@ -102,7 +102,7 @@ def test_what_is_refused_leaves_no_file(
 @pytest.mark.slow
 def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
     port = free_port(2)
-    command = [*RUN, "serve", "both", "--folder", str(tmp_path), "--port", str(port)]
+    command = [*RUN, "serve", "all", "--folder", str(tmp_path), "--port", str(port)]
     process = subprocess.Popen(
         [*command, "--questionnaire", str(EXAMPLE), "--people", "20", "--json"],
         stdout=subprocess.PIPE,

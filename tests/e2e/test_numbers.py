@@ -185,7 +185,7 @@ def test_the_mean_of_a_number_in_steps(
     # And from the exported file.
     export_reports(operator, tmp_path / "reports.csv")
     capsys.readouterr()
-    assert run(["estimate", str(tmp_path / "reports.csv"), "--json"]) == 0
+    assert run(["file", "estimate", str(tmp_path / "reports.csv"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["estimate"]
     assert {name: document[name] for name in found["mean"]} == found["mean"]
 

@@ -5,6 +5,7 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 from jrr import DRR, tables
@@ -31,7 +32,10 @@ def test_files_python_and_collector_have_one_rule_for_small_groups(
     exported.write_bytes(operator.export("parquet"))
     result = tables.estimate(exported, by="region", min_cell=campaign.min_cell)
     capsys.readouterr()
-    assert run(["estimate", str(exported), "--by", "region", "--min-cell", "10", "--json"]) == 0
+    assert (
+        run(["file", "estimate", str(exported), "--by", "region", "--min-cell", "10", "--json"])
+        == 0
+    )
     printed = json.loads(capsys.readouterr().out)
     parts = ("groups", "groups_too_small", "differences")
     for document in (server, printed, result.to_dict()):
@@ -42,7 +46,9 @@ def test_files_python_and_collector_have_one_rule_for_small_groups(
 
 
 def test_all_three_ways_have_one_default() -> None:
-    options = {option.name: option.default for option in cli.commands["estimate"].params}
+    file = cli.commands["file"]
+    assert isinstance(file, click.Group)
+    options = {option.name: option.default for option in file.commands["estimate"].params}
     assert options["min_cell"] == MIN_CELL
     assert inspect.signature(tables.estimate).parameters["min_cell"].default == MIN_CELL
     assert next(f.default for f in fields(Campaign) if f.name == "min_cell") == MIN_CELL

@@ -383,18 +383,27 @@ def test_whoever_comes_before_the_deal_is_told_what_to_do(
     ("arguments", "words"),
     [
         (
-            ["audit", "--view", "dealer", "--no-dealer-cap", "--mechanism", "drr"],
+            ["audit", "privacy", "--view", "dealer", "--no-dealer-cap", "--mechanism", "drr"],
             "view dealer must have a bound to refute",
         ),
-        (["simulate", "--question", "HIV", "-n", "50"], "-n must be left out with --question"),
-        (["simulate", "--question", "HIV", "--yes", "0.1"], "--yes must be left out"),
-        (["simulate", "--question", "HIV", "--counts", "1,2"], "--counts must be left out"),
-        (["simulate", "--runs", "0"], "runs must be"),
-        (["keys", "."], "no directory, got name='.'"),
-        (["keys", ""], "no directory"),
-        (["keys", "folder"], "no directory, got name='folder'"),
+        (
+            ["study", "simulate", "--question", "HIV", "-n", "50"],
+            "-n must be left out with --question",
+        ),
+        (["study", "simulate", "--question", "HIV", "--yes", "0.1"], "--yes must be left out"),
+        (
+            ["study", "simulate", "--question", "HIV", "--counts", "1,2"],
+            "--counts must be left out",
+        ),
+        (["study", "simulate", "--runs", "0"], "runs must be"),
+        (["file", "keys", "."], "no directory, got name='.'"),
+        (["file", "keys", ""], "no directory"),
+        (["file", "keys", "folder"], "no directory, got name='folder'"),
         (["serve", "certificate", "."], "no directory"),
-        (["perturb", "x", "--column", "a", "--labels-file", "no"], "labels_file must be readable"),
+        (
+            ["file", "perturb", "x", "--column", "a", "--labels-file", "no"],
+            "labels_file must be readable",
+        ),
     ],
     ids=str,
 )
@@ -405,7 +414,7 @@ def test_refusals(arguments: list[str], words: str, said: Said, tmp_path: Path) 
 
 
 def test_a_cap_or_a_claim_makes_a_bound_to_refute(said: Said) -> None:
-    audit = ("audit", "--view", "dealer", "--trials", 4000, "--seed", 1)
+    audit = ("audit", "privacy", "--view", "dealer", "--trials", 4000, "--seed", 1)
     assert "no violation found" in said(*audit)
     assert "no violation found" in said(*audit, "--no-dealer-cap", "--claimed", 50)
 
@@ -413,7 +422,7 @@ def test_a_cap_or_a_claim_makes_a_bound_to_refute(said: Said) -> None:
 def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     from jrr.research import simulated_surveys
 
-    command = ("simulate", "-n", 1000, "--runs", 4001, "--seed", 3, "--json")
+    command = ("study", "simulate", "-n", 1000, "--runs", 4001, "--seed", 3, "--json")
     whole = json.loads(said(*command))
     monkeypatch.setattr(simulated_surveys, "CELLS", 1_000)
     parts = json.loads(said(*command))
@@ -429,12 +438,12 @@ def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.Monke
         (["contribute", "link", "--limit", "1"], True),
         (["campaign", "close", "c.json"], True),
         (["mpc", "deal", "c.json"], True),
-        (["reproduce"], True),
+        (["study", "reproduce"], True),
         (["campaign", "create"], False),
         (["mpc", "group"], False),
-        (["simulate", "--runs", "10"], False),
-        (["deal", "-n", "10"], False),
-        (["audit"], False),
+        (["study", "simulate", "--runs", "10"], False),
+        (["file", "deal", "-n", "10"], False),
+        (["audit", "privacy"], False),
         (["demo"], False),
     ],
     ids=str,
@@ -460,7 +469,7 @@ def test_only_what_goes_on_says_so(
 @pytest.mark.slow
 def test_a_long_simulation_stops_when_asked() -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "jrr.cli", "simulate", "-k", "200", "--runs", "10000000"],
+        [sys.executable, "-m", "jrr.cli", "study", "simulate", "-k", "200", "--runs", "10000000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

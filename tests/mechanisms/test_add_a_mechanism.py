@@ -116,13 +116,13 @@ def test_files_and_command_line(
     survey = ["-n", "1000", "-e", "2", "--no-dealer-cap", "--mechanism"]
     assert run(["plan", *survey, "corner", "--plot", "plan.png"]) == 0
     assert "Chosen: Corner (n 1,000" in capsys.readouterr().out
-    assert run(["explain", *survey, "CORNER"]) == 0
+    assert run(["plan", "explain", *survey, "CORNER"]) == 0
     assert "With a plus card the device sends your true answer" in capsys.readouterr().out
-    assert run(["deal", *survey, "corner", "-o", "cards.csv", "--seed", "1"]) == 0
+    assert run(["file", "deal", *survey, "corner", "-o", "cards.csv", "--seed", "1"]) == 0
     source = ["people.csv", "--column", "bribe", "--cards", "cards.csv"]
-    assert run(["perturb", *source, "-o", "reports.parquet", "--seed", "2"]) == 0
+    assert run(["file", "perturb", *source, "-o", "reports.parquet", "--seed", "2"]) == 0
     capsys.readouterr()
-    assert run(["estimate", "reports.parquet", "--json"]) == 0
+    assert run(["file", "estimate", "reports.parquet", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["mechanism"]["mechanism"] == "Corner"
     estimate = document["estimate"]

@@ -322,8 +322,8 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 def test_a_survey_in_two_phases_from_files(tmp_path: Path, command: Command) -> None:
     people, ones = 8_000, 160
-    asked = ("-n", people, "-e", 1, "-M", 400, "--mechanism", "jrr", "--two-phase", 0.05)
-    document = json.loads(command("plan", *asked, "--json"))
+    asked = ("-n", people, "-e", 1, "-M", 400, "--mechanism", "jrr", "--first", 0.05)
+    document = json.loads(command("plan", "two-phase", *asked, "--json"))
     assert (document["first"]["n"], document["second"]["n"]) == (400, 7_600)
     rows = ["yes"] * ones + ["no"] * (people - ones)
     np.random.default_rng(5).shuffle(rows)
@@ -332,36 +332,28 @@ def test_a_survey_in_two_phases_from_files(tmp_path: Path, command: Command) -> 
         (tmp_path / f"{name}.csv").write_text("smokes\n" + "\n".join(answers) + "\n")
     perturb = ("--column", "smokes", "--labels", "no,yes", "--epsilon", 1)
     first, second = tmp_path / "first-reports.csv", tmp_path / "second-reports.csv"
-    command("perturb", tmp_path / "first.csv", *perturb, "-o", first)
-    rough = json.loads(command("estimate", first, "--json"))["estimate"]["frequencies"][1]
+    command("file", "perturb", tmp_path / "first.csv", *perturb, "-o", first)
+    rough = json.loads(command("file", "estimate", first, "--json"))["estimate"]["frequencies"][1]
     share = round(min(1.0, max(0.0, rough)), 2)
     options = document["second"]["options"].replace("SHARE", str(share)).split()
     cards = tmp_path / "cards.csv"
-    command("deal", *options, "-o", cards)
-    command("perturb", tmp_path / "second.csv", *perturb, "--cards", cards, "-o", second)
-    found = json.loads(command("estimate", first, second, "--pool", "--json"))
+    command("file", "deal", *options, "-o", cards)
+    command("file", "perturb", tmp_path / "second.csv", *perturb, "--cards", cards, "-o", second)
+    found = json.loads(command("file", "pool", first, second, "--json"))
     assert found["labels"] == ["no", "yes"]
     both = found["estimate"]
     assert both["n"] == people
     assert abs(both["frequencies"][1] - 0.02) < 6 * both["stderr"][1]
     parts = [part["estimate"]["counts"][1] for part in found["surveys"].values()]
     assert sum(parts) == pytest.approx(both["counts"][1])
-    shown = command("estimate", first, second, "--pool")
+    shown = command("file", "pool", first, second)
     assert "All: 8,000 reports" in shown
 
 
 def test_the_screen_says_whether_they_pay(command: Command) -> None:
     asked = ("-n", 100_000, "-e", 0.1, "-M", 1_000, "--mechanism", "jrr")
-    rare = command("plan", *asked, "--two-phase")
+    rare = command("plan", "two-phase", *asked)
     assert "Two phases pay if the true share is 0% to 12% or 88% to 100%" in rare
     assert "First phase, people drawn at random: -n 2000 -e 0.1 --mechanism rr" in rare
-    default = command("plan", "-n", 10_000, "-e", 1, "--two-phase")
+    default = command("plan", "two-phase", "-n", 10_000, "-e", 1)
     assert "Two phases do not pay: MRR in one phase" in default
-
-
-@pytest.mark.parametrize("extra", [("--margin", "0.02"), ("--compare",), ("--plot", "x.png")])
-def test_what_does_not_go_with_two_phases(
-    extra: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["plan", "--two-phase", "0.1", *extra]) != 0
-    assert "must not be given with --two-phase" in capsys.readouterr().err

@@ -426,10 +426,10 @@ def test_other_libraries(adapter: str, oracle: str, violates: bool) -> None:
 # -- command line ----------------------------------------------------------------------------
 
 
-def run(*arguments: str) -> tuple[int, str]:
+def run(*arguments: str, command: str = "privacy") -> tuple[int, str]:
     # Through the whole program: a command called alone remembers other help options.
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        code = program(["audit", *arguments])
+        code = program(["audit", command, *arguments])
     return code, said.getvalue()
 
 
@@ -459,14 +459,13 @@ def test_with_cards_and_a_program() -> None:
     code, said = run("--mechanism", "drr", "--with-cards", "--trials", "2000")
     assert code == 0
     assert "with a card" in said.replace("\n", " ")
-    code, said = run("--command", "cat", "--claimed", "1", "--trials", "1000")
+    code, said = run("cat", "--claimed", "1", "--trials", "1000", command="program")
     assert code == 1
     assert "violates" in said
 
 
 def test_command_line_refusals() -> None:
     for arguments in (
-        ["--command", "cat"],
         ["--view", "cards", "-n", "5000"],
         ["--view", "cards", "--mechanism", "rr"],
     ):

@@ -3,7 +3,7 @@
 import pytest
 
 import jrr
-from jrr.cli import audit as command
+from jrr.cli.audit import privacy as command
 from jrr.errors import ArgumentError
 from jrr.research.audit import (
     CardedReportView,

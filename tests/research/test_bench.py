@@ -1,4 +1,4 @@
-"""`jrr bench`: every mechanism is measured, in turn with numpy; the test sets no limits on time."""
+"""`jrr study bench`: every mechanism is measured, in turn with numpy; no limits on time."""
 
 import json
 
@@ -28,11 +28,11 @@ def test_every_mechanism_is_measured_against_numpy() -> None:
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["bench", "--reports", "100", "--rounds", "1", "--json"]) == 0
+    assert run(["study", "bench", "--reports", "100", "--rounds", "1", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["costs"]) == 8
-    assert run(["bench", "--reports", "100", "--rounds", "1"]) == 0
+    assert run(["study", "bench", "--reports", "100", "--rounds", "1"]) == 0
     assert "ns per report" in capsys.readouterr().out
-    assert run(["bench", "--reports", "3"]) == 2
+    assert run(["study", "bench", "--reports", "3"]) == 2
     assert (
         "reports must be a whole number in 20..100000000, got reports=3" in capsys.readouterr().err
     )

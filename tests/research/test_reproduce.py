@@ -251,7 +251,10 @@ def test_the_authors_stored_results_are_met() -> None:
 
 def test_the_command_writes_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert run(["reproduce", "--figure", "7", "--runs", "2", "--out", str(out), "--json"]) == 0
+    assert (
+        run(["study", "reproduce", "--figure", "7", "--runs", "2", "--out", str(out), "--json"])
+        == 0
+    )
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert document["files"] == [str(out / "figure7.csv")]
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -272,7 +275,7 @@ def test_a_directory_that_cannot_be_written_to_is_refused_before_any_work(
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
     monkeypatch.setattr(FigureFiles, "make", work)
-    assert run(["reproduce", "--figure", "7", "--runs", "2", "--out", where]) == 2
+    assert run(["study", "reproduce", "--figure", "7", "--runs", "2", "--out", where]) == 2
     assert f"out={where!r}" in capsys.readouterr().err
 
 
@@ -288,12 +291,12 @@ def test_a_directory_that_cannot_be_written_to_is_refused_before_any_work(
 def test_refusals(
     arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["reproduce", "--out", str(tmp_path / "x"), *arguments]) == 2
+    assert run(["study", "reproduce", "--out", str(tmp_path / "x"), *arguments]) == 2
     assert words in capsys.readouterr().err
 
 
 def test_simulate_command(capsys: pytest.CaptureFixture[str]) -> None:
-    common = ["simulate", "-n", "1000", "--runs", "4000", "--seed", "1", "--json"]
+    common = ["study", "simulate", "-n", "1000", "--runs", "4000", "--seed", "1", "--json"]
     assert run(common) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["stderr_simulated"] == pytest.approx(document["stderr_theory"], rel=0.05)

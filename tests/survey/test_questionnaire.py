@@ -112,7 +112,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         'title = "T"\n[[items]]\nname = "a"\nkind = "yes-no"\ntext = "A?"\n'
         '[[items]]\nname = "b"\nkind = "scale"\ntext = "B?"\nmargin = 0.1\n'
     )
-    command = ["plan", str(path), "--people", "2000", "--response", "0.6", "-e", "2"]
+    command = ["plan", "survey", str(path), "--people", "2000", "--response", "0.6", "-e", "2"]
     assert run([*command, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["epsilon"] == 2.0
@@ -124,8 +124,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert document["learnt"]["study"]["collector"]["belief"] == 0.451
     assert "all answers together │ ε = 2: from 10%" in shown
     assert "people to invite" in shown
-    assert run(["plan", str(path)]) == 2
-    assert "--people must be given" in capsys.readouterr().err
+    assert run(["plan", "survey", str(path)]) == 2
+    assert "Missing option '--people'" in capsys.readouterr().err
     path.write_text("title = ")
     assert run(command) == 2
     assert "must be a TOML file" in capsys.readouterr().err

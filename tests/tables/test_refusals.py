@@ -142,7 +142,7 @@ def test_unknown_labels_and_missing_values_say_how_many(
 ) -> None:
     cells = ["yes"] * 30 + ["no"] * 20 + ["maybe"] * 3 + ["?"] * 4 + [""] * 5
     write_data(work / f"d.{suffix}", {"smokes": cells})
-    start = ["perturb", f"d.{suffix}", "--column", "smokes", "-e", "1"]
+    start = ["file", "perturb", f"d.{suffix}", "--column", "smokes", "-e", "1"]
     error = refused(*start, "--labels", "yes,no,maybe,?", words="missing values, got 5 in 62 rows")
     assert "column smokes" in error
     error = refused(*start, words="missing values, got 5 in 62 rows")
@@ -198,7 +198,7 @@ def test_perturb_refuses(arguments: list[str], words: str, work: Path, refused: 
         arguments = [*arguments, "-o", "out.parquet"]
     for code in codes:  # a file that is not there may be a failure or a refusal
         try:
-            refused("perturb", "data.csv", *arguments, words=words, code=code)
+            refused("file", "perturb", "data.csv", *arguments, words=words, code=code)
             return
         except AssertionError:
             if code == codes[-1]:
@@ -207,33 +207,35 @@ def test_perturb_refuses(arguments: list[str], words: str, work: Path, refused: 
 
 def test_a_csv_output_does_not_replace_a_file_beside_it(work: Path, refused: Refused) -> None:
     (work / "out.csv.json").write_text("somebody's notes")
-    refused("perturb", "data.parquet", *PERTURB, "-o", "out.csv", words="out.csv.json")
-    refused("shuffle", "reports.arrow", "-o", "out.csv", words="out.csv.json")
-    refused("deal", "-n", "100", "-o", "out.csv", words="out.csv.json")
+    refused("file", "perturb", "data.parquet", *PERTURB, "-o", "out.csv", words="out.csv.json")
+    refused("file", "shuffle", "reports.arrow", "-o", "out.csv", words="out.csv.json")
+    refused("file", "deal", "-n", "100", "-o", "out.csv", words="out.csv.json")
 
 
 def test_missing_files_are_named(refused: Refused) -> None:
     for arguments in (
-        ["perturb", "none.csv", *PERTURB],
-        ["perturb", "data.csv", *PERTURB, "--cards", "none.csv"],
-        ["shuffle", "none.csv", "-o", "x.csv"],
-        ["shuffle", "reports.csv", "none.csv", "-o", "x.csv"],
-        ["estimate", "none.csv"],
-        ["estimate", "reports.csv", "none.csv"],
+        ["file", "perturb", "none.csv", *PERTURB],
+        ["file", "perturb", "data.csv", *PERTURB, "--cards", "none.csv"],
+        ["file", "shuffle", "none.csv", "-o", "x.csv"],
+        ["file", "shuffle", "reports.csv", "none.csv", "-o", "x.csv"],
+        ["file", "estimate", "none.csv"],
+        ["file", "estimate", "reports.csv", "none.csv"],
     ):
         refused(*arguments, words="none.csv")
 
 
 def test_more_labels_than_can_be_meant(work: Path, refused: Refused) -> None:
     write_data(work / "d.csv", {"a": [f"text {at}" for at in range(1001)]})
-    refused("perturb", "d.csv", "--column", "a", "-e", "1", words="labels must be given")
+    refused("file", "perturb", "d.csv", "--column", "a", "-e", "1", words="labels must be given")
     write_data(work / "e.csv", {"a": ["same"] * 10})
-    refused("perturb", "e.csv", "--column", "a", "-e", "1", words="labels must be at least 2")
+    refused(
+        "file", "perturb", "e.csv", "--column", "a", "-e", "1", words="labels must be at least 2"
+    )
 
 
 # Cards ----------------------------------------------------------------------------------------
 
-CARDS = ["perturb", "data.csv", "--column", "smokes", "--labels", "yes,no", "-o", "out.csv"]
+CARDS = ["file", "perturb", "data.csv", "--column", "smokes", "--labels", "yes,no", "-o", "out.csv"]
 
 
 @pytest.mark.parametrize(
@@ -266,8 +268,8 @@ def test_cards_are_spent_once_and_the_mark_says_for_what(work: Path, refused: Re
     error = refused(*CARDS[:-1], "again.csv", "--cards", "cards.arrow", words="cards must be fresh")
     assert "out.csv" in error
     (work / "cards.arrow").unlink()
-    refused("deal", "-n", "100", "-o", "cards.arrow", words="cards.arrow.spent")
-    assert run(["deal", "-n", "100", "--closed-deck", "-o", "cards.arrow", "--force"]) == 0
+    refused("file", "deal", "-n", "100", "-o", "cards.arrow", words="cards.arrow.spent")
+    assert run(["file", "deal", "-n", "100", "--closed-deck", "-o", "cards.arrow", "--force"]) == 0
     assert not (work / "cards.arrow.spent").exists()
 
 
@@ -309,7 +311,7 @@ def test_cards_that_no_deck_has(card: str, work: Path, refused: Refused) -> None
 )
 def test_deal_refuses(arguments: list[str], words: str, refused: Refused) -> None:
     out = [] if "-o" in arguments else ["-o", "new.parquet"]
-    refused("deal", *arguments, *out, words=words)
+    refused("file", "deal", *arguments, *out, words=words)
 
 
 # Files that are cut off or damaged ------------------------------------------------------------
@@ -326,9 +328,9 @@ def test_truncated_files_are_refused_wherever_they_end(
     suffix: str, work: Path, refused: Refused
 ) -> None:
     for name, arguments in (
-        ("data", ["perturb", f"data.{suffix}", *PERTURB, "-o", "out.csv"]),
-        ("reports", ["estimate", f"reports.{suffix}"]),
-        ("reports", ["shuffle", f"reports.{suffix}", "-o", "out.csv"]),
+        ("data", ["file", "perturb", f"data.{suffix}", *PERTURB, "-o", "out.csv"]),
+        ("reports", ["file", "estimate", f"reports.{suffix}"]),
+        ("reports", ["file", "shuffle", f"reports.{suffix}", "-o", "out.csv"]),
         ("cards", [*CARDS, "--cards", f"cards.{suffix}"]),
     ):
         path = work / f"{name}.{suffix}"
@@ -345,9 +347,9 @@ def test_truncated_gzip_files_are_refused_wherever_they_end(
 ) -> None:
     path = work / name
     whole = path.read_bytes()
-    command = ["estimate", name]
+    command = ["file", "estimate", name]
     if name.startswith("data"):
-        command = ["perturb", name, *PERTURB, "-o", "out.csv"]
+        command = ["file", "perturb", name, *PERTURB, "-o", "out.csv"]
     for size in places(len(whole)):
         path.write_bytes(whole[:size])
         refused(*command, words=name, code=DAMAGED)
@@ -397,10 +399,13 @@ def test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash(
     step: str, suffix: str, work: Path
 ) -> None:
     """In a process of its own, because reading wild offsets would end this one."""
-    command = ["estimate", f"reports.{suffix}", "--by", "region", "--weight", "weight", "--json"]
+    command = [
+        *("file", "estimate", f"reports.{suffix}", "--by", "region", "--weight", "weight"),
+        *("--json",),
+    ]
     if step == "perturb":
         kept = ["--keep", "region", "-o", "out.csv"]
-        command = ["perturb", f"data.{suffix}", *PERTURB, *kept]
+        command = ["file", "perturb", f"data.{suffix}", *PERTURB, *kept]
     result = subprocess.run(
         [sys.executable, "-c", DAMAGE, command[1], "200", *command],
         capture_output=True,
@@ -438,7 +443,7 @@ def test_files_without_a_usable_column(
     name: str, content: bytes, work: Path, refused: Refused
 ) -> None:
     (work / name).write_bytes(content)
-    refused("perturb", name, *PERTURB, "-o", "out.csv", code=DAMAGED)
+    refused("file", "perturb", name, *PERTURB, "-o", "out.csv", code=DAMAGED)
 
 
 @pytest.mark.parametrize(
@@ -453,18 +458,18 @@ def test_whole_files_without_an_answer_or_with_a_column_twice(
     name: str, content: bytes, work: Path, refused: Refused
 ) -> None:
     (work / name).write_bytes(content)
-    refused("perturb", name, *PERTURB, "-o", "out.csv")
+    refused("file", "perturb", name, *PERTURB, "-o", "out.csv")
 
 
 def test_files_with_a_column_but_no_rows(work: Path, refused: Refused) -> None:
     for suffix in ("csv", "csv.gz", "parquet", "arrow"):
         write_data(work / f"d.{suffix}", {"smokes": pa.array([], pa.string())})
         words = "must have at least one row, got none"
-        refused("perturb", f"d.{suffix}", *PERTURB, "-o", "out.csv", words=words)
+        refused("file", "perturb", f"d.{suffix}", *PERTURB, "-o", "out.csv", words=words)
         write_data(work / f"d.{suffix}", {"smokes": [""] * 3, "x": list("abc")})
         words = "must have at least one answer, got none"
         out = ["-o", "out.csv"]
-        refused("perturb", f"d.{suffix}", *PERTURB, "--skip-missing", *out, words=words)
+        refused("file", "perturb", f"d.{suffix}", *PERTURB, "--skip-missing", *out, words=words)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
@@ -475,8 +480,8 @@ def test_a_column_name_that_occurs_twice(suffix: str, work: Path, refused: Refus
     else:
         with pa.ipc.new_file("d.arrow", table.schema) as writer:
             writer.write_table(table)
-    refused("perturb", f"d.{suffix}", *PERTURB, "-o", "out.csv", words="has only once")
-    assert run(["perturb", f"d.{suffix}", "--column", "x", "-e", "1", "-o", "out.csv"]) == 0
+    refused("file", "perturb", f"d.{suffix}", *PERTURB, "-o", "out.csv", words="has only once")
+    assert run(["file", "perturb", f"d.{suffix}", "--column", "x", "-e", "1", "-o", "out.csv"]) == 0
 
 
 # Headers --------------------------------------------------------------------------------------
@@ -523,20 +528,20 @@ def header(name: str) -> dict[str, Any]:
 def test_headers_that_cannot_be_used(change: dict[str, Any], words: str, refused: Refused) -> None:
     document = header("reports.csv.json") | change
     Path("reports.csv.json").write_text(json.dumps(document))
-    refused("estimate", "reports.csv", words=words, code=DAMAGED)
-    refused("shuffle", "reports.csv", "-o", "out.parquet", words=words, code=DAMAGED)
+    refused("file", "estimate", "reports.csv", words=words, code=DAMAGED)
+    refused("file", "shuffle", "reports.csv", "-o", "out.parquet", words=words, code=DAMAGED)
 
 
 def test_headers_that_say_something_else(refused: Refused) -> None:
     """Cards are not what was asked for; sealed reports lack their column, or first of all a key."""
-    shuffle = ["shuffle", "reports.csv", "-o", "out.parquet"]
+    shuffle = ["file", "shuffle", "reports.csv", "-o", "out.parquet"]
     document = header("reports.csv.json")
     Path("reports.csv.json").write_text(json.dumps(document | {"holds": "cards"}))
-    refused("estimate", "reports.csv", words="must be a file of reports or sealed reports")
+    refused("file", "estimate", "reports.csv", words="must be a file of reports or sealed reports")
     refused(*shuffle, words="must be a file of reports or sealed reports")
     Path("reports.csv.json").write_text(json.dumps(document | {"holds": "sealed reports"}))
-    refused("estimate", "reports.csv", words="key must be the collector's private key")
-    keyed = ["estimate", "reports.csv", "--key", "collector.key"]
+    refused("file", "estimate", "reports.csv", words="key must be the collector's private key")
+    keyed = ["file", "estimate", "reports.csv", "--key", "collector.key"]
     refused(*keyed, words="column must be a column of reports.csv", code=DAMAGED)
     refused(*shuffle, words="column must be a column of reports.csv", code=DAMAGED)
 
@@ -548,8 +553,10 @@ def test_headers_that_say_something_else(refused: Refused) -> None:
 )
 def test_headers_that_are_no_json_object(content: bytes, work: Path, refused: Refused) -> None:
     (work / "reports.csv.json").write_bytes(content)
-    refused("estimate", "reports.csv", words="reports.csv", code=DAMAGED)
-    refused("shuffle", "reports.csv", "-o", "out.parquet", words="reports.csv", code=DAMAGED)
+    refused("file", "estimate", "reports.csv", words="reports.csv", code=DAMAGED)
+    refused(
+        "file", "shuffle", "reports.csv", "-o", "out.parquet", words="reports.csv", code=DAMAGED
+    )
 
 
 def test_a_header_that_is_missing_or_a_field_of_it(work: Path, refused: Refused) -> None:
@@ -558,13 +565,13 @@ def test_a_header_that_is_missing_or_a_field_of_it(work: Path, refused: Refused)
         Path("reports.csv.json").write_text(
             json.dumps({key: value for key, value in document.items() if key != name})
         )
-        refused("estimate", "reports.csv", words="reports.csv", code=DAMAGED)
+        refused("file", "estimate", "reports.csv", words="reports.csv", code=DAMAGED)
     (work / "reports.csv.json").unlink()
     missing: dict[str, Any] = {"words": "reports.csv.json, which is missing", "code": DAMAGED}
-    refused("estimate", "reports.csv", **missing)
-    refused("shuffle", "reports.csv", "-o", "out.csv", **missing)
+    refused("file", "estimate", "reports.csv", **missing)
+    refused("file", "shuffle", "reports.csv", "-o", "out.csv", **missing)
     (work / "reports.csv.json").mkdir()
-    refused("estimate", "reports.csv", words="reports.csv.json", code=DAMAGED)
+    refused("file", "estimate", "reports.csv", words="reports.csv.json", code=DAMAGED)
 
 
 def test_a_header_of_another_mechanism(work: Path, refused: Refused) -> None:
@@ -576,7 +583,7 @@ def test_a_header_of_another_mechanism(work: Path, refused: Refused) -> None:
             (work / "mixed.csv").write_bytes((work / f"{name}.csv").read_bytes())
             (work / "mixed.csv.json").write_text(json.dumps(document))
             if (name, other) != ("olh", "reports"):  # whose column of reports is binary too
-                refused("estimate", "mixed.csv", code=DAMAGED)
+                refused("file", "estimate", "mixed.csv", code=DAMAGED)
 
 
 def test_a_csv_file_cut_at_a_line_end(work: Path, refused: Refused) -> None:
@@ -584,8 +591,8 @@ def test_a_csv_file_cut_at_a_line_end(work: Path, refused: Refused) -> None:
     for kept in (1, 2, 30, PEOPLE):
         (work / "reports.csv").write_text("".join(lines[:kept]))
         words = f"must have the {PEOPLE} rows it was written with, got {kept - 1}"
-        refused("estimate", "reports.csv", words=words, code=DAMAGED)
-        refused("shuffle", "reports.csv", "-o", "out.parquet", words=words, code=DAMAGED)
+        refused("file", "estimate", "reports.csv", words=words, code=DAMAGED)
+        refused("file", "shuffle", "reports.csv", "-o", "out.parquet", words=words, code=DAMAGED)
 
 
 @pytest.mark.parametrize(
@@ -608,8 +615,8 @@ def test_reports_that_nobody_could_make(
     lines = [line.split(",") for line in (work / "reports.csv").read_text().splitlines()]
     lines[30][column] = cell or '""'
     (work / "reports.csv").write_text("\n".join(map(",".join, lines)) + "\n")
-    refused("estimate", "reports.csv", code=DAMAGED)
-    refused("shuffle", "reports.csv", "-o", "out.parquet", code=DAMAGED)
+    refused("file", "estimate", "reports.csv", code=DAMAGED)
+    refused("file", "shuffle", "reports.csv", "-o", "out.parquet", code=DAMAGED)
 
 
 @pytest.mark.parametrize(
@@ -634,8 +641,8 @@ def test_encoded_reports_that_nobody_could_make(
     lines = [line.split(",") for line in (work / name).read_text().splitlines()]
     lines[30][column] = cell
     (work / name).write_text("\n".join(map(",".join, lines)) + "\n")
-    refused("estimate", name, code=DAMAGED)
-    refused("shuffle", name, "-o", "out.parquet", code=DAMAGED)
+    refused("file", "estimate", name, code=DAMAGED)
+    refused("file", "shuffle", name, "-o", "out.parquet", code=DAMAGED)
 
 
 def test_an_olh_report_too_large_for_its_column(work: Path, refused: Refused) -> None:
@@ -647,8 +654,8 @@ def test_an_olh_report_too_large_for_its_column(work: Path, refused: Refused) ->
     table = table.set_column(1, pa.field("report", pa.int64()), pa.array(wide))
     with pa.ipc.new_file("wide.arrow", table.schema) as writer:
         writer.write_table(table)
-    refused("estimate", "wide.arrow", words="report", code=DAMAGED)
-    refused("shuffle", "wide.arrow", "-o", "out.arrow", words="report", code=DAMAGED)
+    refused("file", "estimate", "wide.arrow", words="report", code=DAMAGED)
+    refused("file", "shuffle", "wide.arrow", "-o", "out.arrow", words="report", code=DAMAGED)
 
 
 # Several files, outputs and options -----------------------------------------------------------
@@ -657,41 +664,89 @@ def test_an_olh_report_too_large_for_its_column(work: Path, refused: Refused) ->
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["estimate", "reports.csv", "reports.csv"], "files that are all different"),
-        (["estimate", "reports.csv", "./reports.csv"], "files that are all different"),
-        (["estimate", "reports.csv", "other.parquet"], "must hold the same kind of reports"),
-        (["estimate", "reports.csv", "carded.parquet"], "must hold the same kind of reports"),
-        (["estimate", "reports.csv", "sealed.parquet"], "must hold the same kind of reports"),
-        (["estimate", "cards.parquet"], "must be a file of reports or sealed reports"),
-        (["estimate", "collector.pub"], "must be a name that ends in one of"),
-        (["estimate", "reports.csv", "--by", "town"], "by must be a column of reports.csv"),
-        (["estimate", "reports.csv", "--weight", "town"], "weight must be a column of reports"),
-        (["estimate", "reports.csv", "--weight", "region"], "column region must hold numbers"),
-        (["estimate", "reports.csv", "--level", "1"], "level must be"),
-        (["estimate", "reports.csv", "--level", "nan"], "level must be"),
-        (["estimate", "reports.csv", "--min-cell", "0"], "min_cell must be a whole number >= 1"),
-        (["estimate", "reports.csv", "--top", "0"], "top must be a whole number >= 1"),
-        (["estimate", "carded.parquet", "--decks", "0"], "decks must be a whole number >= 1"),
-        (["estimate", "reports.csv", "--plot", "x.txt"], "path must end in one of"),
-        (["estimate", "sealed.parquet"], "key must be the collector's private key"),
-        (["estimate", "sealed.parquet", "--key", "collector.pub"], "key must be a private key"),
-        (["estimate", "sealed.parquet", "--key", "data.csv"], "key must be a private key"),
+        (["file", "estimate", "reports.csv", "reports.csv"], "files that are all different"),
+        (["file", "estimate", "reports.csv", "./reports.csv"], "files that are all different"),
         (
-            ["estimate", "sealed.parquet", "--key", "collector.key", "--by", "region"],
+            ["file", "estimate", "reports.csv", "other.parquet"],
+            "must hold the same kind of reports",
+        ),
+        (
+            ["file", "estimate", "reports.csv", "carded.parquet"],
+            "must hold the same kind of reports",
+        ),
+        (
+            ["file", "estimate", "reports.csv", "sealed.parquet"],
+            "must hold the same kind of reports",
+        ),
+        (["file", "estimate", "cards.parquet"], "must be a file of reports or sealed reports"),
+        (["file", "estimate", "collector.pub"], "must be a name that ends in one of"),
+        (["file", "estimate", "reports.csv", "--by", "town"], "by must be a column of reports.csv"),
+        (
+            ["file", "estimate", "reports.csv", "--weight", "town"],
+            "weight must be a column of reports",
+        ),
+        (
+            ["file", "estimate", "reports.csv", "--weight", "region"],
+            "column region must hold numbers",
+        ),
+        (["file", "estimate", "reports.csv", "--level", "1"], "level must be"),
+        (["file", "estimate", "reports.csv", "--level", "nan"], "level must be"),
+        (
+            ["file", "estimate", "reports.csv", "--min-cell", "0"],
+            "min_cell must be a whole number >= 1",
+        ),
+        (["file", "estimate", "reports.csv", "--top", "0"], "top must be a whole number >= 1"),
+        (
+            ["file", "estimate", "carded.parquet", "--decks", "0"],
+            "decks must be a whole number >= 1",
+        ),
+        (["file", "estimate", "reports.csv", "--plot", "x.txt"], "path must end in one of"),
+        (["file", "estimate", "sealed.parquet"], "key must be the collector's private key"),
+        (
+            ["file", "estimate", "sealed.parquet", "--key", "collector.pub"],
+            "key must be a private key",
+        ),
+        (["file", "estimate", "sealed.parquet", "--key", "data.csv"], "key must be a private key"),
+        (
+            ["file", "estimate", "sealed.parquet", "--key", "collector.key", "--by", "region"],
             "by and weight must not be given for sealed reports",
         ),
-        (["shuffle", "reports.csv", "-o", "reports.csv"], "out must be another file"),
-        (["shuffle", "reports.csv", "-o", "reports.csv", "--force"], "out must be another file"),
-        (["shuffle", "reports.csv", "-o", "data.csv"], "out must be a file that does not exist"),
-        (["shuffle", "reports.csv", "-o", "no/x.csv"], "out must be in a directory that exists"),
-        (["shuffle", "reports.csv", "-o", "x.json"], "out must be a name that ends in one of"),
-        (["shuffle", "reports.csv", "reports.csv", "-o", "x.csv"], "files that are all different"),
-        (["shuffle", "reports.csv", "other.parquet", "-o", "x.csv"], "the same kind of reports"),
-        (["shuffle", "cards.csv", "-o", "x.csv"], "must be a file of reports or sealed reports"),
-        (["shuffle", "sealed.parquet", "-o", "x.csv"], "out must be a Parquet or Arrow file"),
-        (["shuffle", "-o", "x.csv"], "Missing argument"),
-        (["keys", "collector"], "name must be a file that does not exist yet"),
-        (["keys", "no/where"], "no/where.key"),
+        (["file", "shuffle", "reports.csv", "-o", "reports.csv"], "out must be another file"),
+        (
+            ["file", "shuffle", "reports.csv", "-o", "reports.csv", "--force"],
+            "out must be another file",
+        ),
+        (
+            ["file", "shuffle", "reports.csv", "-o", "data.csv"],
+            "out must be a file that does not exist",
+        ),
+        (
+            ["file", "shuffle", "reports.csv", "-o", "no/x.csv"],
+            "out must be in a directory that exists",
+        ),
+        (
+            ["file", "shuffle", "reports.csv", "-o", "x.json"],
+            "out must be a name that ends in one of",
+        ),
+        (
+            ["file", "shuffle", "reports.csv", "reports.csv", "-o", "x.csv"],
+            "files that are all different",
+        ),
+        (
+            ["file", "shuffle", "reports.csv", "other.parquet", "-o", "x.csv"],
+            "the same kind of reports",
+        ),
+        (
+            ["file", "shuffle", "cards.csv", "-o", "x.csv"],
+            "must be a file of reports or sealed reports",
+        ),
+        (
+            ["file", "shuffle", "sealed.parquet", "-o", "x.csv"],
+            "out must be a Parquet or Arrow file",
+        ),
+        (["file", "shuffle", "-o", "x.csv"], "Missing argument"),
+        (["file", "keys", "collector"], "name must be a file that does not exist yet"),
+        (["file", "keys", "no/where"], "no/where.key"),
     ],
 )
 def test_other_commands_refuse(arguments: list[str], words: str, refused: Refused) -> None:
@@ -700,23 +755,26 @@ def test_other_commands_refuse(arguments: list[str], words: str, refused: Refuse
 
 def test_a_file_without_a_header_is_no_file_of_reports(refused: Refused) -> None:
     for name in ("data.csv", "data.parquet"):
-        refused("estimate", name, words="must be a file that jrr wrote", code=DAMAGED)
+        refused("file", "estimate", name, words="must be a file that jrr wrote", code=DAMAGED)
 
 
 def test_the_same_file_under_two_names(work: Path, refused: Refused) -> None:
     os.symlink("reports.parquet", "linked.parquet")
     os.link("reports.parquet", "hard.parquet")
     for other in ("linked.parquet", "hard.parquet"):
-        refused("estimate", "reports.parquet", other, words="files that are all different")
-        refused("shuffle", "reports.parquet", other, "-o", "x.csv", words="all different")
-        refused("shuffle", "reports.parquet", "-o", other, "--force", words="out must be another")
+        refused("file", "estimate", "reports.parquet", other, words="files that are all different")
+        refused("file", "shuffle", "reports.parquet", other, "-o", "x.csv", words="all different")
+        refused(
+            *("file", "shuffle", "reports.parquet", "-o", other, "--force"),
+            words="out must be another",
+        )
 
 
 def test_groups_and_weights_come_from_public_columns(refused: Refused) -> None:
     """The report itself is no public attribute: its estimates would mean nothing."""
     for name in ("report", "carded"):
-        refused("estimate", "reports.csv", "--by", name, words="by")
-        refused("estimate", "reports.csv", "--weight", name, words="weight")
+        refused("file", "estimate", "reports.csv", "--by", name, words="by")
+        refused("file", "estimate", "reports.csv", "--weight", name, words="weight")
 
 
 # Disks and signals ----------------------------------------------------------------------------
@@ -783,13 +841,13 @@ def test_a_full_disk_fails_and_leaves_nothing(
     shutil.copytree(large, folder)
     monkeypatch.chdir(folder)
     out = f"out.{suffix}"
-    perturb = ["perturb", "data.parquet", "--column", "a", "--labels-file", "labels.txt"]
+    perturb = ["file", "perturb", "data.parquet", "--column", "a", "--labels-file", "labels.txt"]
     before = snapshot(folder)
     steps = [
         [*perturb, "-e", "1", "-o", out],
         [*perturb, "--cards", "cards.parquet", "-o", out],
-        ["shuffle", "reports.parquet", "-o", out],
-        ["deal", "-n", "60000", "-k", "5", "--closed-deck", "-o", out],
+        ["file", "shuffle", "reports.parquet", "-o", out],
+        ["file", "deal", "-n", "60000", "-k", "5", "--closed-deck", "-o", out],
     ]
     for result in on_a_full_disk([(size, step) for step in steps for size in (0, 12_000)]):
         assert_failed(result, out)
@@ -812,7 +870,7 @@ def test_a_full_disk_fails_and_leaves_nothing(
 @posix
 def test_a_full_disk_for_keys_and_pictures(work: Path) -> None:
     before = snapshot(work)
-    keys, picture = ["keys", "new"], ["estimate", "reports.csv", "--plot", "x.png"]
+    keys, picture = ["file", "keys", "new"], ["file", "estimate", "reports.csv", "--plot", "x.png"]
     first, second = on_a_full_disk([(50, keys), (50, picture)])
     assert_failed(first, "new.key")
     assert_failed(second, "x.png")
@@ -867,7 +925,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
 ) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    perturb = ["perturb", "data.parquet", "--column", "a", "--labels", "no,yes"]
+    perturb = ["file", "perturb", "data.parquet", "--column", "a", "--labels", "no,yes"]
     arguments = {
         "perturb": [*perturb, "-e", "1", "-o", str(folder / "x.parquet")],
         "perturb csv": [*perturb, "-e", "1", "-o", str(folder / "x.csv.gz")],
@@ -879,8 +937,8 @@ def test_a_signal_in_the_middle_leaves_nothing(
             "-o",
             str(folder / "x.arrow"),
         ],
-        "shuffle": ["shuffle", "reports.parquet", "-o", str(folder / "x.parquet")],
-        "estimate": ["estimate", "reports.csv"],
+        "shuffle": ["file", "shuffle", "reports.parquet", "-o", str(folder / "x.parquet")],
+        "estimate": ["file", "estimate", "reports.csv"],
     }[step]
     source = huge / arguments[1]
     before = sorted(path.name for path in huge.iterdir())
@@ -931,7 +989,7 @@ def test_two_runs_at_once_do_not_use_the_same_cards(
     write_data(tmp_path / "few.csv", {"a": ["yes", "no"] * 30})
     outputs = tmp_path / "long.parquet", tmp_path / "short.parquet"
     options = ["--column", "a", "--labels", "no,yes", "--cardless", "--cards", str(cards), "-o"]
-    command = [sys.executable, "-m", "jrr.cli", "perturb", str(huge / "data.parquet")]
+    command = [sys.executable, "-m", "jrr.cli", "file", "perturb", str(huge / "data.parquet")]
     process = subprocess.Popen(
         [*command, *options, str(outputs[0])],
         stdout=subprocess.PIPE,
@@ -940,7 +998,7 @@ def test_two_runs_at_once_do_not_use_the_same_cards(
     )
     try:
         wait_for(lambda: any(tmp_path.glob(".long*")), process)
-        short = run(["perturb", str(tmp_path / "few.csv"), *options, str(outputs[1])])
+        short = run(["file", "perturb", str(tmp_path / "few.csv"), *options, str(outputs[1])])
         if interrupted:
             process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)
@@ -958,7 +1016,7 @@ def test_two_runs_at_once_do_not_use_the_same_cards(
 def test_a_killed_run_is_in_nobodys_way(huge: Path, tmp_path: Path) -> None:
     """No process can clean up after SIGKILL; the output is not there, and the step runs again."""
     out = tmp_path / "x.parquet"
-    arguments = ["shuffle", str(huge / "reports.parquet"), "-o", str(out)]
+    arguments = ["file", "shuffle", str(huge / "reports.parquet"), "-o", str(out)]
     process = subprocess.Popen([sys.executable, "-m", "jrr.cli", *arguments], text=True)
     try:
         wait_for(lambda: any(tmp_path.iterdir()), process)
@@ -971,5 +1029,5 @@ def test_a_killed_run_is_in_nobodys_way(huge: Path, tmp_path: Path) -> None:
     schema = pa.schema([("report", pa.uint8()), ("carded", pa.bool_())])
     schema = schema.with_metadata({b"jrr": tables.Header("reports", m).to_json().encode()})
     pq.write_table(pa.table([[0, 1, 1], [False] * 3], schema=schema), small)
-    assert run(["shuffle", str(small), "-o", str(out)]) == 0
+    assert run(["file", "shuffle", str(small), "-o", str(out)]) == 0
     assert tables.tally(out)[1].cardless == (1, 2)

@@ -224,7 +224,9 @@ def test_cells_that_mean_nothing_are_refused() -> None:
 def test_results_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, result = perturbed(pd.DataFrame(FRAME), tmp_path, epsilon=3.0)
     out = tmp_path / "results.csv"
-    command = ["estimate", str(tmp_path / "out.parquet"), "--by", "Region", "--min-cell", "1"]
+    command = [
+        *("file", "estimate", str(tmp_path / "out.parquet"), "--by", "Region", "--min-cell", "1"),
+    ]
     assert run([*command, "--level", "0.9", "-o", str(out)]) == 0
     assert f"Results: {out}" in "".join(capsys.readouterr().out.split("\n"))
     with out.open(encoding="utf-8", newline="") as lines:

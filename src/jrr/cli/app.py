@@ -1,68 +1,37 @@
-"""The group of all commands, and one place where errors become one line and an exit code."""
+"""The commands in their groups, and one place where errors become one line and an exit code."""
 
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from importlib import import_module
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import click
 
 from jrr import __version__
+from jrr.cli.lazy import LazyCommand, LazyGroup
 from jrr.errors import InterruptedRunError, JrrError
 
 FAILED, INTERRUPTED = JrrError.exit_code, InterruptedRunError.exit_code
 GOES_ON = (  # commands that keep what is done; all others begin anew
     ("contribute",),
-    ("reproduce",),
+    ("study", "reproduce"),
     ("campaign", "open"),
     ("campaign", "deal"),
     ("campaign", "close"),
     ("mpc", "deal"),
 )
 
-
-class LazyCommand(NamedTuple):
-    """Where a command is, and what the list of commands says of it."""
-
-    module: str
-    attribute: str
-    short_help: str
-
-
 # Named, not imported: a command loads what it needs when it is asked for.
 COMMANDS = {
     "plan": LazyCommand(
-        "jrr.cli.plan",
+        "jrr.cli.plan.choose",
         "plan",
         "Choose a mechanism before a survey, and compare it with the others.",
     ),
-    "explain": LazyCommand(
-        "jrr.cli.explain", "explain", "Say in plain words what a survey does to its contributors."
-    ),
-    "deal": LazyCommand(
-        "jrr.cli.files", "deal", "Deal secret cards into a file, one row per contributor."
-    ),
-    "perturb": LazyCommand(
-        "jrr.cli.files", "perturb", "Perturb a column of labels or numbers into a file of reports."
-    ),
-    "shuffle": LazyCommand(
-        "jrr.cli.files",
-        "shuffle",
-        "Put reports of one or several files into one file in uniformly random order.",
-    ),
-    "estimate": LazyCommand(
-        "jrr.cli.estimate",
-        "estimate",
-        "Estimate how many hold each answer, or the mean of a number, from files of reports.",
-    ),
-    "keys": LazyCommand(
-        "jrr.cli.files",
-        "keys",
-        "Make the collector's keys: NAME.key (secret) and NAME.pub, for sealed reports.",
+    "file": LazyCommand(
+        "jrr.cli.file", "file", "Deal, perturb and estimate files of cards and reports."
     ),
     "serve": LazyCommand(
         "jrr.cli.serve",
@@ -88,86 +57,23 @@ COMMANDS = {
         "mpc",
         "Deal cards by multi-party computation: nobody knows who holds which card.",
     ),
-    "simulate": LazyCommand(
-        "jrr.cli.simulate",
-        "command",
-        "Simulate whole surveys, exactly in distribution, and compare with theory.",
-    ),
-    "rounds": LazyCommand(
-        "jrr.cli.rounds",
-        "command",
-        "What all rounds together cost, if the same people report in every one of them.",
-    ),
-    "heavy-hitters": LazyCommand(
-        "jrr.cli.large_domains",
-        "heavy_hitters",
-        "Find frequent strings, such as URLs or crashes, without a list of all strings.",
-    ),
-    "quantiles": LazyCommand(
-        "jrr.cli.large_domains",
-        "quantiles",
-        "Estimate quantiles and the distribution of a number, such as seconds or bytes.",
-    ),
-    "audit": LazyCommand(
-        "jrr.cli.audit", "command", "Try to refute a privacy claim by experiment."
-    ),
-    "reproduce": LazyCommand(
-        "jrr.cli.reproduce",
-        "command",
-        "Reproduce the paper: all figures and tables, as CSV, PNG and SVG, and one report.",
+    "audit": LazyCommand("jrr.cli.audit", "audit", "Try to refute a privacy claim by experiment."),
+    "study": LazyCommand(
+        "jrr.cli.study",
+        "study",
+        "Reproduce the paper, simulate surveys, measure speed and what attacks gain.",
     ),
     "demo": LazyCommand(
         "jrr.cli.demo",
         "demo",
         "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
     ),
-    "bench": LazyCommand(
-        "jrr.cli.bench",
-        "command",
-        "Time responding and counting, beside bare numpy in the same run.",
-    ),
 }
-
-
-class LazyCommands(MutableMapping[str, click.Command]):
-    """The commands by name; each is imported when it is looked up."""
-
-    def __init__(self, table: Mapping[str, LazyCommand]) -> None:
-        self._table = dict(table)
-        self._added: dict[str, click.Command] = {}
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in self._added:
-            lazy = self._table[name]
-            self._added[name] = getattr(import_module(lazy.module), lazy.attribute)
-        return self._added[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._added[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        self._table.pop(name, None)
-        self._added.pop(name, None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._table, **self._added})
-
-    def __len__(self) -> int:
-        return len({**self._table, **self._added})
-
-
-class LazyGroup(click.Group):
-    """A group whose list of commands is printed without importing them."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list, from the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].short_help) for name in sorted(COMMANDS)])
 
 
 @click.group(
     cls=LazyGroup,
-    commands=LazyCommands(COMMANDS),
+    table=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="jrr")

@@ -12,9 +12,9 @@ import click
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr._base.wording import counted, show_guarantee
-from jrr.cli.app import LazyCommand, LazyCommands
 from jrr.cli.counts import COUNT
 from jrr.cli.estimates import print_estimate
+from jrr.cli.lazy import LazyCommand, LazyCommands
 from jrr.cli.operators import (
     FILE,
     any_operator_of,
@@ -142,7 +142,7 @@ def campaign() -> None:
 @click.option(
     "--consent-file",
     type=FILE,
-    help="Consent text, to which the cost is added; default: what jrr explain tells contributors.",
+    help="Consent text, to which the cost is added.  [default: what jrr plan explain says]",
 )
 @click.option("--consent-version", default="1", show_default=True)
 @click.option(
@@ -615,7 +615,7 @@ def change(
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(out: Path, force: bool, as_json: bool, **options: Any) -> None:
-    """Write all reports as a report file, for `jrr estimate`.
+    """Write all reports as a report file, for `jrr file estimate`.
 
     Of a survey of several items: a row per person, and beside it a codebook (OUT.codebook.csv and
     .json) and an R script that estimates from it (OUT.R).

@@ -81,27 +81,29 @@ class RangeType(click.ParamType[tuple[float, float]]):
         return low, high
 
 
-def number_options(command: F) -> F:
-    """What is known of a number whose mean is asked for."""
-    for option in (
-        click.option("--sd", type=float, help="With --number: its standard deviation, if known."),
-        click.option("--mean", type=float, help="With --number: its mean, if known."),
-        click.option(
-            "--number",
-            type=RangeType(),
-            help="Plan for the mean of a number between these ends instead of shares; --mechanism "
-            f"then also takes {' and '.join(NUMBER_WORDS)}.",
-        ),
-    ):
-        command = option(command)
-    return command
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, shown in this order."""
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+number_options = all_of(
+    click.option(
+        "--range", "ends", type=RangeType(), required=True, help="Smallest and largest number."
+    ),
+    click.option("--mean", type=float, help="Its mean, if known."),
+    click.option("--sd", type=float, help="Its standard deviation, if known."),
+)
 
 
 def make_number_plan(
-    number: tuple[float, float],
+    ends: tuple[float, float],
     *,
-    k: int,
-    frequency: Frequency,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
     view: PlanView,
@@ -109,36 +111,31 @@ def make_number_plan(
     closed_deck: bool = False,
     **survey: Any,
 ) -> NumberPlan:
-    """The plan for a number that the shared options ask for."""
-    if k != 2 or frequency is not None:
-        raise ArgumentError("-k and --frequency must not be given with --number")
-    return plan_number(
-        low=number[0],
-        high=number[1],
-        dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
-        view=view,
-        delta=delta if view == "everything" else None,
-        announced=not closed_deck,
-        **survey,
-    )
+    """The plan for the mean of a number that the shared options ask for."""
+    with waiting("planning"):
+        return plan_number(
+            low=ends[0],
+            high=ends[1],
+            dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
+            view=view,
+            delta=delta if view == "everything" else None,
+            announced=not closed_deck,
+            **survey,
+        )
 
 
-def interval_options(command: F) -> F:
-    """What intervals are to speak of: all answers at once, or a population."""
-    for option in (
-        click.option(
-            "--population-size", type=COUNT, help="People whom the sample was drawn from, if known."
-        ),
-        click.option(
-            "--population",
-            type=click.Choice(POPULATIONS),
-            default="respondents",
-            show_default=True,
-            help="Whom errors speak of: with sample, those of whom the respondents are one.",
-        ),
-    ):
-        command = option(command)
-    return command
+interval_options = all_of(
+    click.option(
+        "--population",
+        type=click.Choice(POPULATIONS),
+        default="respondents",
+        show_default=True,
+        help="Whom errors speak of: with sample, those of whom the respondents are one.",
+    ),
+    click.option(
+        "--population-size", type=COUNT, help="People whom the sample was drawn from, if known."
+    ),
+)
 
 
 simultaneous_option = click.option(
@@ -166,74 +163,68 @@ view_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 
 
-def survey_options(command: F) -> F:
-    """What a survey is: how many people, which guarantee, what is known beforehand."""
-    command = dealer_options(command)
-    for option in reversed(
-        (
-            click.option(
-                "-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."
-            ),
-            click.option(
-                "-e",
-                "--epsilon",
-                type=float,
-                default=1.0,
-                show_default=True,
-                help="ε of one report beside the colluders' cards, or at δ by --view everything.",
-            ),
-            click.option(
-                "-M",
-                "--colluders",
-                type=COUNT,
-                help="Contributors who may give their cards to the collector.  [default: "
-                f"{COLLUDERS}, or everybody else]",
-            ),
-            click.option(
-                "-k", "k", type=COUNT, default=2, show_default=True, help="Possible answers."
-            ),
-            click.option(
-                "-f",
-                "--frequency",
-                type=FrequencyType(),
-                help="What is known of the answer: 0.1, or an interval 0.05:0.2.",
-            ),
-            click.option(
-                "--mechanism",
-                type=MechanismType(),
-                default="auto",
-                show_default=True,
-                help="Which family; auto takes the most accurate.",
-            ),
-            click.option(
-                "--lost",
-                type=float,
-                default=LOST,
-                show_default=True,
-                help="Share of cards that are dealt and never reported with.",
-            ),
-            click.option(
-                "--closed-deck",
-                is_flag=True,
-                help="MRR: cards that nearly cancel, instead of a dealer that announces the sum of "
-                "the used cards at the end: for files, and where the dealer is gone by then.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def dealer_options(command: F) -> F:
-    """How far the dealer is trusted."""
-    command = click.option(
-        "--no-dealer-cap", is_flag=True, help="Trust the dealer without bound; marked in output."
-    )(command)
-    return click.option(
+dealer_options = all_of(
+    click.option(
         "--dealer-epsilon",
         type=float,
         help=f"ε against dealer and collector together.  [default: epsilon + {DEALER_ABOVE:g}]",
-    )(command)
+    ),
+    click.option(
+        "--no-dealer-cap", is_flag=True, help="Trust the dealer without bound; marked in output."
+    ),
+)
+people_option = click.option(
+    "-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."
+)
+epsilon_option = click.option(
+    "-e",
+    "--epsilon",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="ε of one report beside the colluders' cards, or at δ by --view everything.",
+)
+colluders_option = click.option(
+    "-M",
+    "--colluders",
+    type=COUNT,
+    help="Contributors who may give their cards to the collector.  [default: "
+    f"{COLLUDERS}, or everybody else]",
+)
+mechanism_option = click.option(
+    "--mechanism",
+    type=MechanismType(),
+    default="auto",
+    show_default=True,
+    help="Which family; auto takes the most accurate.",
+)
+lost_option = click.option(
+    "--lost",
+    type=float,
+    default=LOST,
+    show_default=True,
+    help="Share of cards that are dealt and never reported with.",
+)
+closed_deck_option = click.option(
+    "--closed-deck",
+    is_flag=True,
+    help="MRR: cards that nearly cancel, instead of a dealer that announces the sum of the used "
+    "cards at the end: for files, and where the dealer is gone by then.",
+)
+answer_options = all_of(
+    click.option("-k", "k", type=COUNT, default=2, show_default=True, help="Possible answers."),
+    click.option(
+        "-f",
+        "--frequency",
+        type=FrequencyType(),
+        help="What is known of the answer: 0.1, or an interval 0.05:0.2.",
+    ),
+)
+guarantee_options = all_of(people_option, epsilon_option, colluders_option)
+card_options = all_of(mechanism_option, lost_option, closed_deck_option, dealer_options)
+
+# What a survey is: how many people, which guarantee, what is known beforehand.
+survey_options = all_of(guarantee_options, answer_options, card_options)
 
 
 def dealer_cap(dealer_epsilon: float | None, no_dealer_cap: bool) -> float | None:

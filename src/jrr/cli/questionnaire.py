@@ -1,4 +1,4 @@
-"""`jrr plan SURVEY.toml`: how exact every item of a questionnaire would be, and what it costs."""
+"""`jrr plan survey`: how exact every item of a questionnaire would be, and what it costs."""
 
 from pathlib import Path
 from typing import Any

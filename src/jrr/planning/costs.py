@@ -1,7 +1,7 @@
 """What a mechanism costs besides privacy: bytes that travel, time to deal and to respond.
 
 Seconds are those of one core of an ordinary machine, by the number of random words and cards; they
-tell milliseconds from minutes. `jrr bench` measures the machine at hand.
+tell milliseconds from minutes. `jrr study bench` measures the machine at hand.
 """
 
 from dataclasses import dataclass

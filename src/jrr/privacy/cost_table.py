@@ -1,7 +1,7 @@
 """What somebody's answers can tell about them: one answer, one wave, the whole study.
 
 Two adversaries are told apart, in two columns: the collector by itself, and the collector together
-with whoever deals the cards. Plans, consent texts, reports, the console and `jrr explain` take
+with whoever deals the cards. Plans, consent texts, reports, the console and `jrr plan explain` take
 their figures from here; the answer page computes the same table in clients/js/src/costs.js.
 """
 

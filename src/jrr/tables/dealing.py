@@ -66,9 +66,10 @@ def deal(
         raise ArgumentError(f"mechanism must deal cards, got {mechanism.to_dict()}")
     if mechanism.announced:
         raise ArgumentError(
-            "mechanism must have a closed deck (jrr deal --closed-deck, jrr.plan(announced=False)) "
-            "to deal into a file: nobody tells the dealer afterwards which cards of a file were "
-            f"used, so it cannot announce their sum; got {mechanism.brief()}"
+            "mechanism must have a closed deck (jrr file deal --closed-deck, "
+            "jrr.plan(announced=False)) to deal into a file: nobody tells the dealer afterwards "
+            "which cards of a file were used, so it cannot announce their sum; got "
+            f"{mechanism.brief()}"
         )
     name = secrets.token_hex(6)
     names = (name,) if decks == 1 else tuple(f"{name}.{number}" for number in range(decks))

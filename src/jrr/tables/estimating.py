@@ -177,7 +177,7 @@ class Result:
         delta: float | None = None,
         simultaneous: bool = False,
     ) -> dict[str, Any]:
-        """A result document: plain values, as `jrr estimate --json` prints them.
+        """A result document: plain values, as `jrr file estimate --json` prints them.
 
         Args:
             level: of all intervals.

@@ -155,7 +155,7 @@ def _public(path: str | Path) -> X25519PublicKey:
     except ValueError:
         key = None
     if not isinstance(key, X25519PublicKey):
-        raise checks.refusal("seal", str(path), "a public key that jrr keys wrote")
+        raise checks.refusal("seal", str(path), "a public key that jrr file keys wrote")
     return key
 
 
@@ -165,5 +165,5 @@ def _private(path: str | Path) -> X25519PrivateKey:
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, X25519PrivateKey):
-        raise checks.refusal("key", str(path), "a private key that jrr keys wrote")
+        raise checks.refusal("key", str(path), "a private key that jrr file keys wrote")
     return key

@@ -37,7 +37,7 @@ def read_lines(paths: Sequence[Path], kind: Kind) -> tuple[Any, list[Any]]:
         documents = [_read(path, number, line) for number, line in enumerate(lines, 1)]
         head = documents[0] if documents else None
         if not isinstance(head, dict) or set(head) != {"jrr", "question"} or head["jrr"] != kind:
-            allowed = f"files that `jrr {kind} perturb` wrote"
+            allowed = f"files that `jrr file {kind} perturb` wrote"
             raise checks.refusal("reports", str(path), allowed)
         questions.append(head["question"])
         reports += documents[1:]

@@ -1,4 +1,4 @@
-"""`jrr simulate`: how a planned survey would come out, many times."""
+"""`jrr study simulate`: how a planned survey would come out, many times."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from jrr.research.simulated_surveys import (
 )
 
 
-@click.command("simulate")
+@click.command()
 @survey_options
 @click.option("--yes", type=float, default=0.1, show_default=True, help="True share of answer 1.")
 @click.option("--counts", help="True counts of all answers, such as 700,200,100, instead of --yes.")
@@ -29,7 +29,7 @@ from jrr.research.simulated_surveys import (
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
 @json_option
 @click.pass_context
-def command(
+def simulate(
     context: click.Context,
     /,
     *,
@@ -44,9 +44,9 @@ def command(
     """Simulate whole surveys, exactly in distribution, and compare with theory.
 
     \b
-    jrr simulate -n 10000 -e 0.1 --yes 0.1
-    jrr simulate -n 1000 -k 3 --counts 700,200,100
-    jrr simulate -e 1 --question HIV
+    jrr study simulate -n 10000 -e 0.1 --yes 0.1
+    jrr study simulate -n 1000 -k 3 --counts 700,200,100
+    jrr study simulate -e 1 --question HIV
     """  # noqa: D301 - click reads the \b
     true_counts = None if counts is None else _parsed(counts)
     if question is not None:

@@ -1,4 +1,4 @@
-"""`jrr reproduce`: the paper's figures and tables, and further ones."""
+"""`jrr study reproduce`: the paper's figures and tables, and further ones."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from jrr.research.paper.figure import Figure
 from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 
 
-@click.command("reproduce")
+@click.command()
 @click.option("--figure", "names", multiple=True, help="1..8 or a name; may be repeated.")
 @click.option("--runs", type=COUNT, default=1000, show_default=True, help="Surveys per point.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed, same numbers.")
@@ -31,7 +31,7 @@ from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 )
 @click.option("--force", is_flag=True, help="Make finished figures again.")
 @json_option
-def command(
+def reproduce(
     *,
     names: tuple[str, ...],
     runs: int,

@@ -1,35 +1,77 @@
-"""`jrr plan --two-phase`: both phases of a survey, and whether they pay."""
+"""`jrr plan two-phase`: both phases of a survey, and whether they pay."""
 
 from typing import Any
 
+import click
 from rich.table import Table
 
 from jrr._base.wording import aligned
-from jrr.cli.options import console, dealer_cap, print_json
+from jrr.cli.counts import CountRange
+from jrr.cli.options import (
+    card_options,
+    console,
+    dealer_cap,
+    guarantee_options,
+    json_option,
+    print_json,
+)
 from jrr.cli.progress import waiting
+from jrr.planning.defaults import MAX_BYTES
 from jrr.planning.plans import FREQUENCIES
-from jrr.planning.two_phases import TwoPhasePlan, plan_two_phases
+from jrr.planning.two_phases import FIRST_SHARE, TwoPhasePlan, plan_two_phases
 
 SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])
 
 
-def show_two_phases(
-    first_share: float, max_bytes: int, survey: dict[str, Any], *, as_json: bool
+@click.command()
+@guarantee_options
+@card_options
+@click.option(
+    "--first",
+    type=float,
+    default=FIRST_SHARE,
+    show_default=True,
+    help="Share of the people who are asked first.",
+)
+@click.option(
+    "--max-bytes",
+    type=CountRange(1),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Most bytes of a report in an automatic choice.",
+)
+@json_option
+def two_phase(
+    n: int,
+    epsilon: float,
+    colluders: int | None,
+    mechanism: str,
+    lost: float,
+    closed_deck: bool,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+    first: float,
+    max_bytes: int,
+    as_json: bool,
 ) -> None:
-    """Plan both phases and print the errors, the rule and the options of either."""
-    refused = {"k": survey["k"], "frequency": survey["frequency"]}
+    """Say whether it pays to ask a few people first, and plan for the others by what they say.
+
+    A yes-or-no question. `jrr file pool` adds up the reports of both phases.
+
+    \b
+    jrr plan two-phase -n 1000000 -e 0.1 -M 10000 --mechanism jrr --first 0.02
+    """  # noqa: D301 - click reads the \b
     with waiting("planning two phases"):
         phases = plan_two_phases(
-            survey["n"],
-            survey["epsilon"],
-            survey["colluders"],
-            dealer_cap(survey["dealer_epsilon"], survey["no_dealer_cap"]),
-            survey["mechanism"],
-            first_share=first_share,
-            lost=survey["lost"],
-            announced=not survey["closed_deck"],
+            n,
+            epsilon,
+            colluders,
+            dealer_cap(dealer_epsilon, no_dealer_cap),
+            mechanism,
+            first_share=first,
+            lost=lost,
+            announced=not closed_deck,
             max_bytes=max_bytes,
-            **refused,
         )
         document = as_document(phases)
     if as_json:
@@ -40,15 +82,15 @@ def show_two_phases(
     screen.print(when_it_pays(phases), soft_wrap=True)
     if not phases.pays:
         return
-    first, second = document["first"]["options"], document["second"]["options"]
-    screen.print(f"\nFirst phase, people drawn at random: {first}", soft_wrap=True)
-    screen.print(f"Second phase, everybody else:        {second}", soft_wrap=True)
+    few, others = document["first"]["options"], document["second"]["options"]
+    screen.print(f"\nFirst phase, people drawn at random: {few}", soft_wrap=True)
+    screen.print(f"Second phase, everybody else:        {others}", soft_wrap=True)
     screen.print(
         "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and "
         "not above 1. For campaigns these are options of `jrr campaign create`. For files, the "
-        f"first phase is `jrr perturb --epsilon {phases.request.epsilon:g}`, and `jrr deal` with "
-        "the second list deals the second phase's cards. Nobody answers in both phases. `jrr "
-        "estimate FIRST SECOND --pool` adds up the reports.",
+        f"first phase is `jrr file perturb --epsilon {phases.request.epsilon:g}`, and `jrr file "
+        "deal` with the second list deals the second phase's cards. Nobody answers in both phases. "
+        "`jrr file pool FIRST SECOND` adds up the reports.",
         soft_wrap=True,
     )
 

@@ -1,38 +1,67 @@
-"""`jrr plan --compare`: other ways to ask the same question, in tables and words."""
+"""`jrr plan compare`: other ways to ask the same question, in tables and words."""
 
 import math
-from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
 from jrr._base.wording import show_epsilon
+from jrr.cli.options import (
+    console,
+    delta_option,
+    guarantee_options,
+    json_option,
+    print_json,
+)
 from jrr.cli.progress import bar
-from jrr.mechanisms.request import Request
 from jrr.planning.alternatives import FREQUENCIES, MOST_COMPARED, Alternative, alternatives
+from jrr.planning.defaults import colluders_or_default
 
 
-def compare(request: Request, delta: float, quiet: bool) -> list[Alternative]:
-    """The alternatives of a planned survey; all compositions where there are not too many."""
-    with bar("comparing", quiet) as progress:
-        return alternatives(
-            request.n,
-            request.epsilon,
+@click.command()
+@guarantee_options
+@click.option(
+    "--dealer-epsilon",
+    type=float,
+    help="ε against dealer and collector together, where it is capped.  [default: epsilon + 2]",
+)
+@delta_option
+@json_option
+def compare(
+    n: int,
+    epsilon: float,
+    colluders: int | None,
+    dealer_epsilon: float | None,
+    delta: float,
+    as_json: bool,
+) -> None:
+    """Set cards beside shuffling and secure aggregation, for yes or no.
+
+    Reports with cards, reports that travel through a shuffler, and answers that are added up in
+    secret: how accurate each is, whom it protects against, and who is trusted.
+
+    \b
+    jrr plan compare -n 10000 -e 0.1
+    """  # noqa: D301 - click reads the \b
+    with bar("comparing", as_json) as progress:
+        rows = alternatives(
+            n,
+            epsilon,
             delta=delta,
-            colluders=request.colluders,
-            dealer_epsilon=request.dealer_epsilon,
-            k=request.k,
-            compositions="all" if request.n <= MOST_COMPARED else "listed",
+            colluders=colluders_or_default(colluders, n),
+            dealer_epsilon=dealer_epsilon,
+            compositions="all" if n <= MOST_COMPARED else "listed",
             progress=progress,
         )
+    if as_json:
+        documents = [row.to_dict(n) for row in rows]
+        print_json({"n": n, "epsilon": epsilon, "delta": delta, "alternatives": documents})
+        return
+    _print_alternatives(console(), rows, n, delta)
 
 
-def as_documents(rows: list[Alternative], n: int) -> list[dict[str, Any]]:
-    """The alternatives as plain values."""
-    return [row.to_dict(n) for row in rows]
-
-
-def print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: float) -> None:
+def _print_alternatives(screen: Console, rows: list[Alternative], n: int, delta: float) -> None:
     """Figures in two tables, then who is protected against whom and who is trusted, in words."""
     error = _table("Standard error, in percentage points, at a true share of")
     privacy = _table("ε by what the collector sees (rounded up)")

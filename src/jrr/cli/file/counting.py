@@ -1,13 +1,14 @@
-"""What `jrr estimate` counts, and which engine does."""
+"""What `jrr file estimate` counts, and which engine does."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jrr._base import checks
+from jrr.cli.options import all_of
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -15,29 +16,17 @@ if TYPE_CHECKING:
     from jrr.tables.progress import Progress
 
 ENGINES = ("duckdb", "spark", "postgres")  # jrr.tables.engines, which needs an extra
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def engine_options(command: F) -> F:
-    """Options that say where reports lie and what counts them."""
-    options = (
-        click.option("--engine", type=click.Choice(ENGINES), help="What counts the reports."),
-        click.option("--table", help="The table of reports in a database."),
-        click.option(
-            "--header",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="What the reports are (JSON), where they do not say so.",
-        ),
-        click.option(
-            "--campaign",
-            "campaigns",
-            multiple=True,
-            help="Hash of a campaign, or its beginning, with --engine postgres.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+engine_options = all_of(
+    click.option("--engine", type=click.Choice(ENGINES), help="What counts the reports."),
+    click.option("--table", help="The table of reports in a database."),
+    click.option(
+        "--header",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="What the reports are (JSON), where they do not say so.",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +38,6 @@ class Counting:
         engine: what counts; None: this process.
         table: of a database.
         header: a file that says what the reports are.
-        campaigns: which ones of a collector's database; none: all that are closed.
         estimate: `jrr.tables.estimate`.
         options: further arguments of it.
     """
@@ -58,24 +46,13 @@ class Counting:
     engine: str | None
     table: str | None
     header: Path | None
-    campaigns: tuple[str, ...]
     estimate: Callable[..., "Result"]
     options: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        if self.campaigns and not self.is_collector:
-            allowed = "left out but for --engine postgres without --table"
-            raise checks.refusal("campaign", self.campaigns[0], allowed)
-
-    @property
-    def is_collector(self) -> bool:
-        """Whether the sources are databases of collectors."""
-        return self.engine == "postgres" and self.table is None
 
     @property
     def is_survey(self) -> bool:
         """Whether some source holds the answers to several questions."""
-        if self.table is not None or self.is_collector:
+        if self.table is not None:
             return False
         from jrr.tables.survey_answers import is_survey_answers
 
@@ -86,9 +63,7 @@ class Counting:
         return self._estimate(self.sources, progress)
 
     def apart(self, progress: "Progress") -> "dict[str, Result]":
-        """Source, or campaign -> its own estimate."""
-        if self.is_collector:
-            return self._campaigns(progress)
+        """Source, or question of a survey -> its own estimate."""
         if self.is_survey:
             return self._questions(progress)
         return {source: self._estimate((source,), progress) for source in self.sources}
@@ -118,24 +93,4 @@ class Counting:
             results = estimate_survey(source, engine=self.engine, progress=progress, **options)
             start = "" if len(self.sources) == 1 else f"{source}: "
             found |= {f"{start}{name}": result for name, result in results.items()}
-        return found
-
-    def _campaigns(self, progress: "Progress") -> "dict[str, Result]":
-        from jrr.servers.collector.stored_reports import open_stored
-        from jrr.tables.engines.postgres import PostgreSQL
-        from jrr.tables.estimating import estimate_opened
-
-        for argument in ("weight", "key"):
-            if self.options[argument] is not None:
-                raise ArgumentError(f"{argument} must be left out with --engine postgres")
-        found: dict[str, Result] = {}
-        engine = PostgreSQL()
-        for source in self.sources:
-            for one in open_stored(source, engine, self.campaigns):
-                name = one.name[:12]
-                found[name] = estimate_opened(
-                    one.files, **self.options, engine=engine, progress=progress
-                )
-        if not found:
-            raise ArgumentError("reports must hold a closed campaign, got a database without one")
         return found

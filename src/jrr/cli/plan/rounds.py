@@ -1,4 +1,4 @@
-"""`jrr rounds`: what it costs, and how accurate it is, if the same people report every time."""
+"""`jrr plan rounds`: what it costs if the same people report every time, and how accurate it is."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ IN_WORDS = {
 }
 
 
-@click.command("rounds")
+@click.command()
 @survey_options
 @click.option("--rounds", "-T", type=COUNT, default=365, show_default=True, help="How many rounds.")
 @click.option(
@@ -30,14 +30,14 @@ IN_WORDS = {
 )
 @click.option("--yes", type=float, default=0.1, show_default=True, help="Share that errors are at.")
 @json_option
-def command(rounds: int, permanent: float | None, yes: float, as_json: bool, **survey: Any) -> None:
+def rounds(rounds: int, permanent: float | None, yes: float, as_json: bool, **survey: Any) -> None:
     """What all rounds together cost, if the same people report in every one of them.
 
     -e is the ε of a round: of the permanent response where devices remember one, otherwise of the
     answer. A dealer alone sees no reports and learns nothing.
 
     \b
-    jrr rounds -n 20000 --rounds 365 -e 1 --permanent 2
+    jrr plan rounds -n 20000 --rounds 365 -e 1 --permanent 2
     """  # noqa: D301 - click reads the \b
     plan = make_plan(**survey)
     remembered = None if permanent is None else RR(plan.mechanism.k, epsilon=permanent)

@@ -1,4 +1,4 @@
-"""`jrr bench`: what a report costs on this machine."""
+"""`jrr study bench serve`: a collector under load."""
 
 import tempfile
 from pathlib import Path
@@ -8,40 +8,10 @@ from rich.table import Table
 
 from jrr._base import checks
 from jrr.cli.options import console, json_option, print_json
-from jrr.cli.progress import bar
 from jrr.errors import MissingExtraError
-from jrr.research.bench import costs
 
 
-@click.group(name="bench", invoke_without_command=True)
-@click.option("--reports", default=1_000_000, show_default=True, help="Reports per mechanism.")
-@click.option("--rounds", default=5, show_default=True, help="The best of so many counts.")
-@json_option
-@click.pass_context
-def command(context: click.Context, reports: int, rounds: int, as_json: bool) -> None:
-    """Time responding and counting, beside bare numpy in the same run.
-
-    Reports are perturbed with the cryptographic randomness that surveys use; the bare loop throws
-    as many ordinary coins and counts them. `make bench` measures more, against other libraries.
-    """
-    if context.invoked_subcommand is not None:
-        return
-    with bar("measuring", quiet=as_json) as progress:
-        measurements = costs(reports, rounds, progress)
-    if as_json:
-        print_json({"costs": [cost._asdict() for cost in measurements]})
-        return
-    table = Table(title="Respond and count", title_justify="left", title_style="")
-    table.add_column("")
-    for heading in ("reports", "ns per report", "of numpy's"):
-        table.add_column(heading, justify="right")
-    for cost in measurements:
-        ratio = f"{cost.ratio:.3g} times"
-        table.add_row(cost.name, f"{cost.reports:,}", f"{cost.nanoseconds:.3g}", ratio)
-    console().print(table)
-
-
-@command.command(name="serve")
+@click.command()
 @click.option("--rate", default=500.0, show_default=True, help="Uploads a second.")
 @click.option("--seconds", default=10.0, show_default=True, help="How long.")
 @click.option("--processes", default=2, show_default=True, help="That send.")

@@ -1,4 +1,4 @@
-"""`jrr explain`: what to tell contributors, an ethics board, and oneself."""
+"""`jrr plan explain`: what to tell contributors, an ethics board, and oneself."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def explain(question: str, view: PlanView, delta: float, as_json: bool, **survey
     ethics board. Takes the options of `jrr plan`.
 
     \b
-    jrr explain -n 10000 -e 1 --question "whether they have taken bribes"
+    jrr plan explain -n 10000 -e 1 --question "whether they have taken bribes"
     """  # noqa: D301 - click reads the \b
     plan = make_plan(**survey, view=view, delta=delta)
     with waiting("reckoning what can be learnt"):

@@ -1,0 +1,24 @@
+"""`jrr audit`: claims tried by experiment."""
+
+import click
+
+from jrr.cli.lazy import LazyCommand, LazyGroup
+
+COMMANDS = {
+    "privacy": LazyCommand(
+        "jrr.cli.audit.privacy", "privacy", "Try to refute the privacy claim of a mechanism."
+    ),
+    "program": LazyCommand(
+        "jrr.cli.audit.program", "program", "Try to refute the privacy claim of any program."
+    ),
+}
+
+
+@click.group(cls=LazyGroup, table=COMMANDS)
+def audit() -> None:
+    """Try to refute a privacy claim by experiment.
+
+    A part of the trials chooses two values and the reports that tell them apart best; the rest
+    measures them. A true claim is refuted with chance 1 in 10,000 at most; that nothing is found
+    proves nothing. Exit codes: 0 no violation found, 1 violation found.
+    """

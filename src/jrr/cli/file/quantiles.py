@@ -1,0 +1,87 @@
+"""`jrr file quantiles`: a number in detail."""
+
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from jrr.cli.counts import COUNT
+from jrr.cli.file.report_lines import (
+    epsilon_option,
+    lines_of,
+    number_in,
+    out_option,
+    refuse_overwriting,
+    say_written,
+)
+from jrr.cli.file.shared import OLD_FILE, force_option, level_option, seed_option, seeded
+from jrr.cli.options import RangeType, console, json_option, print_json
+from jrr.telemetry.ranges import RangeTree
+from jrr.telemetry.report_lines import read_lines, write_lines
+
+
+@click.group("quantiles")
+def quantiles() -> None:
+    """Estimate quantiles and the distribution of a number, such as seconds or bytes."""
+
+
+@quantiles.command("perturb")
+@click.argument("numbers", type=OLD_FILE)
+@out_option
+@epsilon_option
+@click.option("--range", "ends", type=RangeType(), required=True, help="Ends of the number.")
+@click.option("--bins", type=COUNT, default=1024, show_default=True, help="Bins, at least.")
+@click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
+@seed_option
+@force_option
+@json_option
+def perturb_numbers(
+    numbers: Path,
+    out: Path,
+    epsilon: float,
+    ends: tuple[float, float],
+    bins: int,
+    clip: bool,
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Perturb numbers, one on each line of a file, into a file of reports.
+
+    \b
+    jrr file quantiles perturb seconds.txt --range 0:60 --clip -e 1 -o reports.jsonl
+    """  # noqa: D301 - click reads the \b
+    refuse_overwriting(out, force)
+    tree = RangeTree.for_epsilon(*ends, bins=bins, epsilon=epsilon, clip=clip)
+    rng = seeded(seed)
+    told = (
+        tree.report_to_json(tree.respond_one(x, rng)) for x in map(number_in, lines_of(numbers))
+    )
+    written = write_lines(out, "quantiles", tree.to_dict(), told)
+    say_written(written, out, tree.epsilon(), as_json, bins=tree.bins)
+
+
+@quantiles.command("estimate")
+@click.argument("reports", type=OLD_FILE, nargs=-1, required=True)
+@click.option("--at", default="0.25,0.5,0.75", show_default=True, help="Quantiles, by commas.")
+@level_option
+@json_option
+def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float, as_json: bool) -> None:
+    """Estimate quantiles of the number from files of reports."""
+    wanted = [number_in(part, "at") for part in at.split(",")]
+    document, lines = read_lines(reports, "quantiles")
+    tree = RangeTree.from_dict(document)
+    found = tree.estimate([tree.report_from_json(line) for line in lines])
+    result = found.to_dict(level, wanted)
+    if as_json:
+        print_json(result)
+        return
+    table = Table()
+    for heading in ("quantile", "number", f"{100 * level:g}% interval"):
+        table.add_column(heading, justify="right")
+    for row in result["quantiles"]:
+        low, high = row["interval"]
+        table.add_row(f"{row['q']:g}", f"{row['quantile']:.5g}", f"{low:.5g} to {high:.5g}")
+    screen = console()
+    screen.print(table)
+    screen.print(f"{found.n:,} reports, {tree.bins:,} bins. Intervals end at ends of bins.")

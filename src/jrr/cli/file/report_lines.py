@@ -1,0 +1,56 @@
+"""What commands on files of one report a line have in common."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jrr._base.wording import show_epsilon
+from jrr.cli.file.shared import FILE
+from jrr.cli.options import console, print_json
+from jrr.errors import ArgumentError
+
+out_option = click.option(
+    "-o", "--out", type=FILE, required=True, help="File of reports (JSON lines)."
+)
+epsilon_option = click.option(
+    "-e",
+    "--epsilon",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="ε of a person's one report, in every view.",
+)
+
+
+def lines_of(path: Path) -> list[str]:
+    """What people hold: one line for each."""
+    found = path.read_text(encoding="utf-8").splitlines()
+    if not found:
+        raise ArgumentError(f"the file must have a line for each person, got none in {str(path)!r}")
+    return found
+
+
+def number_in(text: str, argument: str = "numbers") -> float:
+    """A number from text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"{argument} must be numbers, got {text!r}") from None
+
+
+def refuse_overwriting(out: Path, force: bool) -> None:
+    """Refuse an output that exists, before anything is perturbed."""
+    if out.exists() and not force:
+        raise ArgumentError(f"out must not exist (--force overwrites it), got {str(out)!r}")
+
+
+def say_written(written: int, out: Path, epsilon: float, as_json: bool, **more: Any) -> None:
+    """How many reports are in the file, and what each of them can tell."""
+    if as_json:
+        print_json({"reports": written, "out": str(out), "epsilon": epsilon} | more)
+        return
+    console().print(
+        f"{written:,} reports in {out}. A person's one report loses at most ε = "
+        f"{show_epsilon(epsilon)}, whoever sees it: there are no cards."
+    )

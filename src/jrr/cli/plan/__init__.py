@@ -1,0 +1,1 @@
+"""`jrr plan`: what to decide before a survey."""

@@ -1,0 +1,104 @@
+"""`jrr plan margin`: how many people, or which ε, give a wanted margin."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from jrr._base.wording import percentage_points, show_epsilon
+from jrr.cli.options import (
+    console,
+    interval_options,
+    json_option,
+    make_plan,
+    print_json,
+    survey_options,
+)
+from jrr.cli.progress import waiting
+from jrr.errors import JrrError
+from jrr.estimation.estimates import Population, sampling_of
+from jrr.planning.plans import Plan
+from jrr.planning.required import check_margin, required_epsilon, required_n
+
+
+@click.command()
+@click.argument("margin", type=float)
+@survey_options
+@interval_options
+@json_option
+def margin(
+    margin: float, population: Population, population_size: int | None, as_json: bool, **survey: Any
+) -> None:
+    """Say how many people, or which ε, give a wanted margin.
+
+    MARGIN is half a 95% interval of a share, such as 0.02 for ±2 percentage points. People are
+    sought at the ε that is given, and an ε with as many people as are given.
+
+    \b
+    jrr plan margin 0.02 -n 2000 -e 1
+    jrr plan margin 0.02 -n 2000 -e 1 --population sample --population-size 20000
+    """  # noqa: D301 - click reads the \b
+    wanted = check_margin(margin)
+    chosen_plan = make_plan(**survey)
+    request = chosen_plan.request
+    sampling_of(population, request.n, population_size)  # refused before the search
+    whom = {"population": population, "population_size": population_size}
+    with waiting("looking for how many people, and which ε"):
+        reach = _reach(chosen_plan, wanted, survey["mechanism"], whom)
+    if as_json:
+        asked = {"n": request.n, "epsilon": request.epsilon, "k": request.k}
+        print_json(asked | {"mechanism": chosen_plan.mechanism.to_dict()} | reach)
+        return
+    needed, epsilon = reach["required_n"], reach["required_epsilon"]
+    points = percentage_points(f"{100 * reach['margin']:g}")
+    console().print(
+        f"For ±{points} (95%{_of_whom(reach)}): "
+        f"{f'{needed:,} people' if needed else 'no number of people'} at ε = {request.epsilon:g}, "
+        f"or {f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with {request.n:,} people."
+    )
+
+
+def _reach(
+    chosen_plan: Plan, margin: float, mechanism: str, whom: dict[str, Any]
+) -> dict[str, Any]:
+    """How many people at this ε, or which ε with this many people; None where none is enough."""
+    r = chosen_plan.request
+    cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
+    free = cap == math.inf
+    expected: dict[str, Any] = {"lost": r.lost, "announced": r.announced}
+    above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
+    people = _or_none(
+        lambda: required_n(
+            margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom, **expected
+        )
+    )
+    epsilon = _or_none(
+        lambda: required_epsilon(
+            margin,
+            r.n,
+            r.colluders,
+            r.k,
+            cap if free else None,
+            mechanism,
+            r.frequency,
+            dealer_above=above,
+            **whom,
+            **expected,
+        )
+    )
+    return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
+
+
+def _of_whom(reach: dict[str, Any]) -> str:
+    if reach["population"] == "respondents":
+        return ""
+    size = reach["population_size"]
+    return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"
+
+
+def _or_none(search: Callable[[], float]) -> float | None:
+    try:
+        return search()
+    except JrrError:
+        return None

@@ -1,0 +1,201 @@
+"""A plan as plain values, and as tables and sentences."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
+from jrr.cli.costs import print_costs
+from jrr.cli.progress import waiting
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.request import Frequency
+from jrr.planning.costs import costs_of
+from jrr.planning.lost_cards import lost_cards
+from jrr.planning.plans import FREQUENCIES, Plan, epsilon_of_everything
+from jrr.reporting.explain import adversaries, costs_of_plan
+
+SHOWN = ("report", "truths", "cards", "everything", "dealer")
+
+
+def as_document(chosen_plan: Plan, delta: float) -> dict[str, Any]:
+    """The plan as plain values."""
+    request = chosen_plan.request
+    return {
+        "n": request.n,
+        "epsilon": request.epsilon,
+        "colluders": request.colluders,
+        "k": request.k,
+        "dealer_epsilon": request.dealer_epsilon,
+        "dealer_capped": request.dealer_epsilon is not None,
+        "frequency": request.frequency,
+        "lost": request.lost,
+        "announced": request.announced,
+        "mechanism": chosen_plan.mechanism.to_dict(),
+        "guarantees": dict(chosen_plan.guarantees),
+        "everything": {
+            "epsilon": chosen_plan.everything(delta),
+            "at_least": chosen_plan.everything_at_least(delta),
+            "sure_epsilon": chosen_plan.surely(delta),
+            "delta": delta,
+        },
+        "learnt": costs_of_plan(chosen_plan, delta).to_dict(),
+        "stderr": chosen_plan.stderr(),
+        "one_liar": chosen_plan.one_liar,
+        "costs": asdict(chosen_plan.costs),
+        "by_lost": [
+            {"lost": row.lost, "stderr": dict(row.stderr)} for row in lost_cards(chosen_plan)
+        ],
+        "compare": [
+            {
+                "name": row.name,
+                "mechanism": row.mechanism and row.mechanism.to_dict(),
+                "stderr": {f"{f:g}": error for f, error in row.stderr.items()},
+                "expected_stderr": row.expected_stderr,
+                "one_liar": row.one_liar,
+                "epsilon": dict(row.epsilon),
+                "everything": row.mechanism and _everything(chosen_plan, row.mechanism, delta),
+                "costs": row.costs and asdict(row.costs),
+                "note": row.note,
+            }
+            for row in chosen_plan.compare(shown_frequencies(request.frequency))
+        ],
+    }
+
+
+def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
+    if mechanism == chosen_plan.mechanism:
+        return chosen_plan.everything(delta)
+    return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
+
+
+def print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
+    """Accuracy, privacy and price of every mechanism, the chosen one in bold."""
+    request = chosen_plan.request
+    with waiting("comparing"):
+        compared = chosen_plan.compare(shown_frequencies(request.frequency))
+        rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
+        known = [
+            {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
+            for row, mechanism in rows
+        ]
+    frequencies = list(rows[0][0].stderr)
+    error = _table("Standard error of an estimated share, in percentage points, at a true share of")
+    privacy = _table(
+        "ε by view: what the adversary has besides the report (rounded up; everything: an upper "
+        f"bound of (ε, δ)-differential privacy with δ = {delta:g})"
+    )
+    for frequency in frequencies:
+        error.add_column(f"{100 * frequency:g}%", justify="right")
+    error.add_column("expected", justify="right")
+    price = _table("What it costs; times of one core, about")
+    for heading in ("bytes a report", "bytes a card", "to deal", "all reports"):
+        price.add_column(heading, justify="right")
+    for view in SHOWN:
+        privacy.add_column(view, justify="right")
+    first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
+    numbers = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
+    errors = _rows_aligned([[100 * value for value in line] for line in numbers])
+    columns = [aligned([line[view] for line in known], digits=4, up=True) for view in SHOWN]
+    for at, (row, mechanism) in enumerate(rows):
+        chosen = row is first
+        name = f"{row.name} (chosen)" if chosen else row.name
+        style = "bold" if chosen else None
+        error.add_row(name, *errors[at], style=style)
+        costs = costs_of(mechanism, request.n)
+        price.add_row(
+            name,
+            f"{costs.report_bytes:,}",
+            f"{costs.card_bytes:,}",
+            f"{costs.deal_seconds:.2g} s",
+            f"{costs.respond_seconds:.2g} s",
+            style=style,
+        )
+        privacy.add_row(name, *(column[at] for column in columns), style=style)
+    screen.print(
+        f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
+        f"{chosen_plan.view}, {counted(request.colluders, 'colluder', 'colluders')}, "
+        f"{100 * request.lost:g}% of cards lost\n"
+    )
+    screen.print(error)
+    liars = ", ".join(f"{row.name} {_people(row.one_liar)}" for row, _ in rows)
+    screen.print(f"People by whom one contributor who lies can move an estimate: {liars}.")
+    screen.print(privacy)
+    screen.print(price)
+    if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
+        screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
+    for row in compared:
+        if row.note:
+            screen.print(f"{row.name}: {row.note}")
+    if chosen_plan.losses is not None and chosen_plan.losses.compositions != "all":
+        reached = chosen_plan.everything_at_least(delta)
+        most = show_epsilon(chosen_plan.everything(delta))
+        tight = f"; some answers do reach {show_at_least(reached)}" if reached else ""
+        screen.print(f"Chosen, everything: at most {most} whatever the others answer{tight}.")
+
+
+def print_lost_cards(screen: Console, chosen_plan: Plan) -> None:
+    """Error against the share of cards that are dealt and never reported with."""
+    if not chosen_plan.mechanism.deals:
+        return
+    rows = lost_cards(chosen_plan)
+    table = _table("Expected standard error, in percentage points, where of the cards are lost")
+    for row in rows:
+        table.add_column(f"{100 * row.lost:g}%", justify="right")
+    names = list(rows[0].stderr)
+    shown = _rows_aligned([[100 * row.stderr[name] for row in rows] for name in names])
+    for name, line in zip(names, shown, strict=True):
+        table.add_row(name, *line)
+    screen.print(table)
+
+
+def shown_frequencies(known: Frequency) -> tuple[float, ...]:
+    """The shares of which a plan shows the error: the usual ones, and what is known of the answer.
+
+    Of an interval its ends and its middle are shown: the others are not expected.
+    """
+    if isinstance(known, tuple):
+        low, high = known
+        return tuple(dict.fromkeys((low, (low + high) / 2, high)))
+    return FREQUENCIES if known is None else tuple(sorted({*FREQUENCIES, known}))
+
+
+def _rows_aligned(rows: list[list[float]]) -> list[list[str]]:
+    """All numbers of a table with equally many decimals."""
+    width = len(rows[0])
+    shown = aligned([value for row in rows for value in row])
+    return [shown[at : at + width] for at in range(0, len(shown), width)]
+
+
+def _people(number: float) -> str:
+    """A number of people, with one decimal where there are few."""
+    return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="")
+    table.add_column("")
+    return table
+
+
+def print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
+    """What was chosen, and what each adversary can learn, in sentences."""
+    request = chosen_plan.request
+    screen.print()
+    screen.print(f"Chosen: {chosen_plan.mechanism.brief()}")
+    for adversary in adversaries(chosen_plan, delta):
+        screen.print(f"• {adversary.sentence}")
+    print_costs(screen, costs_of_plan(chosen_plan, delta))
+    if chosen_plan.mechanism.deals and request.dealer_epsilon is None:
+        screen.print(
+            "NO CAP ON THE DEALER: a dealer who colludes with the collector "
+            f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
+            style="bold",
+        )
+    error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
+    screen.print(f"Expected standard error: {error}.")
+    screen.print(
+        "One contributor who sends what it likes can move the number of people who are estimated "
+        f"to hold an answer by {_people(chosen_plan.one_liar)}."
+    )

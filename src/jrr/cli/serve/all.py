@@ -1,0 +1,157 @@
+"""`jrr serve all`: every server on one machine, to try things out."""
+
+import shlex
+import shutil
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jrr.cli.counts import COUNT
+from jrr.cli.options import json_option, print_json
+from jrr.errors import MissingExtraError, UnreachableError
+from jrr.servers.common.settings import PORTS
+
+if TYPE_CHECKING:
+    from jrr.research.sample_survey import SampleSurvey
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("all")
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("jrr-servers"),
+    show_default=True,
+    help="Where databases, keys and logs go; kept.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65533),
+    default=PORTS["dealer"],
+    show_default=True,
+    help="The dealer's port; the collector has the next one, the answer page the one after it.",
+)
+@click.option(
+    "--questionnaire",
+    type=FILE,
+    help="A TOML file: asks it on an answer page, and prints links and a QR code.",
+)
+@click.option(
+    "--people", type=COUNT, default=100, show_default=True, help="Invited to the questionnaire."
+)
+@click.option("--console", "pages", is_flag=True, help="The operators' pages, at /console.")
+@json_option
+def all_servers(
+    folder: Path,
+    port: int,
+    questionnaire: Path | None,
+    people: int,
+    pages: bool,
+    as_json: bool,
+) -> None:
+    """Run a dealer and a collector on this machine, to try things out.
+
+    Two processes, each with a SQLite database and an admin token of its own, until
+    Ctrl-C; with a questionnaire a third one, the answer page. Whoever runs both can put cards and
+    reports together: for a real survey, two parties run one each.
+    """
+    try:
+        from jrr.research.processes import running
+        from jrr.research.sample_survey import begin_sample
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    asked = None
+    if questionnaire is not None:  # refused before anything runs
+        from jrr.survey.questionnaire import Questionnaire
+        from jrr.survey.survey_creation import SurveyRequest
+
+        asked = SurveyRequest(
+            questionnaire=Questionnaire.read(questionnaire),
+            people=people,
+            dealers=(f"http://127.0.0.1:{port}",),
+            collector=f"http://127.0.0.1:{port + 1}",
+        ).survey()
+    with ExitStack() as stack:
+        more = ("--console",) if pages else ()
+        dealer = stack.enter_context(running("dealer", folder, None, *more, port=port))
+        collector = stack.enter_context(running("collector", folder, None, *more, port=port + 1))
+        servers = [dealer, collector]
+        facts: dict[str, Any] = {s.role: {"url": s.url, "token": s.token} for s in servers}
+        lines = [f"export JRR_DEALER_TOKEN={dealer.token} JRR_COLLECTOR_TOKEN={collector.token}"]
+        page = None
+        if asked is not None or pages:
+            page = stack.enter_context(running("page", folder, port=port + 2))
+            servers.append(page)
+            facts |= {"page": {"url": page.url}}
+        if asked is None:
+            lines += [
+                *_first_survey(dealer.url, collector.url),
+                "Both listen; the lines above, in another terminal and an empty directory, make a "
+                "survey and its first answer. Ctrl-C stops.",
+            ]
+        else:
+            assert page is not None  # started above
+            sample = begin_sample(asked, folder, dealer=dealer, collector=collector, page=page)
+            facts |= sample.facts
+            lines += _sample_lines(sample)
+        if pages:
+            assert page is not None
+            facts |= {"console": f"{collector.url}/console/"}
+            lines += [
+                f"Console: {collector.url}/console/, with the token {collector.token}",
+                f"Its surveys can be answered at {page.url}; their dealer is {dealer.url}, with "
+                f"the token {dealer.token}.",
+            ]
+        if as_json:
+            print_json(facts)
+        else:
+            print("\n".join(lines))
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            while all(side.process.poll() is None for side in servers):
+                time.sleep(0.2)
+            dead = next(side for side in servers if side.process.poll() is not None)
+            raise UnreachableError(f"the {dead.role} must go on, but it stopped: see {folder}")
+
+
+def _jrr() -> str:
+    return "jrr" if shutil.which("jrr") else f"{shlex.quote(sys.executable)} -m jrr.cli"
+
+
+def _sample_lines(sample: "SampleSurvey") -> list[str]:
+    """Where to answer, and how to go on in another terminal."""
+    from jrr.client.qr import qr_characters
+
+    file = shlex.quote(str(sample.file))
+    return [
+        f"{_jrr()} campaign show {file}",
+        f"{_jrr()} campaign close {file}",
+        "",
+        qr_characters(sample.links[0]),
+        f"Answer here: {sample.links[0]}",
+        *(f"another:     {link}" for link in sample.links[1:3]),
+        f"All {len(sample.links)} links are in {sample.invitations}; each can be used once.",
+        "They lead to this machine and open on it. A phone needs servers with addresses of their "
+        "own, by https: docs/servers.md.",
+        "The lines on top, in another terminal, count answers and end the survey. Ctrl-C stops.",
+    ]
+
+
+def _first_survey(dealer: str, collector: str) -> list[str]:
+    """Commands for a shell: a campaign, its invitations, and somebody who answers."""
+    last = "tail -n 1 invitations.csv | cut -d ,"
+    jrr = _jrr()
+    return [
+        f'{jrr} campaign create -n 100 -e 1 --question "Have you taken bribes?" '
+        f"--dealer {dealer} --collector {collector}",
+        f"{jrr} invite campaign.json --count 100",
+        f"{jrr} campaign open campaign.json",
+        f"JRR_INVITATION=$({last} -f 1) {jrr} contribute $({last} -f 2) --limit 2",
+        f"{jrr} campaign show campaign.json",
+    ]

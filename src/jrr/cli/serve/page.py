@@ -1,0 +1,80 @@
+"""`jrr serve page`: the page on which people answer."""
+
+import sys
+from contextlib import suppress
+
+import click
+
+from jrr.cli.options import console, json_option, print_json
+from jrr.errors import MissingExtraError
+
+PORT = 8003  # after those of the servers
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port; 0 takes a free one.",
+)
+@click.option("--tls-certificate", default="", help="PEM; or leave TLS to a proxy.")
+@click.option("--tls-key", default="", help="Its key.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A dealer or collector that the page may talk to (repeat it).  [default: any, by https]",
+)
+@click.option(
+    "--survey",
+    metavar="LINK",
+    help="Campaign or survey that is opened where an address does not say which, as typed ones.",
+)
+@click.option("--hash", "only_hash", is_flag=True, help="Print hashes of the files, serve nothing.")
+@json_option
+def page(
+    host: str,
+    port: int,
+    tls_certificate: str,
+    tls_key: str,
+    allow: tuple[str, ...],
+    survey: str | None,
+    only_hash: bool,
+    as_json: bool,
+) -> None:
+    """Serve the page on which people answer in a browser.
+
+    Static files, from memory, under a strict Content-Security-Policy; nothing is logged. People get
+    the link PAGE/page/#campaign=LINK&invitation=INVITATION: what follows the # never leaves their
+    browser. Better not run by the collector, whose page could send anything.
+    """
+    try:
+        from jrr.servers.page.app import START, page_app
+        from jrr.servers.page.files import page_files, page_hash
+        from jrr.servers.run import run_app
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"servers need {error.name}: pip install 'jrr[serve]'") from None
+
+    if only_hash:
+        files = page_files()
+        if as_json:
+            print_json({"sha256": page_hash(files), "files": {f.path: f.digest for f in files}})
+            return
+        for file in files:
+            print(f"{file.digest}  {file.path}")
+        print(f"{page_hash(files)}  all of the above")
+        return
+
+    def ready(url: str) -> None:
+        if as_json:
+            print_json({"role": "page", "url": url + START})
+        else:
+            console().print(f"The answer page is at {url}{START}; Ctrl-C stops it.")
+        sys.stdout.flush()
+
+    with suppress(KeyboardInterrupt):
+        app = page_app(allow, survey)
+        run_app(app, host, port, certificate=tls_certificate, key=tls_key, ready=ready)

@@ -1,0 +1,53 @@
+"""`jrr study attacks`: what attacks gain."""
+
+from pathlib import Path
+
+import click
+
+from jrr.cli.counts import COUNT
+from jrr.cli.options import console, json_option, print_json
+
+
+@click.command()
+@click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors.")
+@click.option("-e", "--epsilon", type=float, default=0.1, show_default=True, help="ε, view cards.")
+@click.option("-M", "--colluders", type=COUNT, default=5, show_default=True, help="Colluders.")
+@click.option(
+    "--dealer-epsilon",
+    "cap",
+    type=float,
+    default=2.1,
+    show_default=True,
+    help="ε against dealer and collector together, where it is capped.",
+)
+@click.option(
+    "--yes", "frequency", type=float, default=0.1, show_default=True, help="True share of yes."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Draw them: a directory for one picture each.",
+)
+@json_option
+def attacks(out: Path | None, as_json: bool, **setting: float) -> None:
+    """Say what each attack on a survey gains, in numbers.
+
+    \b
+    jrr study attacks
+    jrr study attacks -n 1000 -e 1 --dealer-epsilon 3 --out attacks
+    """  # noqa: D301 - click reads the \b
+    from jrr.research.attacks import Setting, all_attacks, draw_attacks
+
+    survey = Setting(**setting)  # type: ignore[arg-type]  # counts are whole
+    found = all_attacks(survey)
+    if out is not None:
+        draw_attacks(out, survey)
+    if as_json:
+        print_json({"attacks": [vars(attack) for attack in found]})
+        return
+    screen = console()
+    for attack in found:
+        screen.print(f"{attack.name} ({attack.who})", style="bold")
+        screen.print(f"{attack.sentence}\n")
+    if out is not None:
+        screen.print(f"Pictures: {out}")
