@@ -1,26 +1,62 @@
-"""Means of numbers on the screen: plans and results."""
+"""`jrr plan number`: a question about a number, of which the mean is estimated."""
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rich.console import Console
+import click
 from rich.table import Table
 
 from jrr._base.wording import show_epsilon
 from jrr.cli.costs import print_costs
-from jrr.cli.options import console, print_json
-from jrr.estimation.groups import HIDDEN_GROUP_REMARK
-from jrr.planning.numbers import NumberPlan
+from jrr.cli.options import (
+    card_options,
+    console,
+    delta_option,
+    guarantee_options,
+    interval_options,
+    json_option,
+    make_number_plan,
+    number_options,
+    print_json,
+    view_option,
+)
+from jrr.estimation.estimates import Population
+from jrr.planning.numbers import NUMBER_WORDS, NumberPlan
+from jrr.privacy.views import PlanView
 from jrr.privacy.cost_table import CostTable, cost_row, same_in_every_wave
-from jrr.reporting.intervals import intervals_in_words, weights_in_words
-
-if TYPE_CHECKING:
-    from jrr.tables import Result
-
-PAIRS = 45  # differences shown on a screen: those of ten groups
 
 
-def show_number_plan(plan: NumberPlan, whom: dict[str, Any], *, as_json: bool) -> None:
+@click.command(
+    help=f"""Choose a mechanism for the mean of a number.
+
+    --mechanism also takes {" and ".join(NUMBER_WORDS)} here.
+
+    \b
+    jrr plan number --range 0:100 --mean 45 --sd 15 -n 10000 -e 1
+    """
+)
+@number_options
+@guarantee_options
+@card_options
+@interval_options
+@delta_option
+@view_option
+@json_option
+def number(
+    ends: tuple[float, float],
+    population: Population,
+    population_size: int | None,
+    delta: float,
+    view: PlanView,
+    as_json: bool,
+    **survey: Any,
+) -> None:
+    """Choose a mechanism for the mean of a number."""
+    plan = make_number_plan(ends, view=view, delta=delta, **survey)
+    whom = {"population": population, "population_size": population_size}
+    _show(plan, whom, as_json=as_json)
+
+
+def _show(plan: NumberPlan, whom: dict[str, Any], *, as_json: bool) -> None:
     """Print a plan for the mean of a number, beside the other ways to ask."""
     rows = sorted(plan.compare(), key=lambda row: -row.stderr)
     error = plan.stderr(**whom)
@@ -92,60 +128,3 @@ def _of_whom(whom: dict[str, Any]) -> str:
         return ", for the people who answer"
     size = whom["population_size"]
     return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"
-
-
-def show_means(screen: Console, result: "Result", level: float) -> None:
-    """Print the means of everybody and of groups, with differences."""
-    means, groups = result.means(), result.groups
-    table = Table()
-    for heading in ("", "mean", "standard error", f"{100 * level:g}% interval", "sum", "reports"):
-        table.add_column(heading, justify="left" if heading == "" else "right")
-    for name, mean in means.items():
-        low, high = mean.interval(level)
-        total = "" if math.isnan(mean.sum) else _with_error(mean.sum, mean.sum_stderr)
-        table.add_row(
-            name or "everybody",
-            f"{mean.mean:.5g}",
-            f"±{mean.stderr:.3g}",
-            f"{low:.5g} to {high:.5g}",
-            total,
-            f"{mean.n:,}",
-        )
-    screen.print(table)
-    everybody = means[""]
-    screen.print(intervals_in_words(everybody.share, level, simultaneous=False))
-    screen.print(
-        f"The number lies in {everybody.low:g}..{everybody.high:g}; what rounding and differences "
-        "between people can add at most is counted, so that errors may be smaller than shown."
-    )
-    if everybody.share.effective_n < (1 - 1e-9) * everybody.n:
-        screen.print(weights_in_words(everybody.share))
-    if groups.hidden:
-        words = "1 group has" if groups.hidden == 1 else f"{groups.hidden} groups have"
-        screen.print(
-            f"{words} fewer than {groups.min_cell} reports: not shown (--min-cell). "
-            f"{HIDDEN_GROUP_REMARK}"
-        )
-    _show_differences(screen, result, level)
-
-
-def _with_error(number: float, error: float) -> str:
-    """Both to the digits that the error leaves."""
-    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 2
-    return f"{number:,.{digits}f} ±{error:,.{digits}f}"
-
-
-def _show_differences(screen: Console, result: "Result", level: float) -> None:
-    groups = result.groups
-    if len(groups) < 2:
-        return
-    if len(groups) * (len(groups) - 1) // 2 > PAIRS:
-        screen.print("Differences between groups: too many for a screen, see --json.")
-        return
-    table = Table(title="Differences between groups", title_justify="left")
-    for heading in ("groups", "difference", f"{100 * level:g}% interval"):
-        table.add_column(heading, justify="left" if heading == "groups" else "right")
-    for first, second, gap in result.mean_differences():
-        low, high = gap.interval(level)
-        table.add_row(f"{first} - {second}", f"{gap.difference:+.4g}", f"{low:+.4g} to {high:+.4g}")
-    screen.print(table)
