@@ -1,7 +1,7 @@
 """From a draft to a survey: every sensitive question is planned, then the document is made."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from jrr._base import checks
@@ -46,7 +46,7 @@ class SurveyRequest:
     draft: Draft
     people: int  # who are invited; where people enrol first, the fewest of them
     collector: str  # its address
-    dealing: Dealing = Nobody()  # who deals the cards
+    dealing: Dealing = field(default_factory=Nobody)  # who deals the cards
     response: float = 1.0  # the share who answer
     epsilon: float | None = None  # of all answers together; None: as the draft says
     dealer_epsilon: float | None = None  # against dealers and collector together

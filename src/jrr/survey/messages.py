@@ -1,4 +1,4 @@
-"""What travels to the collector: everybody's answers to all questions in one upload, invitations."""
+"""What travels to the collector: all answers of a person in one upload, and invitations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -25,9 +25,9 @@ from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
 
-_GRID = 13  # budgets at which an question's margin is looked at, where margins decide the split
+_GRID = 13  # budgets at which a question's margin is looked at, where margins decide the split
 _MASKED = 500  # values up to which masks are tried without looking at everything else
-_LEAST_SHARE = 0.01  # of the budget for an question
+_LEAST_SHARE = 0.01  # of the budget for a question
 _MOST_PEOPLE = 10**9
 
 
