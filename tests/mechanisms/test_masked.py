@@ -872,7 +872,7 @@ def test_no_design_nearby_is_better(k: int) -> None:
                         card_rate=share * c,
                         total_rate=(1 - share) * c,
                         k=k,
-                        coin=coin,  # type: ignore[arg-type]
+                        coin=coin,
                     )
                     if tried.epsilon("cards") <= 0.7:
                         low, made = middle, tried

@@ -45,7 +45,7 @@ def survey(
     if deck is None:
         return question.estimate(question.respond(numbers, None, rng), **options)
     reports = question.respond(numbers, deck[: len(numbers)], rng)
-    if isinstance(m, jrr.MRR) and m.announced:
+    if m.announced:
         options["announced"] = m.announce(deck, range(len(numbers)), rng)
     return question.estimate(reports, **options)
 
@@ -135,7 +135,7 @@ def _at_truth(question: jrr.Numbers, shares: Floats) -> jrr.MeanEstimate:
     m, n = question.mechanism, len(shares)
     cards = question.deal(jrr.SeededRandom(1))
     reports = question.respond(shares, cards, jrr.SeededRandom(2))
-    told: Any = {"announced": 0} if isinstance(m, jrr.MRR) and m.announced else {}
+    told: Any = {"announced": 0} if m.announced else {}
     share = m.estimate(reports, **told)
     total = float(shares.sum())
     strata = [replace(one, counts=np.array([n - total, total])) for one in share.strata]
@@ -342,7 +342,7 @@ def test_people_with_and_without_a_card_add_up(name: str) -> None:
     tally = question.tally(question.respond([5.0] * 30, deck, rng))
     m = question.mechanism
     told: dict[str, Any] = {}
-    if isinstance(m, jrr.MRR) and m.announced:
+    if m.announced:
         told = {"announced": m.announce(deck, rng=rng)}
     both = question.estimate(jrr.Tally.from_json((tally + late).to_json()), **told)
     alone = question.estimate(tally, **told)

@@ -29,8 +29,8 @@ from jrr.mechanisms.categorical import Categorical, shuffled_deck
 from jrr.mechanisms.dealt_optimum import best_dealt, best_informed_dealt
 from jrr.mechanisms.draws import drawn
 from jrr.mechanisms.families import Family
+from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.rr import RR
 from jrr.privacy import loss
 from jrr.privacy.informed.dealt import (
     all_compositions,
@@ -148,12 +148,12 @@ class DRR(ShortRepr, Categorical):
     @classmethod
     def best(cls, request: Request) -> Mechanism:
         """The most accurate DRR that keeps the request, or plain RR where that is better."""
-        return best_dealt(request, RR.best(request), cls._maker(request))
+        return best_dealt(request, baseline(request), cls._maker(request))
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
         """The same where ε is kept, with δ, against a collector that knows all other answers."""
-        return best_informed_dealt(request, delta, RR.best(request), cls._maker(request))
+        return best_informed_dealt(request, delta, baseline(request), cls._maker(request))
 
     @classmethod
     def _maker(cls, request: Request) -> Callable[[float, float], Mechanism]:

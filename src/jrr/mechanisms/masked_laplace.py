@@ -19,13 +19,12 @@ from jrr._base import checks, randomness
 from jrr.estimation.masks import ClosedMasks
 from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
-from jrr.mechanisms.families import Family
+from jrr.mechanisms.base import Ints, Reports, Rng
 from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
 from jrr.mechanisms.laplace import LEAST_RATE, MOST_STEPS, STEPS, Laplace, rate_for
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
-from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
+from jrr.mechanisms.masking import Masking
 from jrr.mechanisms.report_formats import MaskedFormat
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.masked import masked_steps
@@ -37,7 +36,7 @@ _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class MaskedLaplace(InSteps, MRR):
+class MaskedLaplace(InSteps, Masking):
     """Numbers in whole steps with own noise and masks, for decks of n contributors.
 
     Args:
@@ -56,9 +55,15 @@ class MaskedLaplace(InSteps, MRR):
         (0.96, 3.0)
     """
 
+    n: int
     steps: int
     rate: float
+    card_rate: float
+    total_rate: float
+    announced_rate: float
     alone_rate: float
+    k = 2  # the two ends
+    numbers = 1
     name: ClassVar[str] = "MaskedLaplace"
     title: ClassVar[str] = "masked Laplace noise"
     parameters: ClassVar[tuple[str, ...]] = (
@@ -91,8 +96,7 @@ class MaskedLaplace(InSteps, MRR):
         allowed = f"at least {WIDEST_STEP:.3g} (own: for each of the {steps} steps)"
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "rate", checks.real("rate", rate, allowed, WIDEST_STEP, 700.0))
-        # There is no coin that lies: noise does all.
-        super().__init__(n, None, card_rate, total_rate, announced_rate, p=1.0)
+        self._set_masks(n, card_rate, total_rate, announced_rate)
         most = float(min(Fraction(self.rate), self.step))
         if Fraction(most) > self.step:
             most = math.nextafter(most, 0.0)
@@ -102,7 +106,7 @@ class MaskedLaplace(InSteps, MRR):
         object.__setattr__(self, "alone_rate", alone_rate)
 
     @classmethod
-    def for_epsilon(  # type: ignore[override]  # numbers have steps where answers have values
+    def for_epsilon(
         cls,
         n: int,
         epsilon: float,
@@ -148,20 +152,11 @@ class MaskedLaplace(InSteps, MRR):
         rates = {"announced_rate" if announced else "total_rate": closing}
         return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
 
-    def for_dealers(self, dealers: int) -> Mechanism:
-        """The same with one dealer; more are for MRR."""
-        return Mechanism.for_dealers(self, dealers)
-
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
         return f"{self.name}({shown})"
 
     # -- what it says of itself -------------------------------------------------------------
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        """None: plans of shares are for yes and no (jrr.plan_number plans for numbers)."""
-        return ()
 
     @property
     def own(self) -> float:
@@ -248,10 +243,9 @@ class MaskedLaplace(InSteps, MRR):
         total = int(counts.sum())
         if not with_cards or not total:
             return self._without_card.simulated_support(counts, runs, rng, with_cards=False)
-        law = self.masks.law(total, 1)
         told = self.steps * counts[1] + noise_sums(self.rate, total, runs, rng)
-        told = told + law.first + rng.choice(len(law.chances), runs, p=law.chances)
-        return np.stack((self.steps * total - told, told), axis=1)
+        ends = np.stack((self.steps * total - told, told), axis=1)
+        return ends + self._masks_left(total, runs, rng)
 
 
 def _best_card_rate(n: int, together: float, lost: float, announced: bool) -> float:

@@ -25,8 +25,8 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.packed import PackedBits
+from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.rr import RR
 from jrr.privacy.views import View
 
 _MOST = 1 << 16  # values: a report draws a word for each of them
@@ -120,7 +120,7 @@ class SS(PackedBits):
             raise checks.refusal("k", request.k, allowed)
         d = _most_accurate(request.k, request.budget, request.variance_of)
         if d == 1:  # one value is plain randomized response, whose reports are smaller
-            return RR.best(request)
+            return baseline(request)
         return cls(request.k, epsilon=request.budget, d=d)
 
     def _epsilon(self, view: View, colluders: int) -> float:

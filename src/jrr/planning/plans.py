@@ -17,11 +17,10 @@ from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.informed_search import keeps_everything
-from jrr.mechanisms.registry import families, from_dict
+from jrr.mechanisms.registry import BASELINE, families, from_dict
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.choice import (
     AUTO,
-    BASELINE,
     check_word,
     choose,
     choose_informed,

@@ -7,11 +7,13 @@ same lines drive one person's client, which waits, and ten thousand at once, whi
 import json
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from jrr.errors import DamagedError, ProtocolError, UnreachableError
-from jrr.mechanisms.base import Mechanism
 from jrr.survey.problems import read_problem
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds between two tries
 T = TypeVar("T")
@@ -54,7 +56,7 @@ class Save:
     """
 
     body: bytes
-    mechanism: Mechanism | None = field(default=None, compare=False)  # by which it was made
+    mechanism: "Mechanism | None" = field(default=None, compare=False)  # by which it was made
 
 
 Step = Call | Wait | Save
