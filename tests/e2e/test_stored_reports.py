@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 KINDS: dict[str, Mechanism] = {
     "RR k=300": jrr.RR(300, epsilon=4.0),
     "DRR": jrr.DRR(30, 0.3, 0.1),
-    "MRR closed": jrr.MRR.for_epsilon(30, 1.0, announced=False),
-    "MRR announced": jrr.MRR.for_epsilon(30, 1.0, announced=True),
+    "MRR closed": jrr.MRR.for_epsilon(1.0, n=30, announced=False),
+    "MRR announced": jrr.MRR.for_epsilon(1.0, n=30, announced=True),
     "OUE": jrr.OUE(11, epsilon=1.0),
     "OLH": jrr.OLH(11, epsilon=1.0),
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 import jrr
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.request import Request
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer_kinds import DealerKind, DealerServer, DealerServers, NoDealer
 from jrr.survey.deck import card_from_json
@@ -62,8 +63,8 @@ CAMPAIGNS: dict[str, tuple[Mechanism, DealerKind]] = {
 STEPPED = [
     jrr.Laplace(epsilon=1.0),
     jrr.Laplace(epsilon=3.0, steps=7),
-    jrr.MaskedLaplace.for_epsilon(50, 1.0, announced=True),
-    jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5, announced=False),
+    jrr.MaskedLaplace.for_epsilon(1.0, n=50, announced=True),
+    jrr.MaskedLaplace.best(Request.with_defaults(50, 1.0, announced=False), steps=5),
 ]
 NUMBER = (-2.5, 10.0)  # ends of a question for a number
 # Whose cards are dealt to those who enrolled, and how many they are.

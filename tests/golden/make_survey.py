@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jrr
+from jrr.mechanisms.request import Request
 from jrr.survey.deck import card_to_json
 from jrr.survey.identity import COLLECTOR_ROLE, check_letters, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
@@ -177,7 +178,7 @@ def stepped(survey: Survey) -> Survey:
     """The same with a number that is told in steps and not by its two ends."""
     days = replace(
         survey.campaigns["days"],
-        mechanism=jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5, announced=False),
+        mechanism=jrr.MaskedLaplace.best(Request.with_defaults(50, 1.0, announced=False), steps=5),
         colluders=0,
         promised=None,
     )

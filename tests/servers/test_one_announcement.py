@@ -71,7 +71,7 @@ def dealing(tmp_path: Path) -> Iterator[Dealing]:
     campaign = Campaign(
         question="Do you?",
         labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(10, 1.0, announced=True),
+        mechanism=MRR.for_epsilon(1.0, n=10, announced=True),
         dealer=DealerServer("https://dealer.example"),
         collector="https://collector.example",
         capacity=20,

@@ -30,7 +30,7 @@ from tests.statistics_rules import P_VALUE
 
 KEY = bytes(range(32))
 GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0) under that key
-ANNOUNCED = MRR.for_epsilon(20, 1.0, announced=True)
+ANNOUNCED = MRR.for_epsilon(1.0, n=20, announced=True)
 
 
 def campaign_by(mechanism: Any = ANNOUNCED, **more: Any) -> Campaign:
@@ -92,7 +92,7 @@ def test_what_was_made_up_or_not_dealt_is_unknown() -> None:
 @pytest.mark.statistical
 def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) -> None:
     """Over several blocks; and noise that is 30% off is noticed."""
-    mechanism = MRR.for_epsilon(20, 1.0, announced=True, k=k)
+    mechanism = MRR.for_epsilon(1.0, n=20, announced=True, k=k)
     campaign = campaign_by(mechanism)
     dealer = Dealer(mechanism, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(20)]
@@ -120,7 +120,7 @@ def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) ->
 
 
 def test_undealt_cards_and_the_others_are_the_whole_deck() -> None:
-    mechanism = MRR.for_epsilon(20, 1.0, announced=False)
+    mechanism = MRR.for_epsilon(1.0, n=20, announced=False)
     dealer = Dealer(mechanism, KEY)
     for blocks, given in ((2, 27), (1, 20), (1, 0), (0, 0)):
         places = [divmod(number, 20) for number in range(given)]
@@ -160,7 +160,7 @@ def test_documents_are_read_back_and_nothing_else_is() -> None:
     for document in wrong:
         with pytest.raises(DamagedError):
             Announcement.from_document(campaign, document)
-    closed = campaign_by(MRR.for_epsilon(20, 1.0, announced=False))
+    closed = campaign_by(MRR.for_epsilon(1.0, n=20, announced=False))
     undealt = CardSum(3, -4)
     left = ToldSums(undealt=undealt)
     assert ToldSums.from_document(closed, left.to_document()) == left
@@ -204,7 +204,7 @@ def test_who_may_deal_which_cards() -> None:
         replace(campaign_by(dealer=several), mechanism=ANNOUNCED)
     with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
         campaign_by(ANNOUNCED.for_dealers(2))
-    for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(20, 1.0, announced=False)):
+    for mechanism in (DRR(20, truth=0.5, own=0.1), MRR.for_epsilon(1.0, n=20, announced=False)):
         with pytest.raises(ArgumentError, match="card sums are announced where several"):
             campaign_by(mechanism, dealer=several)
     with pytest.raises(ArgumentError, match="'arrival' where several"):
@@ -219,7 +219,7 @@ def test_who_may_deal_which_cards() -> None:
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_cards_follow_from_the_key_as_the_protocol_says(k: int) -> None:
-    mechanism, number = MRR.for_epsilon(7, 1.0, announced=True, k=k), 5
+    mechanism, number = MRR.for_epsilon(1.0, n=7, announced=True, k=k), 5
     purpose = b"jrr keyed words 1:masks:" + number.to_bytes(8, "little")
     key = hmac.new(KEY, purpose, hashlib.sha256).digest()
     stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()

@@ -79,12 +79,12 @@ class OLH(Mechanism):
         self,
         k: int,
         epsilon: float | None = None,
+        *,
         g: int | None = None,
         coupling: str = "none",
         n: int | None = None,
         colluders: int = 0,
         s: float | None = None,
-        *,
         p: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:

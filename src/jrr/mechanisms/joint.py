@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import drawn_from, spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
@@ -93,6 +94,7 @@ class JRR(Categorical):
         self,
         n: int,
         p: float,
+        *,
         rho: float | None = None,
         k: int = 2,
         s: float | None = None,
@@ -250,6 +252,12 @@ class JRR(Categorical):
     def best(cls, request: Request) -> Mechanism:
         """The most accurate JRR that keeps the request, or plain RR where that is better."""
         return best_joint(request, baseline(request), cls._maker(request))
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        """As `best`; where plain RR is better, the same with cards that do nothing."""
+        idle = cls(request.n, Choice(request.k).truth_for(request.budget), s=0.0, k=request.k)
+        return cast(Self, best_joint(request, idle, cls._maker(request)))
 
     @classmethod
     def best_even(cls, request: Request) -> Mechanism:

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jrr._base import checks, randomness
-from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.coins.interface import Coin
@@ -89,12 +88,12 @@ class MRR(Masking):
         self,
         n: int,
         own: float | None = None,
+        *,
         card_rate: float = 0.0,
         total_rate: float = 0.0,
         announced_rate: float = 0.0,
         k: int | None = None,
         coin: Coin | str = "rr",
-        *,
         p: float | None = None,
         alone: float | None = None,
         dealers: int = 1,
@@ -118,54 +117,15 @@ class MRR(Masking):
         object.__setattr__(self, "alone", alone)
 
     @classmethod
-    def for_epsilon(
-        cls,
-        n: int,
-        epsilon: float,
-        own: float | None = None,
-        *,
-        lost: float = 0.01,
-        announced: bool = True,
-        k: int = 2,
-    ) -> "MRR":
-        """The most accurate MRR whose loss is ε and whose own coin's is `own`.
-
-        Args:
-            n: contributors per deck.
-            epsilon: the loss against everybody who does not know the card.
-            own: the loss against those who do; None: ε + 2.
-            lost: the share of cards that are dealt and never reported with, for a closed deck.
-            announced: whether the dealer announces the sum of the cards that were used; False
-                asks for a closed deck.
-            k: possible values.
-
-        Raises:
-            ArgumentError: where own is not above epsilon: only a smaller ε can then be reached.
-
-        Example:
-            >>> m = MRR.for_epsilon(10_000, 1.0)
-            >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
-            True
-        """
-        epsilon = checks.epsilon("epsilon", epsilon)
-        cap = epsilon + 2 if own is None else checks.epsilon("own", own)
-        if not cap > epsilon:
-            raise ArgumentError(
-                f"own must be above epsilon={epsilon!r}, got {own!r}: with it every ε below "
-                f"{cap!r} can be reached"
-            )
-        request = Request(
-            checks.integer("n", n, 2),
-            epsilon,
-            k=k,
-            dealer_epsilon=cap,
-            lost=lost,
-            announced=announced,
-        )
-        made = [m for m in _designed(request, own=cap) if m is not None]
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        """The best whose own coin is as strong as the cap on the dealer allows."""
+        own = request.dealer_epsilon
+        if own is not None and not own > request.epsilon:
+            raise checks.refusal("dealer_epsilon", own, f"above epsilon={request.epsilon!r}")
+        made = [m for m in _designed(request, own=own) if m is not None]
         if not made:
-            raise checks.refusal("epsilon", epsilon, "large enough for cards of 16 bits")
-        return least(made, request)
+            raise checks.refusal("epsilon", request.epsilon, "large enough for cards of 16 bits")
+        return cast(Self, least(made, request))
 
     # -- what it says of itself -------------------------------------------------------------
 
@@ -405,4 +365,11 @@ def _from_design(request: Request, coin: Coin, design: Design) -> MRR | None:
     total, announced = design.closing_rate, 0.0
     if request.announced:
         total, announced = announced, total
-    return MRR(request.n, design.own, design.card_rate, total, announced, coin=coin)
+    return MRR(
+        request.n,
+        design.own,
+        card_rate=design.card_rate,
+        total_rate=total,
+        announced_rate=announced,
+        coin=coin,
+    )

@@ -78,7 +78,7 @@ class MaskedDealing(Mechanism):
 
         Example:
             >>> import jrr
-            >>> m = jrr.MRR.for_epsilon(4, 1.0)
+            >>> m = jrr.MRR.for_epsilon(1.0, n=4)
             >>> m.announce(m.deal(), named=[0, 1, 3]).cards  # the third did not report
             3
         """

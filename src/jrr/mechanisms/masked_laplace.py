@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,13 +25,16 @@ from jrr.mechanisms.laplace import LEAST_RATE, MOST_STEPS, STEPS, Laplace, rate_
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
 from jrr.mechanisms.masking import Masking
+from jrr.mechanisms.parts.planned import needs_deck
 from jrr.mechanisms.report_formats import MaskedFormat
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.masked import masked_steps
 from jrr.privacy.views import View
 
 _CLAMPED = 40.0  # reports are clamped where own noise is that many times 1/rate: e^-40
 WIDEST_STEP = _CLAMPED / 700  # the least rate of own noise: it is counted 700 steps far at most
+_UNCAPPED = 20.0  # the own noise's loss where nobody asked for a cap
 _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
 
 
@@ -81,11 +84,11 @@ class MaskedLaplace(InSteps, Masking):
         self,
         n: int,
         own: float | None = None,
+        *,
         card_rate: float = 0.0,
         total_rate: float = 0.0,
         announced_rate: float = 0.0,
         steps: int = STEPS,
-        *,
         rate: float | None = None,
         alone_rate: float | None = None,
     ) -> None:
@@ -106,51 +109,42 @@ class MaskedLaplace(InSteps, Masking):
         object.__setattr__(self, "alone_rate", alone_rate)
 
     @classmethod
-    def for_epsilon(
-        cls,
-        n: int,
-        epsilon: float,
-        own: float | None = None,
-        *,
-        lost: float = 0.01,
-        announced: bool = True,
-        steps: int = STEPS,
-    ) -> "MaskedLaplace":
-        """The most accurate one whose loss is ε and whose own noise's is `own`.
+    def best(cls, request: Request, steps: int | None = None) -> Self:
+        """The most accurate one that keeps the request, with noise as weak as the cap allows.
 
         Args:
-            n: contributors per deck.
-            epsilon: the loss against everybody who does not know the card.
-            own: the loss against those who do; None: ε + 2.
-            lost: the share of cards that are dealt and never reported with, for a closed deck.
-            announced: whether the dealer announces the sum of the cards that were used; False
-                asks for a closed deck.
-            steps: from the smallest number to the largest.
+            request: what is asked.
+            steps: from the smallest number to the largest; None: 16, or fewer where ε is small.
 
         Raises:
-            ArgumentError: where own is below epsilon, or epsilon too small for so many steps.
+            ArgumentError: where ε is too small for so many steps.
 
         Example:
-            >>> m = MaskedLaplace.for_epsilon(10_000, 1.0)
+            >>> m = MaskedLaplace.best(Request(10_000, 1.0, dealer_epsilon=3.0))
             >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
             True
         """
-        epsilon = checks.epsilon("epsilon", epsilon)
-        cap = epsilon + 2 if own is None else checks.epsilon("own", own)
-        if cap < epsilon:
-            raise checks.refusal("own", own, f"at least epsilon={epsilon!r}")
-        lost = checks.real("lost", lost, "in [0, 1)", 0.0, 1.0, open_high=True)
-        n = checks.integer("n", n, 2)
+        epsilon = request.budget
+        own = max(request.dealer_epsilon or _UNCAPPED, epsilon)
+        if steps is None:
+            most = min(epsilon / (2 * LEAST_CARD_RATE), own / WIDEST_STEP)
+            steps = max(1, min(STEPS, int(most)))
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
         together = epsilon / steps
         if together < 2 * LEAST_CARD_RATE:
             allowed = f"at least {2 * LEAST_CARD_RATE * steps:g} with steps={steps}"
             raise checks.refusal("epsilon", epsilon, allowed)
-        card = _best_card_rate(n, together, lost, announced)
+        card = _best_card_rate(request.n, together, request.lost, request.announced)
         # A hair's breadth on the private side of rounding.
         closing = (together - card) * (1 - 1e-15)
-        rates = {"announced_rate" if announced else "total_rate": closing}
-        return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
+        rates = {"announced_rate" if request.announced else "total_rate": closing}
+        return cls(request.n, own, card_rate=card * (1 - 1e-15), steps=steps, **rates)
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        if not cards:
+            raise needs_deck(cls.name)
+        return cls.best(request)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)

@@ -57,7 +57,7 @@ class RR(Categorical):
     parameters: ClassVar[tuple[str, ...]] = ("k", "p")
     colour: ClassVar[str] = "#7f7f7f"
 
-    def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
+    def __init__(self, k: int = 2, epsilon: float | None = None, *, p: float | None = None) -> None:
         k = checks.domain(k)
         if (epsilon is None) == (p is None):
             raise ArgumentError(

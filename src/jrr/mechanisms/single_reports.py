@@ -112,11 +112,11 @@ def carded_flags(
     if isinstance(known, bool) and (flags != known).any():
         raise ArgumentError(
             f"carded must be {known} for these reports, which were made "
-            f"{'with' if known else 'without'} cards, got another"
+            f"{'with' if known else 'without'} cards, got {not known} for some of them"
         )
     if isinstance(known, np.ndarray) and ((known != flags) & (known != UNKNOWN)).any():
         raise ArgumentError(
-            "carded must say of each report what it remembers of its card, got another"
+            "carded must say of each report what it remembers of its card, got the opposite"
         )
     return flags
 
