@@ -43,8 +43,8 @@ from tests.statistics_rules import P_VALUE
 
 pytestmark = pytest.mark.slow_variants("postgresql")
 
-ANNOUNCED = MRR.for_epsilon(50, 1.0, announced=True)
-THREE = MRR.for_epsilon(50, 1.0, announced=True, k=3)
+ANNOUNCED = MRR.for_epsilon(1.0, n=50, announced=True)
+THREE = MRR.for_epsilon(1.0, n=50, announced=True, k=3)
 REACH = 60  # noise beyond it has a chance below e^-60
 
 
@@ -135,7 +135,7 @@ def test_over_repeated_surveys_estimates_are_unbiased_and_as_accurate_as_planned
     sqlite_pair: Pair,
 ) -> None:
     """30% never come and 3% vanish with a card, 30 times."""
-    mechanism, runs, errors = MRR.for_epsilon(60, 1.0, announced=True), 30, []
+    mechanism, runs, errors = MRR.for_epsilon(1.0, n=60, announced=True), 30, []
     for _ in range(runs):
         campaign = sqlite_pair.campaign(mechanism, capacity=60)
         operator, people = sqlite_pair.begin(campaign, 60)
@@ -209,7 +209,7 @@ def test_reports_that_do_not_fit_the_serials(pair: Pair) -> None:
 
 
 def test_only_masked_campaigns_with_sums_have_serials(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(MRR.for_epsilon(20, 1.0, announced=False))
+    campaign = sqlite_pair.campaign(MRR.for_epsilon(1.0, n=20, announced=False))
     _, people = sqlite_pair.begin(campaign, 20)
     assert set(hands_of(sqlite_pair.dealer.url, campaign, people[:1])[0]) == {
         "campaign",
@@ -373,7 +373,9 @@ def test_results_by_group_need_sums_by_group(pair: Pair) -> None:
 
 
 def test_enrolled_people_are_dealt_independent_cards_too(pair: Pair) -> None:
-    campaign = pair.campaign(MRR.for_epsilon(11, 1.0, announced=True), dealing="enrol", capacity=40)
+    campaign = pair.campaign(
+        MRR.for_epsilon(1.0, n=11, announced=True), dealing="enrol", capacity=40
+    )
     operator, people = pair.begin(campaign, 30)
     enrol_all(campaign, people[:20])
     assert operator.deal() == 20
@@ -387,7 +389,7 @@ def test_enrolled_people_are_dealt_independent_cards_too(pair: Pair) -> None:
 
 @pytest.mark.parametrize("dealing", ["arrival", "enrol"])
 def test_what_nobody_fetched_of_a_closed_deck_is_taken_off(pair: Pair, dealing: str) -> None:
-    mechanism = MRR.for_epsilon(40, 1.0, announced=False)
+    mechanism = MRR.for_epsilon(1.0, n=40, announced=False)
     enrols = dealing == "enrol"
     campaign = pair.campaign(mechanism, dealing=dealing, capacity=120)
     operator, people = pair.begin(campaign, 70)

@@ -21,7 +21,7 @@ def campaign_of(values: tuple[str, ...] = VALUES) -> Campaign:
     return Campaign(
         question="Do you?",
         labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(50, 1.0, announced=True),
+        mechanism=MRR.for_epsilon(1.0, n=50, announced=True),
         dealer=DealerServer("https://dealer.example"),
         collector="https://collector.example",
         capacity=50,

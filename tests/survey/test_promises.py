@@ -99,7 +99,7 @@ def test_strangers_who_may_take_cards_have_the_dealers_view() -> None:
 
 @pytest.mark.parametrize("announced", [False, True])
 def test_strangers_who_take_all_other_masks_learn_nothing_from_them(announced: bool) -> None:
-    mechanism = MRR.for_epsilon(200, 1.0, announced=announced)
+    mechanism = MRR.for_epsilon(1.0, n=200, announced=announced)
     asked = campaign(mechanism, invitations=False)
     assert asked.cost_view == "everything"
     assert asked.cost <= mechanism.epsilon("everything", colluders=199) <= 1.0

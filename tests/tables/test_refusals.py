@@ -45,7 +45,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for suffix in ("csv", "csv.gz", "parquet", "arrow"):
         write_data(folder / f"data.{suffix}", columns)
-    two, three = jrr.DRR(PEOPLE, 0.3), jrr.DRR(PEOPLE, 0.3, 0.1, 3)
+    two, three = jrr.DRR(PEOPLE, 0.3), jrr.DRR(PEOPLE, 0.3, 0.1, k=3)
     for name, m, decks in (
         ("cards.parquet", two, 1),
         ("cards.arrow", two, 1),
@@ -823,7 +823,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = [str(number) for number in np.random.default_rng(1).integers(0, 300, 20_000)]
     write_data(folder / "data.parquet", {"a": answers})
     (folder / "labels.txt").write_text("\n".join(map(str, range(300))))
-    tables.deal(jrr.DRR(20_000, 0.3, 0.1, 300), folder / "cards.parquet", rng=jrr.SeededRandom(1))
+    tables.deal(jrr.DRR(20_000, 0.3, 0.1, k=300), folder / "cards.parquet", rng=jrr.SeededRandom(1))
     tables.perturb(folder / "data.parquet", "a", folder / "reports.parquet", epsilon=1.0)
     return folder
 
