@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from jrr.cli.app import run
+from jrr.dealing.interface import even_deck
 from jrr.errors import ArgumentError
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
-from jrr.survey.plan import PlanOptions, deck_size, people_for_margins, plan_draft
+from jrr.survey.plan import PlanOptions, people_for_margins, plan_draft
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.toml"
 DOCUMENT: dict[str, Any] = {
@@ -163,9 +164,9 @@ def test_the_file_is_written_as_it_was_read(tmp_path: Path) -> None:
 
 def test_a_deck_for_those_who_enrol_is_at_or_below_the_fewest() -> None:
     for people in range(4, 200):
-        assert 3 <= deck_size(people) <= people
+        assert 3 <= even_deck(people) <= people
     with pytest.raises(ArgumentError, match="people must be at least 3"):
-        deck_size(2)
+        even_deck(2)
 
 
 def test_what_is_known_of_an_answer_is_of_one_question() -> None:

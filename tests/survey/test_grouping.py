@@ -4,14 +4,14 @@ from itertools import product
 from typing import Any
 
 import pytest
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.naming import Naming
 
 from jrr import MRR
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, CardSums
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.grouping import CardGrouping, merge_small, small_words, summed, too_small
-from jrr.survey.naming import Naming
 
 FEWEST = 3
 VALUES = ("a", "b", "c", "d")

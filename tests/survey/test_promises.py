@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jrr.survey.addresses import split_link
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
 
 from jrr import DRR, JRR, MRR, OLH, RR, Mechanism
 from jrr._base.wording import show_epsilon
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
-from jrr.survey.addresses import split_link
-from jrr.survey.campaign import Campaign
 from jrr.survey.creation import CampaignRequest
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.promises import DELTA, informed_epsilon
 
