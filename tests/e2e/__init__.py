@@ -20,13 +20,13 @@ import numpy as np
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
-from jrr.estimation.tally import Tally
-from jrr.mechanisms.base import Mechanism
-from jrr.research.processes import Running
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.dealing.messages import card_request
+from jrr.estimation.tally import Tally
+from jrr.mechanisms.base import Mechanism
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.protocol.steps import Save, Steps
+from jrr.research.processes import Running
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
@@ -146,7 +146,8 @@ def answer_all(
 ) -> list[Receipt]:
     """Everybody contributes over HTTP; nobody may fail.
 
-    groups: Open answers of each. kept: What was sent is added to it, pseudonym and report.
+    groups: Open answers of each. kept: What was sent is added to it, with pseudonym and open
+    answers.
     """
     sent = [] if kept is None else kept
     k = survey.sensitive[0].mechanism.k
@@ -183,7 +184,8 @@ def _watched(steps: Steps[Receipt], sent: list[dict[str, Any]]) -> Steps[Receipt
             return receipt
         if isinstance(step, Save):
             document = json.loads(step.body)
-            sent.append({"pseudonym": document["pseudonym"]} | document["reports"]["answer"])
+            whole = {name: document[name] for name in ("pseudonym", "open")}
+            sent.append(whole | document["reports"]["answer"])
         reply = yield step
 
 
