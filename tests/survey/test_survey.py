@@ -237,7 +237,7 @@ def test_people_who_meet_deal_one_deck(dealing: Any) -> None:
 
 def test_masks_are_not_dealt_by_committees() -> None:
     parties = committee("https://a.example", "https://b.example", "https://c.example")
-    mask = MRR.for_epsilon(21, 1.0, announced=True)
+    mask = MRR.for_epsilon(1.0, n=21, announced=True)
     with pytest.raises(ArgumentError, match="Name several dealers instead"):
         survey_by(mask, dealing=parties)
     with pytest.raises(ArgumentError, match="only whole numbers add up"):
@@ -601,8 +601,8 @@ class TestCost:
         Everybody else's cards and answers are known: then the sum tells a noisy card, and the
         report is the coin's answer behind it (tests/mechanisms enumerate whole decks).
         """
-        one = MRR.for_epsilon(2, 0.6, own, announced=True)
-        two = MRR.for_epsilon(2, 0.3, own / 2, announced=True)
+        one = MRR.for_epsilon(0.6, n=2, dealer_epsilon=own, announced=True)
+        two = MRR.for_epsilon(0.3, n=2, dealer_epsilon=own / 2, announced=True)
         laws = [_laws(mechanism) for mechanism in (one, two)]
         worst = 0.0
         for mine, other in itertools.product(itertools.product((0, 1), repeat=2), repeat=2):
