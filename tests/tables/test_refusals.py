@@ -399,15 +399,13 @@ def test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash(
     step: str, suffix: str, work: Path
 ) -> None:
     """In a process of its own, because reading wild offsets would end this one."""
-    command = [
-        *("file", "estimate", f"reports.{suffix}", "--by", "region", "--weight", "weight"),
-        *("--json",),
-    ]
+    columns = ("--by", "region", "--weight", "weight")
+    command = ["file", "estimate", f"reports.{suffix}", *columns, "--json"]
     if step == "perturb":
         kept = ["--keep", "region", "-o", "out.csv"]
         command = ["file", "perturb", f"data.{suffix}", *PERTURB, *kept]
     result = subprocess.run(
-        [sys.executable, "-c", DAMAGE, command[1], "200", *command],
+        [sys.executable, "-c", DAMAGE, command[2], "200", *command],
         capture_output=True,
         text=True,
         timeout=600,
@@ -940,7 +938,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
         "shuffle": ["file", "shuffle", "reports.parquet", "-o", str(folder / "x.parquet")],
         "estimate": ["file", "estimate", "reports.csv"],
     }[step]
-    source = huge / arguments[1]
+    source = huge / arguments[2]
     before = sorted(path.name for path in huge.iterdir())
 
     def in_the_middle() -> bool:
