@@ -50,7 +50,7 @@ def masked(rows: Symbols, epsilon: float, rng: np.random.Generator) -> tuple[str
     groups = np.array_split(rng.permutation(len(rows)), len(search.levels))
     while search.found is None:
         group = groups[search.level]
-        m = jrr.MRR.for_epsilon(len(group), epsilon, announced=True, k=search.k)
+        m = jrr.MRR.for_epsilon(epsilon, n=len(group), announced=True, k=search.k)
         held = np.bincount(places(search.prefixes, rows[group]), minlength=search.k)
         counts = jrr.simulate(m, held, 1, rng)[0]
         stratum = Stratum(moments=m.moments, n=len(group), counts=counts, decks=1)

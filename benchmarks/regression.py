@@ -26,13 +26,13 @@ def survey(epsilon: float, rng: np.random.Generator) -> dict[str, Regression]:
     eta = [TRUE @ [1, row["decades"], row["south"]] for row in CELLS.values()]
     truth = (rng.random(PEOPLE) < expit(np.repeat(eta, SIZE))).astype(int)
     plain, dealt = jrr.RR(epsilon=epsilon), jrr.plan(PEOPLE, epsilon, mechanism="drr").mechanism
-    closed = jrr.MRR.for_epsilon(PEOPLE, epsilon, lost=0.01, announced=False)
+    closed = jrr.MRR.for_epsilon(epsilon, n=PEOPLE, lost=0.01, announced=False)
     items = {
         mechanism: SensitiveItem(mechanism, mechanism.respond(truth, mechanism.deal(rng), rng))
         for mechanism in (jrr.RR(p=1.0), plain, dealt, closed)
     }
     open_answers, by_rr, by_drr = (regress(items[m], COLUMNS) for m in list(items)[:3])
-    masked = jrr.MRR.for_epsilon(SIZE, epsilon, announced=True)
+    masked = jrr.MRR.for_epsilon(epsilon, n=SIZE, announced=True)
     reports, sums = [], {}
     for name in CELLS:
         cards = masked.deal(rng)

@@ -116,7 +116,7 @@ def perturb(rows: int) -> Iterator[dict[str, Any]]:
     mechanisms: dict[str, Any] = {
         "RR": jrr.RR(2, epsilon=EPSILON),
         "DRR": jrr.plan(rows, EPSILON, mechanism="drr").mechanism,
-        "MRR": jrr.MRR.for_epsilon(rows, EPSILON, announced=False),
+        "MRR": jrr.MRR.for_epsilon(EPSILON, n=rows, announced=False),
     }
     if rows > WARM:  # workers start once, whatever they are asked
         list(perturb(WARM))

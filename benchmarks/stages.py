@@ -55,7 +55,7 @@ def local() -> list[dict[str, Any]]:
     mechanisms: dict[str, Any] = {
         "RR": jrr.RR(2, epsilon=EPSILON),
         "DRR": jrr.plan(DECK, EPSILON, mechanism="drr").mechanism,
-        "MRR": jrr.MRR.for_epsilon(DECK, EPSILON, announced=False),
+        "MRR": jrr.MRR.for_epsilon(EPSILON, n=DECK, announced=False),
     }
     rows = []
     for name, m in mechanisms.items():

@@ -52,7 +52,7 @@ def measure() -> tuple[dict[str, Any], Any]:
     found, drawn = [], {}
     for name, fresh in (
         ("RR", jrr.RR(epsilon=FRESH)),
-        ("MRR, announced sums", jrr.MRR.for_epsilon(DEVICES, FRESH, announced=True)),
+        ("MRR, announced sums", jrr.MRR.for_epsilon(FRESH, n=DEVICES, announced=True)),
     ):
         daily = jrr.Longitudinal(fresh, permanent)
         year = series(daily, values, rng)

@@ -65,10 +65,15 @@ def members(thing: griffe.Object) -> list[griffe.Object]:
     """What a class or module itself adds: public, with a docstring, in the order of the source."""
     if not isinstance(thing, griffe.Class | griffe.Module):
         return []
-    inherited = {name for base in bases(thing) for name in base.members if not name.startswith("_")}
+    above: list[griffe.Class] = bases(thing)
+    parts: list[griffe.Class] = []
+    if thing.name == "Mechanism":  # its parts are described nowhere else, the facts before the rest
+        above, parts = [], [above[-1], *above[:-1]]
+    inherited = {name for base in above for name in base.members if not name.startswith("_")}
     return [
         member
-        for member in thing.members.values()
+        for one in (*parts, thing)
+        for member in one.members.values()
         if not isinstance(member, griffe.Alias)
         and not member.name.startswith("_")
         and member.name not in inherited

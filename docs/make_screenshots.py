@@ -35,7 +35,7 @@ def begin(dealer: Running, collector: Running) -> tuple[Campaign, str]:
     campaign = Campaign(
         question="Have you ever been offered a bribe at work?",
         labels=("No", "Yes"),
-        mechanism=MRR.for_epsilon(1_000, 1.0, announced=True),
+        mechanism=MRR.for_epsilon(1.0, n=1_000, announced=True),
         dealer=DealerServer(DEALER),
         collector=COLLECTOR,
         consent="A study among 1,000 people who decide on permits.",

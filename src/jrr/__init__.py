@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jrr.estimation.pooling import pooled
     from jrr.estimation.tally import Tally
     from jrr.mechanisms.base import Mechanism
+    from jrr.mechanisms.coins.bits import Bits
+    from jrr.mechanisms.coins.choice import Choice
     from jrr.mechanisms.dealt import DRR
     from jrr.mechanisms.hashed import OLH
     from jrr.mechanisms.joint import JRR
@@ -50,6 +52,8 @@ __all__ = [
     "SS",
     "SUE",
     "Bins",
+    "Bits",
+    "Choice",
     "Contributor",
     "Difference",
     "Estimate",
@@ -91,6 +95,8 @@ __version__ = "0.1.0"
 
 _LOADED_WHEN_ASKED_FOR = {  # public name -> module: nobody pays for what is not used
     "Bins": "jrr.mechanisms.numbers",
+    "Bits": "jrr.mechanisms.coins.bits",
+    "Choice": "jrr.mechanisms.coins.choice",
     "Contributor": "jrr.client.contributor",
     "DRR": "jrr.mechanisms.dealt",
     "Difference": "jrr.estimation.differences",
@@ -151,4 +157,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted((*__all__, "__version__"))

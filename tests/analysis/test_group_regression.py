@@ -51,7 +51,7 @@ def a_sum_for_each(mechanism: jrr.MRR, rng: np.random.Generator) -> Regression:
 
 
 ALL = SIZE * len(CELLS)
-MASKED = jrr.MRR.for_epsilon(SIZE, 1.0, announced=True)
+MASKED = jrr.MRR.for_epsilon(1.0, n=SIZE, announced=True)
 ONE_DECK: dict[str, jrr.Mechanism] = {
     "RR": jrr.RR(epsilon=1.0),
     "DRR": jrr.DRR(ALL, truth=0.4, own=0.05),

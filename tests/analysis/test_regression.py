@@ -337,7 +337,7 @@ def test_coefficients_that_go_to_infinity_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [jrr.OUE(k=8, epsilon=1.0), jrr.MRR.for_epsilon(50, 1.0, k=3, announced=False)],
+    [jrr.OUE(k=8, epsilon=1.0), jrr.MRR.for_epsilon(1.0, n=50, k=3, announced=False)],
     ids=str,
 )
 def test_reports_that_are_not_one_of_few_symbols_are_refused(mechanism: jrr.Mechanism) -> None:

@@ -189,7 +189,7 @@ def test_by_group_is_the_estimate_of_each_group() -> None:
 
 def test_by_group_with_a_sum_for_each() -> None:
     """Each group has a deck of its own; the dealer announces one sum for each."""
-    mechanism = jrr.MRR.for_epsilon(500, 1.0, announced=True)
+    mechanism = jrr.MRR.for_epsilon(1.0, n=500, announced=True)
     rng = np.random.default_rng(8)
     shares, sums, reports = {"north": 0.2, "south": 0.5}, {}, []
     for name, share in shares.items():

@@ -179,7 +179,7 @@ def test_options_of_a_single_question_are_refused_with_where_a_questionnaire_has
     assert "they are for a single question; the questionnaire file has by and contact" in " ".join(
         capsys.readouterr().err.split()
     )
-    assert run([*start, "--rounds", "2"]) == 2
+    assert run([*start, "--groups"]) == 2
     assert "it is for a single question" in " ".join(capsys.readouterr().err.split())
 
 

@@ -164,7 +164,7 @@ def check_hashes(
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "mechanism",
-    [jrr.Laplace(epsilon=4.0), jrr.MaskedLaplace.for_epsilon(REPORTS, 4.0, announced=True)],
+    [jrr.Laplace(epsilon=4.0), jrr.MaskedLaplace.for_epsilon(4.0, n=REPORTS, announced=True)],
     ids=lambda mechanism: mechanism.name,
 )
 def test_numbers_in_steps_are_pythons_and_their_noise_has_its_law(mechanism: Mechanism) -> None:

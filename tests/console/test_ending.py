@@ -66,7 +66,7 @@ def test_sums_of_a_single_question_come_back_from_the_dealers_console(
     campaign = Campaign(
         question="Do you?",
         labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(20, 1.0, announced=True),
+        mechanism=MRR.for_epsilon(1.0, n=20, announced=True),
         dealer=DealerServer(servers.dealer.url),
         collector=servers.collector.url,
         capacity=20,

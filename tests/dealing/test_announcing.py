@@ -20,7 +20,7 @@ from tests.statistics_rules import P_VALUE
 
 KEY = bytes(range(32))
 GOLDEN_SERIAL = "64057182a8fed9530102428079ba9fd4"  # of place (0, 0) under that key
-ANNOUNCED = MRR.for_epsilon(20, 1.0, announced=True)
+ANNOUNCED = MRR.for_epsilon(1.0, n=20, announced=True)
 
 
 def key() -> bytes:
@@ -75,7 +75,7 @@ def test_no_sum_of_few_cards() -> None:
 @pytest.mark.statistical
 def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) -> None:
     """Over several blocks and both groups; and noise that is 30% off is noticed."""
-    mechanism = MRR.for_epsilon(20, 1.0, announced=True, k=k)
+    mechanism = MRR.for_epsilon(1.0, n=20, announced=True, k=k)
     decks = QuestionDecks(mechanism, KEY)
     dealt = [(block, seat) for block in range(3) for seat in range(20)]
     places = {"a": dealt[::2], "b": dealt[1:51:2]}
@@ -107,7 +107,7 @@ def test_the_announced_sum_is_that_of_the_named_cards_and_exact_noise(k: int) ->
 
 
 def test_undealt_cards_and_the_others_are_the_whole_deck() -> None:
-    mechanism = MRR.for_epsilon(20, 1.0, announced=False)
+    mechanism = MRR.for_epsilon(1.0, n=20, announced=False)
     decks = QuestionDecks(mechanism, KEY)
     for blocks, given in ((2, 27), (1, 20), (1, 0), (0, 0)):
         places = [divmod(number, 20) for number in range(given)]
@@ -147,7 +147,7 @@ def test_what_is_forgotten_cannot_be_dealt_again() -> None:
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_cards_follow_from_the_key_as_the_protocol_says(k: int) -> None:
-    mechanism, number = MRR.for_epsilon(7, 1.0, announced=True, k=k), 5
+    mechanism, number = MRR.for_epsilon(1.0, n=7, announced=True, k=k), 5
     purpose = b"jrr keyed words 1:masks:" + number.to_bytes(8, "little")
     key = hmac.new(KEY, purpose, hashlib.sha256).digest()
     stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()

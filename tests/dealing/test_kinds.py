@@ -71,7 +71,7 @@ def test_several_dealers() -> None:
     assert TWO.addresses == (DEALER, OTHER)
     assert TWO.roles == ("dealer:0", "dealer:1")
     survey = survey_by(TWO)
-    announced = MRR.for_epsilon(20, 1.0, announced=True)
+    announced = MRR.for_epsilon(1.0, n=20, announced=True)
     for wrong in (announced, announced.for_dealers(3)):
         with pytest.raises(ArgumentError, match=r"for as many dealers as are named \(for_dealers"):
             replace(survey, mechanisms={"answer": wrong}, promised=None, informed=None, study=None)

@@ -147,6 +147,6 @@ def test_refusals() -> None:
     assert KEY.hex() not in repr(deck)
     with pytest.raises(ArgumentError, match="count must be"):
         deck.cards_from(90, 11)
-    for other in (jrr.MRR.for_epsilon(100, 1.0, announced=True), jrr.DRR(100, truth=0.3)):
+    for other in (jrr.MRR.for_epsilon(1.0, n=100, announced=True), jrr.DRR(100, truth=0.3)):
         with pytest.raises(ArgumentError, match="closed deck"):
             SplitDeck(other, KEY, 0)

@@ -170,6 +170,21 @@ def test_no_two_results_have_one_number() -> None:
     assert results == titled
 
 
+def test_results_that_code_and_pages_cite_exist() -> None:
+    kinds = "(?:Definition|Lemma|Theorem|Corollary)"
+    theory = (ROOT / "docs" / "theory.md").read_text("utf-8")
+    proved = set(re.findall(rf"^\*\*({kinds} [\w.]*\w)", theory, re.MULTILINE))
+    proved.add("Theorem 10")  # 10a, 10b and 10c together
+    cited = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        words = " ".join(path.read_text("utf-8").split())
+        cited |= set(re.findall(rf"theory\.md, ({kinds} [\w.]*\w)", words))
+    coverage = (ROOT / "docs" / "coverage.md").read_text("utf-8")
+    cited |= set(re.findall(rf"our ({kinds} [\w.]*\w)", coverage + theory))
+    assert len(cited) > 30
+    assert cited - proved == set()
+
+
 @pytest.mark.parametrize(
     ("page", "maker"),
     [

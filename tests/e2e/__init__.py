@@ -20,17 +20,19 @@ import numpy as np
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers, Nobody
+from jrr.dealing.messages import card_request
 from jrr.estimation.tally import Tally
 from jrr.mechanisms.base import Mechanism
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
+from jrr.protocol.steps import Save, Steps
 from jrr.research.processes import Running
-from jrr.survey import contributor, messages
-from jrr.survey.answers import Receipt
-from jrr.survey.campaign import Campaign
-from jrr.survey.contributor import Conversation
-from jrr.survey.dealer_kinds import DealerServer, DealerServers, NoDealer
-from jrr.survey.identity import COLLECTOR_ROLE, DEALER, invitation_secret, pseudonym
+from jrr.survey import contributor
+from jrr.survey.contributor import Receipt
+from jrr.survey.draft import one_question
 from jrr.survey.limits import Limits
-from jrr.survey.steps import Save
+from jrr.survey.messages import report_message, upload
+from jrr.survey.survey import Survey
 
 PROBLEM = "application/problem+json"
 LIMITS = Limits(700.0, patience=5.0)
@@ -65,33 +67,47 @@ class Pair:
         """What lies in a server's database, read past the server."""
         return read_rows(self.databases[role], query)
 
-    def campaign(self, mechanism: Mechanism, **more: Any) -> Campaign:
-        deals = mechanism.moments.deck is not None
+    def survey(
+        self,
+        mechanism: Mechanism,
+        *,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
+        number: tuple[float, float] | None = None,
+        **more: Any,
+    ) -> Survey:
+        """A survey of one question, named "answer", with the labels "answer 0", "answer 1", …"""
+        asked = one_question(
+            "Do you?",
+            labels=tuple(f"answer {value}" for value in range(mechanism.k)),
+            number=number,
+            groups=dict(groups or {}),
+        )
         settings: dict[str, Any] = {
-            "question": "Do you?",
-            "labels": tuple(f"answer {value}" for value in range(mechanism.k)),
-            "mechanism": mechanism,
-            "dealer": DealerServer(self.dealer.url) if deals else NoDealer(),
+            "title": asked.title,
+            "languages": asked.languages,
+            "questions": tuple(question.as_asked for question in asked.questions),
+            "consent": {"en": ""},
+            "dealing": Dealers((self.dealer.url,)) if mechanism.deals else Nobody(),
             "collector": self.collector.url,
             "capacity": mechanism.moments.deck or 1_000,
             "min_cell": 5,
         } | more
-        dealer = settings["dealer"]
-        if isinstance(dealer, DealerServers):
-            settings["mechanism"] = mechanism.for_dealers(len(dealer.urls))
-        return Campaign(**settings)
+        settings["mechanisms"] = {"answer": settings["dealing"].fitted(mechanism)}
+        return Survey(**settings)
 
-    def operator(self, campaign: Campaign) -> Operator:
-        """Of both servers, by the addresses that the campaign names."""
-        dealer = Admin(campaign.dealers[0], self.dealer.token) if campaign.deals else None
-        return Operator(campaign, dealer, self.collector.admin)
+    def operator(self, survey: Survey) -> Operator:
+        """Of both servers, by the addresses that the survey names."""
+        dealing = {}
+        if survey.deals:
+            dealing = {0: Admin(survey.dealing.addresses[0], self.dealer.token)}
+        return Operator(survey, dealing, self.collector.admin)
 
-    def begin(self, campaign: Campaign, people: int) -> tuple[Operator, list[bytes]]:
+    def begin(self, survey: Survey, people: int) -> tuple[Operator, list[bytes]]:
         """Install, invite and open; the invitations' secrets."""
-        operator = self.operator(campaign)
+        operator = self.operator(survey)
         operator.install()
         invitations = new_invitations(people)
-        if campaign.invitations:
+        if survey.invitations:
             operator.invite(invitations)
         operator.open()
         return operator, [invitation_secret(text) for text in invitations]
@@ -108,36 +124,43 @@ def read_rows(database: str, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query.encode()).fetchall()
 
 
-def link_of(campaign: Campaign) -> str:
-    return f"{campaign.collector}/v1/campaigns/{campaign.hash}"
+def path_of(survey: Survey, *more: str) -> str:
+    return "/".join((f"/v1/surveys/{survey.hash}", *more))
 
 
-def path_of(campaign: Campaign, *more: str) -> str:
-    return "/".join((f"/v1/campaigns/{campaign.hash}", *more))
+def answer_of(survey: Survey, value: float, groups: Mapping[str, str] | None = None) -> Any:
+    """What somebody with this value answers to a survey of one question."""
+    (question,) = survey.sensitive
+    given = value if question.number is not None else question.labels[int(value)]
+    return {"answer": given} | dict(groups or {})
 
 
 def answer_all(
-    campaign: Campaign,
+    survey: Survey,
     secrets: Sequence[bytes],
-    values: Sequence[int] | None = None,
-    covariates: Sequence[Mapping[str, str]] | None = None,
+    values: Sequence[float] | None = None,
+    groups: Sequence[Mapping[str, str]] | None = None,
     limits: Limits = LIMITS,
     connections: int = 32,
     kept: list[dict[str, Any]] | None = None,
 ) -> list[Receipt]:
-    """Everybody contributes over HTTP; nobody may fail. kept: what was sent is added to it."""
+    """Everybody contributes over HTTP; nobody may fail.
+
+    groups: Open answers of each. kept: What was sent is added to it, with pseudonym and open
+    answers.
+    """
     sent = [] if kept is None else kept
-    given = values if values is not None else [at % campaign.mechanism.k for at in range(10**4)]
+    k = survey.sensitive[0].mechanism.k
+    given = values if values is not None else [at % k for at in range(10**4)]
     results = asyncio.run(
         drive_all(
             (
                 _watched(
                     contributor.contribute(
-                        campaign,
+                        survey,
                         secret,
-                        int(given[at]),
+                        answer_of(survey, given[at], None if groups is None else groups[at]),
                         limits,
-                        covariates=None if covariates is None else covariates[at],
                     ),
                     sent,
                 )
@@ -151,7 +174,7 @@ def answer_all(
     return [result for result in results if isinstance(result, Receipt)]
 
 
-def _watched(steps: Conversation, sent: list[dict[str, Any]]) -> Conversation:
+def _watched(steps: Steps[Receipt], sent: list[dict[str, Any]]) -> Steps[Receipt]:
     reply = None
     while True:
         try:
@@ -160,7 +183,9 @@ def _watched(steps: Conversation, sent: list[dict[str, Any]]) -> Conversation:
             receipt: Receipt = finished.value
             return receipt
         if isinstance(step, Save):
-            sent.append(json.loads(step.body))
+            document = json.loads(step.body)
+            whole = {name: document[name] for name in ("pseudonym", "open")}
+            sent.append(whole | document["reports"]["answer"])
         reply = yield step
 
 
@@ -172,32 +197,29 @@ def tally_of(mechanism: Mechanism, sent: Sequence[Mapping[str, Any]]) -> Tally:
     return mechanism.tally(mechanism.report_format.unpack(packed), carded)
 
 
-def enrol_all(campaign: Campaign, secrets: Sequence[bytes]) -> None:
-    results = asyncio.run(drive_all(contributor.enrol(campaign, s, LIMITS) for s in secrets))
+def enrol_all(survey: Survey, secrets: Sequence[bytes]) -> None:
+    results = asyncio.run(drive_all(contributor.enrol(survey, s, LIMITS) for s in secrets))
     assert results == [None] * len(secrets), results
 
 
-def card_body(campaign: Campaign, secret: bytes) -> bytes:
-    return messages.card_request(pseudonym(secret, campaign.hash, DEALER))
+def card_body(survey: Survey, secret: bytes) -> bytes:
+    return card_request(pseudonym(secret, survey.hash, survey.dealing.roles[0]))
 
 
-def report_body(
-    campaign: Campaign,
+def upload_body(
+    survey: Survey,
     secret: bytes,
-    value: int = 0,
+    value: Any = 0,
     carded: bool = False,
+    groups: Mapping[str, str] | None = None,
+    serials: Sequence[str | None] | None = None,
     **changes: Any,
 ) -> bytes:
-    """A report as a client writes it, here and there changed."""
-    document = json.loads(
-        messages.report_request(
-            pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
-            carded=carded,
-            mechanism=campaign.mechanism,
-            report=value,
-            covariates={},
-        )
-    )
+    """An upload to a survey of one question as a client writes it, here and there changed."""
+    mechanism = survey.sensitive[0].mechanism
+    report = report_message(mechanism, value, carded, serials)
+    name = pseudonym(secret, survey.collector_salt, COLLECTOR)
+    document = json.loads(upload(name, dict(groups or {}), {"answer": report}))
     return json.dumps(document | changes).encode()
 
 
@@ -286,13 +308,13 @@ def raw(url: str, data: bytes, wait: float = 10.0, half_close: bool = False) -> 
         return received
 
 
-def cards_of(url: str, campaign: Campaign, secrets: Sequence[bytes]) -> list[Any]:
-    """Everybody's card."""
-    bodies = [card_body(campaign, secret) for secret in secrets]
+def cards_of(url: str, survey: Survey, secrets: Sequence[bytes]) -> list[Any]:
+    """Everybody's card for the only question."""
+    bodies = [card_body(survey, secret) for secret in secrets]
     found = []
-    for reply in ask_many(url, path_of(campaign, "cards"), bodies):
+    for reply in ask_many(url, path_of(survey, "cards"), bodies):
         assert reply.status == 200, reply
-        found.append(reply.json["card"])
+        found.append(reply.json["cards"]["answer"]["card"])
     return found
 
 

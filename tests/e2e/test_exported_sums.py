@@ -19,8 +19,8 @@ from jrr.tables.header import Header
 from tests.e2e import Pair, answer_all
 from tests.e2e.test_announced_sums import hands_of
 
-ANNOUNCED = MRR.for_epsilon(50, 1.0, announced=True)
-THREE = MRR.for_epsilon(50, 1.0, announced=True, k=3)
+ANNOUNCED = MRR.for_epsilon(1.0, n=50, announced=True)
+THREE = MRR.for_epsilon(1.0, n=50, announced=True, k=3)
 PEOPLE = 40
 
 
@@ -102,7 +102,7 @@ def test_cards_that_nobody_fetched(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaign = sqlite_pair.campaign(
-        MRR.for_epsilon(PEOPLE, 1.0, announced=False), capacity=2 * PEOPLE
+        MRR.for_epsilon(1.0, n=PEOPLE, announced=False), capacity=2 * PEOPLE
     )
     operator, people = sqlite_pair.begin(campaign, PEOPLE + 5)
     answer_all(campaign, people)

@@ -240,4 +240,4 @@ def test_a_card_is_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (tmp_path / "card4").exists()  # still somebody's
     hand = person._hand()
     assert hand is not None
-    assert hand.cards == (card_of(campaign.mechanism, 1),)
+    assert hand.card == card_of(campaign.mechanism, 1)

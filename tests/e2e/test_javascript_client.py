@@ -114,7 +114,7 @@ def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> No
     "mechanism",
     [
         MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5),
-        MaskedLaplace.for_epsilon(20, 1.0, announced=True),
+        MaskedLaplace.for_epsilon(1.0, n=20, announced=True),
         Laplace(epsilon=1.0),
     ],
     ids=lambda m: m.name,

@@ -26,7 +26,7 @@ from jrr.survey.dealer_kinds import NoDealer
 from tests.e2e import LIMITS, Pair, answer_all, ask, path_of, report_body, tally_of
 from tests.statistics_rules import SURE
 
-HOURS = MRR.for_epsilon(300, 4.0, announced=True)
+HOURS = MRR.for_epsilon(4.0, n=300, announced=True)
 
 
 def test_the_mean_of_a_number(sqlite_pair: Pair) -> None:
@@ -154,7 +154,7 @@ def test_steps_where_they_are_worth_it() -> None:
 def test_the_mean_of_a_number_in_steps(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], announced: bool
 ) -> None:
-    mechanism = jrr.MaskedLaplace.for_epsilon(80, 3.0, announced=announced)
+    mechanism = jrr.MaskedLaplace.for_epsilon(3.0, n=80, announced=announced)
     campaign = sqlite_pair.campaign(mechanism, number=(0.0, 24.0), labels=("0", "24"), capacity=100)
     operator, people = sqlite_pair.begin(campaign, 100)
     rng = jrr.SeededRandom(5)
@@ -191,7 +191,7 @@ def test_the_mean_of_a_number_in_steps(
 
 
 def test_what_the_collector_refuses_of_a_number_in_steps(sqlite_pair: Pair) -> None:
-    mechanism = jrr.MaskedLaplace.for_epsilon(80, 3.0, announced=True)
+    mechanism = jrr.MaskedLaplace.for_epsilon(3.0, n=80, announced=True)
     campaign = sqlite_pair.campaign(
         mechanism, number=(0.0, 24.0), labels=("0", "24"), invitations=False
     )

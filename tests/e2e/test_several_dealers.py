@@ -34,7 +34,7 @@ from tests.e2e import (
     tally_of,
 )
 
-ANNOUNCED = MRR.for_epsilon(50, 1.0, announced=True)
+ANNOUNCED = MRR.for_epsilon(1.0, n=50, announced=True)
 REACH = 60  # noise beyond it has a chance below e^-60
 
 

@@ -119,7 +119,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
             state = folder / "states" / str(at)
             person = Contributor(link_of(campaign), invitation, limit=100.0, state=state)
             assert person.answer(answer).carded
-        given = re.findall(rb'"cards":\["([0-9a-f]{64})"\]', bytes(seen["dealer"].received))
+        given = re.findall(rb'"card":"([0-9a-f]{64})"', bytes(seen["dealer"].received))
         cards = [card.decode() for card in given]
         assert len(set(cards)) == PEOPLE
         for number in range(PEOPLE):

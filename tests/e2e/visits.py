@@ -28,7 +28,7 @@ PHONE: dict[str, Any] = {
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 QUESTION = 'Have you ever <b>taken</b> a bribe? <img src=x onerror="document.title=1">'
 LABELS = ("Never-ever", "Once-or-more")
-MECHANISM = MRR.for_epsilon(50, 1.0, announced=True)
+MECHANISM = MRR.for_epsilon(1.0, n=50, announced=True)
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 # Words that make the coin lie or tell the truth; whatever is drawn as bytes stays random.
 FIXED_COIN = """

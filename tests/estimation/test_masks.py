@@ -132,14 +132,14 @@ def _monotone_coverage(m: jrr.MRR, holders: int, reports: int, level: float = 0.
 
 
 def test_both_ways_to_compute_coverage_agree() -> None:
-    m = jrr.MRR.for_epsilon(30, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=30, announced=False)
     assert _monotone_coverage(m, 9, 28) == pytest.approx(_coverage(m, 9, 28), abs=1e-6)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.99, 0.999])
 def test_every_level_holds(level: float) -> None:
     for announced in (False, True):
-        m = jrr.MRR.for_epsilon(60, 1.0, announced=announced)
+        m = jrr.MRR.for_epsilon(1.0, n=60, announced=announced)
         for holders in (0, 20, 57):
             covered = _monotone_coverage(m, holders, 57, level)
             assert covered >= level - 0.1 * (1 - level)
@@ -147,7 +147,7 @@ def test_every_level_holds(level: float) -> None:
 
 def test_a_narrower_interval_would_be_noticed() -> None:
     """Negative control: masks taken for 30% less noisy (in variance) than they are."""
-    m = jrr.MRR.for_epsilon(100, 0.1, announced=True)
+    m = jrr.MRR.for_epsilon(0.1, n=100, announced=True)
     narrow = jrr.MRR(
         100, p=m.p, card_rate=m.card_rate, announced_rate=1.2 * m.announced_rate, alone=m.alone
     )
@@ -184,7 +184,7 @@ def test_mixtures_hold_their_level() -> None:
     """
     rng = np.random.default_rng(5)
     runs = 1_200
-    m = jrr.MRR.for_epsilon(400, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=400, announced=False)
     carded = jrr.simulate(m, [280, 100], runs, rng)[:, 1]
     late = jrr.simulate(m, [0, 0], runs, rng, cardless=[40, 20])[:, 1]
     people = Stratum(moments=m.moments, n=380, counts=carded, decks=1)
@@ -218,7 +218,7 @@ def _held(one: Any, truth: float, level: float) -> float:
 )
 def test_differences_hold_every_level(n: int, epsilon: float, own: float) -> None:
     """Coins that hardly lie leave few, coarse steps: where a normal law fails."""
-    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    m = jrr.MRR.for_epsilon(epsilon, n=n, dealer_epsilon=own, announced=True)
     rng = np.random.default_rng(4)
     first = jrr.simulate(m, [n - n // 5, n // 5], 1_500, rng)[:, 1]
     second = jrr.simulate(m, [n - n // 2, n // 2], 1_500, rng)[:, 1]
@@ -233,7 +233,7 @@ def test_differences_hold_every_level(n: int, epsilon: float, own: float) -> Non
     [(15, 5, 4.0, 6.0), (95, 5, 4.0, 8.0), (15, 5, 2.0, 4.0), (3, 20, 4.0, 8.0)],
 )
 def test_people_without_a_card_beside_masks(n: int, late: int, epsilon: float, own: float) -> None:
-    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    m = jrr.MRR.for_epsilon(epsilon, n=n, dealer_epsilon=own, announced=True)
     rng = np.random.default_rng(4)
     carded = jrr.simulate(m, [n - n // 3, n // 3], 1_500, rng)[:, 1]
     others = jrr.simulate(m, [0, 0], 1_500, rng, cardless=[late - late // 2, late // 2])[:, 1]
@@ -247,7 +247,7 @@ def test_people_without_a_card_beside_masks(n: int, late: int, epsilon: float, o
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.3])
 def test_samples_hold_their_level(n: int, epsilon: float, own: float, share: float) -> None:
     """Few people, of whom perhaps nobody holds the value: drawing them is most of the noise."""
-    m = jrr.MRR.for_epsilon(n, epsilon, own, announced=True)
+    m = jrr.MRR.for_epsilon(epsilon, n=n, dealer_epsilon=own, announced=True)
     rng = np.random.default_rng(6)
     drawn = rng.binomial(n, share, 1_500)
     law = m.moments

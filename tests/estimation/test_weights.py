@@ -66,7 +66,7 @@ def dealt(
     k, n = len(deck), sum(deck)
     law = oracle.one_deck(oracle.decoy_deck(deck)) if cards is None else cards
     name = f"DRR deck={tuple(deck)} own={own} decks={decks} people={len(next(iter(law)))}"
-    mechanism = jrr.DRR(n, float(truth), float(own), k, list(deck))
+    mechanism = jrr.DRR(n, float(truth), float(own), k=k, deck=list(deck))
     return Case(name, mechanism, law, oracle.dealt_channel(truth, own, k), decks)
 
 
@@ -177,7 +177,7 @@ def test_a_variance_without_the_squares_would_be_found() -> None:
 
 def test_stderr_is_the_double_sum_over_people() -> None:
     """Second way: Σ w² p(1-p) - pair_weight Σ_{i≠j} w_i w_j d_i d_j, at inner estimates."""
-    m = jrr.DRR(8, 0.6, 0.1, 2)
+    m = jrr.DRR(8, 0.6, 0.1, k=2)
     weights = np.array([1.0, 2.0, 2.5, 3.0, 1.0, 1.5, 0.5, 0.25])
     reports = np.array([1, 0, 1, 0, 0, 1, 0, 1])
     estimate = m.estimate(m.tally(reports, True, weights=weights))
@@ -202,7 +202,7 @@ def encodings() -> list[Mechanism]:
         jrr.RR(5, epsilon=1.0),
         jrr.JRR(200, 0.6, s=0.3),
         jrr.JRR(201, 0.5, s=0.3, k=3),
-        jrr.DRR(200, 0.4, 0.1, 5),
+        jrr.DRR(200, 0.4, 0.1, k=5),
         jrr.SUE(11, epsilon=1.0),
         jrr.OUE(11, q=0.3, s=0.2, coupling="dealt", n=200),
         jrr.SUE(11, q=0.3, s=0.2, coupling="joint", n=200),
@@ -425,7 +425,7 @@ BUILDS: dict[str, Callable[[], jrr.RR | jrr.JRR | jrr.DRR]] = {
     "JRR": lambda: jrr.JRR(N, 0.6, s=0.4),
     "k-JRR": lambda: jrr.JRR(N, 0.5, s=0.4, k=3),
     "DRR": lambda: jrr.DRR(N, 0.3, 0.05),
-    "DRR k=3": lambda: jrr.DRR(N, 0.25, 0.05, 3),
+    "DRR k=3": lambda: jrr.DRR(N, 0.25, 0.05, k=3),
 }
 
 

@@ -70,8 +70,8 @@ SURVEYS: dict[str, tuple[Mechanism, Dealing]] = {
 STEPPED = [
     jrr.Laplace(epsilon=1.0),
     jrr.Laplace(epsilon=3.0, steps=7),
-    jrr.MaskedLaplace.for_epsilon(50, 1.0, announced=True),
-    jrr.MaskedLaplace.for_epsilon(50, 1.0, steps=5, announced=False),
+    jrr.MaskedLaplace.for_epsilon(1.0, n=50, announced=True),
+    jrr.MaskedLaplace.for_epsilon(1.0, n=50, steps=5, announced=False),
 ]
 NUMBER = (-2.5, 10.0)  # ends of a question for a number
 # Whose cards are dealt to those who enrolled, and how many they are.

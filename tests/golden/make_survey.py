@@ -178,7 +178,7 @@ def joint(survey: Survey) -> Survey:
 def stepped(survey: Survey) -> Survey:
     """With a number that is told in steps and not by its two ends."""
     return changed(
-        survey, "days", jrr.MaskedLaplace.for_epsilon(500, 1.0, steps=5, announced=False)
+        survey, "days", jrr.MaskedLaplace.for_epsilon(1.0, n=500, steps=5, announced=False)
     )
 
 

@@ -193,7 +193,7 @@ def test_golden_decks() -> None:
 @pytest.mark.parametrize(("n", "decks"), [(100, 3_000), (1_000, 1_500), (10_000, 1_500)])
 def test_what_lost_cards_leave_in_a_sum(n: int, decks: int) -> None:
     """Dealt decks, a tenth of each lost, against the closed form."""
-    m = jrr.MRR.for_epsilon(n, 1.0, lost=0.1, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=n, lost=0.1, announced=False)
     source = jrr.SeededRandom(n)
     kept = n - n // 10
     sums = [int(np.asarray(m.deal(source))[:kept].astype(np.int64).sum()) for _ in range(decks)]
@@ -366,7 +366,7 @@ def test_the_dealer_sees_the_coin() -> None:
 
 
 def test_a_pure_guarantee_bounds_every_delta() -> None:
-    m = jrr.MRR.for_epsilon(1_000, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=1_000, announced=False)
     pure = m.epsilon("everything", 5)
     assert pure <= 1.0
     deltas = [m.epsilon("everything", 5, delta) for delta in (1e-9, 1e-6, 1e-3)]
@@ -499,8 +499,8 @@ def test_clamping_reports_is_harmless_and_rare() -> None:
 
 
 MECHANISMS = [
-    jrr.MRR.for_epsilon(50, 1.0, announced=False),
-    jrr.MRR.for_epsilon(50, 1.0, announced=True),
+    jrr.MRR.for_epsilon(1.0, n=50, announced=False),
+    jrr.MRR.for_epsilon(1.0, n=50, announced=True),
     jrr.MRR(50, own=3.0, card_rate=0.3, total_rate=0.8, k=4),
     jrr.MRR(50, own=3.0, card_rate=0.3, announced_rate=0.8, k=4, coin="oue"),
 ]
@@ -580,7 +580,7 @@ def _mean_p_value(samples: Any, sd: float, mean: float) -> float:
 
 
 def test_the_undealt_sum_shortens_error_bars() -> None:
-    m = jrr.MRR.for_epsilon(200, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=200, announced=False)
     deck, rng = m.deal(jrr.SeededRandom(3)), jrr.SeededRandom(8)
     reports = m.respond([1] * 60 + [0] * 60, deck[:120], rng)
     undealt = m.undealt_sum(deck, np.arange(120, 190))
@@ -591,7 +591,7 @@ def test_the_undealt_sum_shortens_error_bars() -> None:
 
 
 def test_people_without_a_card_are_kept_apart() -> None:
-    m = jrr.MRR.for_epsilon(300, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=300, announced=False)
     rng = jrr.SeededRandom(5)
     carded = m.tally(m.respond([1] * 100 + [0] * 200, m.deal(rng), rng))
     late = m.tally(m.respond([1] * 50 + [0] * 50, rng=rng))
@@ -606,7 +606,7 @@ def test_people_without_a_card_are_kept_apart() -> None:
 
 
 def test_weights() -> None:
-    m = jrr.MRR.for_epsilon(300, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=300, announced=False)
     rng = jrr.SeededRandom(5)
     reports = m.respond([1] * 100 + [0] * 200, m.deal(rng), rng)
     weighted = m.estimate(m.tally(reports, weights=np.full(300, 2.0)))
@@ -617,7 +617,7 @@ def test_weights() -> None:
     assert (uneven.stderr > plain.stderr).all()  # unequal weights undo some of the cancelling
     tally = m.tally(reports, weights=np.linspace(0.5, 1.5, 300))
     assert type(tally).from_json(tally.to_json()).to_dict() == tally.to_dict()
-    announced = jrr.MRR.for_epsilon(300, 1.0, announced=True)
+    announced = jrr.MRR.for_epsilon(1.0, n=300, announced=True)
     masked = announced.respond([1] * 300, announced.deal(rng), rng)
     with pytest.raises(ArgumentError, match="weights must be None where sums are announced"):
         announced.estimate(announced.tally(masked, weights=np.ones(300)))
@@ -640,10 +640,10 @@ def test_weights() -> None:
             "alone must be small enough",
         ),
         (
-            lambda: jrr.MRR.for_epsilon(10, 1.0, own=0.5, announced=False),
-            "every ε below 0.5 can be reached",
+            lambda: jrr.MRR.for_epsilon(1.0, n=10, dealer_epsilon=0.5, announced=False),
+            "dealer_epsilon must be above epsilon=1.0",
         ),
-        (lambda: jrr.MRR.for_epsilon(10, 1.0, lost=1.0, announced=False), "lost must be in"),
+        (lambda: jrr.MRR.for_epsilon(1.0, n=10, lost=1.0, announced=False), "lost must be in"),
         (lambda: jrr.plan(10, 1.0, lost=-0.1), "lost must be in"),
     ],
 )
@@ -653,7 +653,7 @@ def test_refusals(make: Any, message: str) -> None:
 
 
 def test_reports_outside_the_clamp_are_refused() -> None:
-    m = jrr.MRR.for_epsilon(10, 1.0, announced=False)
+    m = jrr.MRR.for_epsilon(1.0, n=10, announced=False)
     for strange in (m.limit + 2, -m.limit - 1):
         with pytest.raises(ArgumentError, match="reports must be whole numbers in"):
             m.tally([0, strange])
@@ -664,7 +664,7 @@ def test_reports_outside_the_clamp_are_refused() -> None:
 
 
 def test_announcements_are_refused_where_they_would_harm() -> None:
-    m = jrr.MRR.for_epsilon(10, 1.0, announced=True)
+    m = jrr.MRR.for_epsilon(1.0, n=10, announced=True)
     deck = m.deal()
     for named, message in (
         ([0, 99], "named must be"),
@@ -676,7 +676,7 @@ def test_announcements_are_refused_where_they_would_harm() -> None:
     m.announce(deck, [0, 1, 2])
     with pytest.raises(ArgumentError, match="not announced yet"):
         m.announce(deck[:5], [0, 1])
-    closed_one = jrr.MRR.for_epsilon(10, 1.0, announced=False)
+    closed_one = jrr.MRR.for_epsilon(1.0, n=10, announced=False)
     with pytest.raises(ArgumentError, match="announced_rate above 0"):
         closed_one.announce(closed_one.deal(), [0, 1])
     reports = m.respond([1] * 10, m.deal())
@@ -687,7 +687,7 @@ def test_announcements_are_refused_where_they_would_harm() -> None:
 
 
 def test_tallies_that_are_settled_in_part_are_refused() -> None:
-    m = jrr.MRR.for_epsilon(20, 1.0, announced=True)
+    m = jrr.MRR.for_epsilon(1.0, n=20, announced=True)
     tallies = []
     for name in ("a", "b"):
         deck = m.deal()
@@ -707,10 +707,10 @@ def test_tallies_that_are_settled_in_part_are_refused() -> None:
 # -- announced sums remember of how many cards they are -----------------------------------------
 
 SEVERAL_KINDS: list[Any] = [
-    jrr.MRR.for_epsilon(200, 1.0),
-    jrr.MRR.for_epsilon(200, 1.0, k=4),
+    jrr.MRR.for_epsilon(1.0, n=200),
+    jrr.MRR.for_epsilon(1.0, n=200, k=4),
     jrr.MRR(200, own=3.0, card_rate=0.3, announced_rate=0.8, k=4, coin="oue"),
-    jrr.MaskedLaplace.for_epsilon(200, 1.0, announced=True),
+    jrr.MaskedLaplace.for_epsilon(1.0, n=200, announced=True),
 ]
 every_kind = pytest.mark.parametrize("m", SEVERAL_KINDS, ids=str)
 
@@ -802,8 +802,8 @@ def test_a_card_far_beyond_the_clamp_is_dealt_as_it_is() -> None:
 
 def test_mixed_decks_are_refused() -> None:
     first, second = (
-        jrr.MRR.for_epsilon(10, 1.0, announced=False),
-        jrr.MRR.for_epsilon(10, 2.0, announced=False),
+        jrr.MRR.for_epsilon(1.0, n=10, announced=False),
+        jrr.MRR.for_epsilon(2.0, n=10, announced=False),
     )
     tallies = [m.tally(m.respond([1] * 10, m.deal())) for m in (first, second)]
     with pytest.raises(ArgumentError, match="one mechanism"):
@@ -872,7 +872,7 @@ def test_no_design_nearby_is_better(k: int) -> None:
                         card_rate=share * c,
                         total_rate=(1 - share) * c,
                         k=k,
-                        coin=coin,  # type: ignore[arg-type]
+                        coin=coin,
                     )
                     if tried.epsilon("cards") <= 0.7:
                         low, made = middle, tried

@@ -278,7 +278,7 @@ class TestValues:
         assert joint.q == pytest.approx(0.4)
         assert joint.rho == pytest.approx(-0.5)
         assert joint.s == pytest.approx((0.5 * 0.6 * 0.4) ** 0.5)
-        dealt = jrr.DRR(10, 0.3, 0.2, 3)
+        dealt = jrr.DRR(10, 0.3, 0.2, k=3)
         assert dealt.dealt == pytest.approx(0.5)
         assert dealt.deck == (4, 3, 3)
 

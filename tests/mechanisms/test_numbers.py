@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import jrr
 from jrr.errors import ArgumentError
 from jrr.estimation.masks import laplace_variance
+from jrr.mechanisms.request import Request
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
 Floats = NDArray[np.float64]
@@ -21,13 +22,13 @@ MECHANISMS: dict[str, Callable[[int], jrr.Mechanism]] = {
     "RR": lambda n: jrr.RR(epsilon=1.0),
     "JRR": lambda n: jrr.plan(n, 1.0, mechanism="jrr").mechanism,
     "DRR": lambda n: jrr.DRR(n, truth=0.3, own=0.2),
-    "MRR": lambda n: jrr.MRR.for_epsilon(n, 1.0, announced=False),
-    "MRR announced": lambda n: jrr.MRR.for_epsilon(n, 1.0, announced=True),
+    "MRR": lambda n: jrr.MRR.for_epsilon(1.0, n=n, announced=False),
+    "MRR announced": lambda n: jrr.MRR.for_epsilon(1.0, n=n, announced=True),
     "Laplace": lambda n: jrr.Laplace(1.0),
-    "MaskedLaplace": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, announced=False),
-    "MaskedLaplace announced": lambda n: jrr.MaskedLaplace.for_epsilon(n, 1.0, announced=True),
-    "MaskedLaplace, 3 steps": lambda n: jrr.MaskedLaplace.for_epsilon(
-        n, 1.0, steps=3, announced=False
+    "MaskedLaplace": lambda n: jrr.MaskedLaplace.for_epsilon(1.0, n=n, announced=False),
+    "MaskedLaplace announced": lambda n: jrr.MaskedLaplace.for_epsilon(1.0, n=n, announced=True),
+    "MaskedLaplace, 3 steps": lambda n: jrr.MaskedLaplace.best(
+        Request.with_defaults(n, 1.0, announced=False), steps=3
     ),
 }
 
@@ -45,7 +46,7 @@ def survey(
     if deck is None:
         return question.estimate(question.respond(numbers, None, rng), **options)
     reports = question.respond(numbers, deck[: len(numbers)], rng)
-    if isinstance(m, jrr.MRR) and m.announced:
+    if m.announced:
         options["announced"] = m.announce(deck, range(len(numbers)), rng)
     return question.estimate(reports, **options)
 
@@ -135,7 +136,7 @@ def _at_truth(question: jrr.Numbers, shares: Floats) -> jrr.MeanEstimate:
     m, n = question.mechanism, len(shares)
     cards = question.deal(jrr.SeededRandom(1))
     reports = question.respond(shares, cards, jrr.SeededRandom(2))
-    told: Any = {"announced": 0} if isinstance(m, jrr.MRR) and m.announced else {}
+    told: Any = {"announced": 0} if m.announced else {}
     share = m.estimate(reports, **told)
     total = float(shares.sum())
     strata = [replace(one, counts=np.array([n - total, total])) for one in share.strata]
@@ -237,7 +238,7 @@ def test_intervals_in_steps_have_the_stated_coverage(kind: str, epsilon: float) 
     for n, level in itertools.product((2, 5, 20, 300, 10_000), (0.8, 0.95, 0.99)):
         m: jrr.Mechanism = jrr.Laplace(epsilon)
         if kind != "alone":
-            m = jrr.MaskedLaplace.for_epsilon(n, epsilon, announced=kind == "announced")
+            m = jrr.MaskedLaplace.for_epsilon(epsilon, n=n, announced=kind == "announced")
         question = jrr.Numbers(0, 1, m)
         reporters = n - n // 5
         deck = question.deal(jrr.SeededRandom(1))
@@ -342,7 +343,7 @@ def test_people_with_and_without_a_card_add_up(name: str) -> None:
     tally = question.tally(question.respond([5.0] * 30, deck, rng))
     m = question.mechanism
     told: dict[str, Any] = {}
-    if isinstance(m, jrr.MRR) and m.announced:
+    if m.announced:
         told = {"announced": m.announce(deck, rng=rng)}
     both = question.estimate(jrr.Tally.from_json((tally + late).to_json()), **told)
     alone = question.estimate(tally, **told)
@@ -387,11 +388,8 @@ def test_documents() -> None:
         (lambda: jrr.MaskedLaplace(5, card_rate=0.1, total_rate=0.1), "exactly one"),
         (lambda: jrr.MaskedLaplace(5, own=0.1, card_rate=0.1, total_rate=0.1), "rate must be"),
         (lambda: jrr.MaskedLaplace(1, own=3, card_rate=0.1, total_rate=0.1), "n must be"),
-        (
-            lambda: jrr.MaskedLaplace.for_epsilon(9, 1.0, 0.5, announced=False),
-            "own must be at least",
-        ),
-        (lambda: jrr.MaskedLaplace.for_epsilon(9, 0.01, announced=False), "at least 0.04"),
+        (lambda: jrr.MaskedLaplace.best(Request(9, 0.01), steps=16), "at least 0.04"),
+        (lambda: jrr.MaskedLaplace.for_epsilon(1.0), "n must be the size of a deck"),
         (
             lambda: jrr.MaskedLaplace(
                 5, own=3, card_rate=0.1, total_rate=0.1, steps=3, alone_rate=0.9

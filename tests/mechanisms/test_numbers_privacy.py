@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import jrr
 from jrr._base.randomness import source
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.research.audit import audit
 
@@ -121,12 +122,12 @@ def test_a_cut_card_makes_no_odds(steps: int) -> None:
 
 def test_losses_are_rounded_up_and_never_above_what_was_asked() -> None:
     for epsilon, steps in itertools.product((0.1, 0.3, 1.0, 1 / 3, 2.2, 7.0), (1, 3, 7, 16)):
-        m = jrr.Laplace(epsilon, steps)
+        m = jrr.Laplace(epsilon, steps=steps)
         assert epsilon * (1 - 1e-12) < m.epsilon() <= epsilon
         if epsilon >= 2 * LEAST_CARD_RATE * steps:
             for announced in (False, True):
-                masked = jrr.MaskedLaplace.for_epsilon(
-                    100, epsilon, announced=announced, steps=steps
+                masked = jrr.MaskedLaplace.best(
+                    Request.with_defaults(100, epsilon, announced=announced), steps=steps
                 )
                 assert masked.epsilon("everything", 99) <= epsilon
                 assert masked.epsilon("everything", 99) > epsilon * (1 - 1e-12)

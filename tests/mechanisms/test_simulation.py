@@ -27,9 +27,9 @@ MECHANISMS = [
     jrr.JRR(N, 0.45, k=4, s=0.4),
     jrr.JRR(N + 1, 0.45, k=4, s=0.45),
     jrr.JRR(2 * N, 0.6, k=4, s=0.4),
-    jrr.DRR(N, 0.3, 0.1, 4),
-    jrr.DRR(N + 3, 0.3, 0.0, 4),
-    jrr.DRR(N, 0.3, 0.2, 4, deck=[200, 150, 100, 50]),
+    jrr.DRR(N, 0.3, 0.1, k=4),
+    jrr.DRR(N + 3, 0.3, 0.0, k=4),
+    jrr.DRR(N, 0.3, 0.2, k=4, deck=[200, 150, 100, 50]),
     jrr.SUE(4, 1.0),
     jrr.SUE(4, 1.0, coupling="joint", n=N, colluders=2),
     jrr.OUE(4, 1.0),
@@ -77,7 +77,7 @@ def test_agrees_with_the_papers_pairs_person_by_person(rho: float) -> None:
 @pytest.mark.parametrize("own", [Fraction(0), Fraction(1, 10)])
 def test_dealt_law_is_the_enumerated_one(own: Fraction) -> None:
     deck, truth, values = (3, 2, 1), Fraction(3, 10), (0, 0, 1, 2, 0, 1)
-    mechanism = jrr.DRR(6, float(truth), float(own), 3, deck=list(deck))
+    mechanism = jrr.DRR(6, float(truth), float(own), k=3, deck=list(deck))
     channel = oracle.dealt_channel(truth, own, 3)
     joint = oracle.reports_of_deals(oracle.one_deck(oracle.decoy_deck(deck)), channel, values)
     law = np.zeros(7)
@@ -122,7 +122,7 @@ def test_cardless_contributors_are_added(kind: str) -> None:
 
 @pytest.mark.statistical
 def test_cardless_decoys_have_the_decks_proportions() -> None:
-    mechanism = jrr.DRR(900, 0.3, 0.1, 3, deck=[600, 200, 100])
+    mechanism = jrr.DRR(900, 0.3, 0.1, k=3, deck=[600, 200, 100])
     estimates = jrr.simulate(
         mechanism, (0, 0, 0), SURVEYS, np.random.default_rng(4), cardless=(70, 30, 20)
     )

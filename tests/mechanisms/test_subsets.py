@@ -163,7 +163,7 @@ def test_files_messages_and_tallies(tmp_path: Path) -> None:
         (lambda: jrr.SS(8, d=4, p=0.5), "p must be in"),
         (lambda: jrr.SS(1 << 17, epsilon=1.0), "k must be at most 65536"),
         (lambda: jrr.SS(8, 1.0).respond([0], [1]), "deals no cards"),
-        (lambda: jrr.SS(8, 1.0, 2).tally(np.array([[7]], np.uint8)), "exactly d=2 values"),
+        (lambda: jrr.SS(8, 1.0, d=2).tally(np.array([[7]], np.uint8)), "exactly d=2 values"),
         (lambda: jrr.SS(10, 1.0).tally(np.array([[0, 255]], np.uint8)), "bits after bit 9"),
         (lambda: jrr.plan(100, 1.0, 0, 2_000, mechanism="ss"), "OUE is as accurate and cheaper"),
     ],

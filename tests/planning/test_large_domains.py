@@ -144,7 +144,9 @@ def test_no_lean_beats_the_planned_one(
     plan = bare_plans.plan(n, epsilon, M, K, cap, mechanism=f"{encoding.name.lower()}-{coupling}")
     for s in np.linspace(0, 0.5, 41):
         try:
-            other = encoding(K, epsilon, coupling, n, M, float(s), dealer_epsilon=cap)
+            other = encoding(
+                K, epsilon, coupling=coupling, n=n, colluders=M, s=float(s), dealer_epsilon=cap
+            )
         except jrr.JrrError:
             continue
         assert plan.stderr() ** 2 <= plan.request.expected_variance(other) * (1 + 1e-6)

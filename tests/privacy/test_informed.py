@@ -238,7 +238,7 @@ def test_more_values_joint(p: float, s: float) -> None:
 @pytest.mark.parametrize("deck", [(2, 2, 2), (2, 2, 1), (3, 1, 1), (2, 1, 1, 1)])
 def test_more_values_dealt_are_bounded(deck: tuple[int, ...], truth: float, own: float) -> None:
     k, n = len(deck), sum(deck)
-    mechanism = jrr.DRR(n, truth, own, k, deck)
+    mechanism = jrr.DRR(n, truth, own, k=k, deck=deck)
     losses = loss_distribution(mechanism)
     worst = dict.fromkeys(EPSILONS, 0.0)
     for values in itertools.combinations_with_replacement(range(k), n - 1):

@@ -52,14 +52,14 @@ def worst(found: list[Any]) -> float:
 
 @pytest.mark.parametrize(("epsilon", "own"), [(0.05, 0.15), (1.0, 3.0)])
 def test_fresh_coins_cost_twice_one_wave(epsilon: float, own: float) -> None:
-    mechanism = MRR.for_epsilon(1_000, epsilon, own, announced=True)
+    mechanism = MRR.for_epsilon(epsilon, n=1_000, dealer_epsilon=own, announced=True)
     found = worst(laws(mechanism.own, float(mechanism.step), remembered=False))
     assert found == pytest.approx(2 * mechanism.epsilon("everything"), rel=1e-9)
 
 
 def test_a_remembered_coin_costs_more_where_the_coin_protects_most() -> None:
     """As for an item of a long questionnaire: 1.68 times what fresh coins cost."""
-    mechanism = MRR.for_epsilon(1_000, 0.05, 0.15, announced=True)
+    mechanism = MRR.for_epsilon(0.05, n=1_000, dealer_epsilon=0.15, announced=True)
     found = worst(laws(mechanism.own, float(mechanism.step), remembered=True))
     assert found / (2 * mechanism.epsilon("everything")) == pytest.approx(1.68, abs=0.01)
 

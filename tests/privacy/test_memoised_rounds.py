@@ -261,7 +261,7 @@ def test_two_rounds_of_cards_by_view(
 
 
 def test_a_year_costs_no_more_than_the_permanent_response() -> None:
-    for mechanism in (RR(epsilon=1.0), MRR.for_epsilon(1_000, 1.0, announced=True)):
+    for mechanism in (RR(epsilon=1.0), MRR.for_epsilon(1.0, n=1_000, announced=True)):
         daily = Longitudinal(mechanism, RR(epsilon=2.0))
         for view in ("report", "cards", "everything", "dealer"):
             assert daily.epsilon(view, rounds=365) <= 2.0

@@ -284,7 +284,7 @@ def test_swapped_cards_as_surveys_show_them(name: str, given: int, instead: int)
 
 # -- masks: a liar's number and a dealer's shift ------------------------------------------------
 
-MASKED = [MRR.for_epsilon(200, 1.0, announced=announced) for announced in (False, True)]
+MASKED = [MRR.for_epsilon(1.0, n=200, announced=announced) for announced in (False, True)]
 
 
 @pytest.mark.statistical
@@ -319,11 +319,11 @@ def _gain(mechanism: Mechanism) -> float:
 def test_masks_are_planned_so_that_a_liar_moves_little() -> None:
     """Small cards cost little accuracy where sums are announced, and bound what a liar can say."""
     for n, epsilon, most in ((10_000, 1.0, 50), (1_000, 1.0, 100), (10_000, 0.1, 2_400)):
-        small = MRR.for_epsilon(n, epsilon, announced=True)
+        small = MRR.for_epsilon(epsilon, n=n, announced=True)
         assert liar_bias(small, F) < most
         share = 0.03  # of the rates for cards, by accuracy alone
         rate = small.card_rate + small.announced_rate
-        large = MRR(n, small.own, share * rate, announced_rate=(1 - share) * rate)
+        large = MRR(n, small.own, card_rate=share * rate, announced_rate=(1 - share) * rate)
         counts = [n - n // 10, n // 10]
         assert float(small.variance(counts)[1]) < 1.021 * float(large.variance(counts)[1])
         assert liar_bias(small, F) < 0.7 * liar_bias(large, F)

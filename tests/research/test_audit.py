@@ -140,7 +140,7 @@ def test_ten_million_trials_reach_90_percent_cards(mechanism: Mechanism) -> None
         RR(16, 1.0),
         OUE(4, 1.0),
         OUE(64, 1.0),
-        SUE(8, 1.0, "dealt", 20, 0),
+        SUE(8, 1.0, coupling="dealt", n=20),
         OLH(64, 1.0),
         DRR(30, 0.3, 0.1, k=3),
     ],
@@ -156,7 +156,7 @@ def test_other_mechanisms_keep_their_word(mechanism: Mechanism) -> None:
 @pytest.mark.slow
 def test_views_with_cards_keep_their_word() -> None:
     capped = plan(20, 1.0, 3, mechanism="drr", dealer_epsilon=3.0).mechanism
-    joint = OUE(3, 1.0, "joint", 20, 0)
+    joint = OUE(3, 1.0, coupling="joint", n=20)
     for view, claimed in (
         (CardedReportView(JRR_CARDS), JRR_CARDS.epsilon("report")),
         (CardedReportView(joint), joint.epsilon("report")),
@@ -264,16 +264,28 @@ SWAPPED = SwappedDRR(20, 1 - DRR_CARDS.to_dict()["truth"])
             id="DRR card reused, three answers",
         ),
         pytest.param(
-            OneCardForAllBits(OUE(4, 1.0, "joint", 20, 0)), 1.0, 40_000, id="OUE joint, one card"
+            OneCardForAllBits(OUE(4, 1.0, coupling="joint", n=20)),
+            1.0,
+            40_000,
+            id="OUE joint, one card",
         ),
         pytest.param(
-            OneCardForAllBits(OUE(4, 1.0, "dealt", 20, 0)), 1.0, 40_000, id="OUE dealt, one card"
+            OneCardForAllBits(OUE(4, 1.0, coupling="dealt", n=20)),
+            1.0,
+            40_000,
+            id="OUE dealt, one card",
         ),
         pytest.param(
-            OneCardForAllBits(SUE(4, 1.0, "joint", 20, 0)), 1.0, 20_000, id="SUE joint, one card"
+            OneCardForAllBits(SUE(4, 1.0, coupling="joint", n=20)),
+            1.0,
+            20_000,
+            id="SUE joint, one card",
         ),
         pytest.param(
-            OneCardForAllBits(SUE(4, 1.0, "dealt", 20, 0)), 1.0, 20_000, id="SUE dealt, one card"
+            OneCardForAllBits(SUE(4, 1.0, coupling="dealt", n=20)),
+            1.0,
+            20_000,
+            id="SUE dealt, one card",
         ),
         pytest.param(BiasedRandomness(RR(2, 1.0)), 1.0, 400_000, id="biased randomness"),
         pytest.param(

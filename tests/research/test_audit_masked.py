@@ -58,8 +58,8 @@ def test_masked_reports_keep_their_word_in_every_view(
     [
         (MRR(**CLOSED), 0.8),
         (MRR(**ANNOUNCED), 0.8),
-        (MRR(2, 2.0, 0.6, total_rate=0.6, k=3), 0.4),
-        (MRR(2, 2.0, 0.6, announced_rate=0.6, k=5, coin="oue"), 0.1),
+        (MRR(2, 2.0, card_rate=0.6, total_rate=0.6, k=3), 0.4),
+        (MRR(2, 2.0, card_rate=0.6, announced_rate=0.6, k=5, coin="oue"), 0.1),
     ],
     ids=["closed", "announced", "three answers", "five bits"],
 )

@@ -71,7 +71,7 @@ MECHANISMS = [
     jrr.JRR(6, 0.75, s=0.3, plus=4),
     jrr.JRR(6, 0.5, s=0.3, k=3),
     jrr.DRR(6, 0.3, 0.1),
-    jrr.DRR(6, 0.3, 0.0, 3),
+    jrr.DRR(6, 0.3, 0.0, k=3),
 ]
 
 

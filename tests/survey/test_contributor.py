@@ -10,11 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
-from jrr.errors import JrrError, ProtocolError, UnreachableError
-from jrr.survey import contributor, messages
-from jrr.survey.answers import Receipt
 from jrr.survey.campaign import Campaign
 from jrr.survey.dealer import Dealer
 from jrr.survey.dealer_kinds import DealerServer, NoDealer
@@ -29,9 +24,14 @@ from jrr.survey.identity import (
     party_role,
     pseudonym,
 )
-from jrr.survey.limits import Limits, check_limits
 from jrr.survey.problems import UNKNOWN_NAME, problem_document
 from jrr.survey.steps import Call, Reply, Save, Step, Wait
+
+from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
+from jrr.errors import JrrError, ProtocolError, UnreachableError
+from jrr.survey import contributor, messages
+from jrr.survey.answers import Receipt
+from jrr.survey.limits import Limits, check_limits
 from tests.statistics_rules import P_VALUE, accepts_only, chi_square, skewed
 
 SECRET = bytes(range(20))

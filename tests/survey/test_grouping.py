@@ -4,14 +4,14 @@ from itertools import product
 from typing import Any
 
 import pytest
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.naming import Naming
 
 from jrr import MRR
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, CardSums
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
 from jrr.survey.grouping import CardGrouping, merge_small, small_words, summed, too_small
-from jrr.survey.naming import Naming
 
 FEWEST = 3
 VALUES = ("a", "b", "c", "d")
@@ -21,7 +21,7 @@ def campaign_of(values: tuple[str, ...] = VALUES) -> Campaign:
     return Campaign(
         question="Do you?",
         labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(50, 1.0, announced=True),
+        mechanism=MRR.for_epsilon(1.0, n=50, announced=True),
         dealer=DealerServer("https://dealer.example"),
         collector="https://collector.example",
         capacity=50,

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jrr.survey.addresses import split_link
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
 
 from jrr import DRR, JRR, MRR, OLH, RR, Mechanism
 from jrr._base.wording import show_epsilon
 from jrr.errors import JrrError, ProtocolError
 from jrr.planning.plans import DELTA as PLANNED_DELTA
-from jrr.survey.addresses import split_link
-from jrr.survey.campaign import Campaign
 from jrr.survey.creation import CampaignRequest
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.promises import DELTA, informed_epsilon
 
@@ -99,7 +99,7 @@ def test_strangers_who_may_take_cards_have_the_dealers_view() -> None:
 
 @pytest.mark.parametrize("announced", [False, True])
 def test_strangers_who_take_all_other_masks_learn_nothing_from_them(announced: bool) -> None:
-    mechanism = MRR.for_epsilon(200, 1.0, announced=announced)
+    mechanism = MRR.for_epsilon(1.0, n=200, announced=announced)
     asked = campaign(mechanism, invitations=False)
     assert asked.cost_view == "everything"
     assert asked.cost <= mechanism.epsilon("everything", colluders=199) <= 1.0

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import pytest
+from jrr.survey.campaign import Campaign
 
 from jrr import DRR, JRR, RR, Mechanism
 from jrr.errors import DamagedError, ProtocolError
 from jrr.privacy.informed import composed
-from jrr.survey.campaign import Campaign
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.spending import MOST_ALIKE, PURE_VIEWS, Expense, expense_of, question_hash, total
 from tests.survey.test_promises import campaign

@@ -5,9 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-import jrr
-from jrr.errors import DamagedError, ProtocolError
 from jrr.survey.states import (
     ABORTED,
     CLOSED,
@@ -25,6 +22,9 @@ from jrr.survey.states import (
     read_state,
     refusal_of,
 )
+
+import jrr
+from jrr.errors import DamagedError, ProtocolError
 
 
 def test_the_words_that_databases_hold() -> None:

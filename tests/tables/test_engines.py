@@ -27,9 +27,9 @@ from tests.tables.test_files import DECK, MECHANISMS, SUFFIXES, in_memory, names
 
 PEOPLE = 3 * DECK
 MASKED: dict[str, Callable[[], Mechanism]] = {
-    "MRR closed": lambda: jrr.MRR.for_epsilon(DECK, 1.0, announced=False),
-    "MRR k=3": lambda: jrr.MRR.for_epsilon(DECK, 1.0, k=3, announced=False),
-    "Laplace": lambda: jrr.Laplace(1.0, 8),
+    "MRR closed": lambda: jrr.MRR.for_epsilon(1.0, n=DECK, announced=False),
+    "MRR k=3": lambda: jrr.MRR.for_epsilon(1.0, n=DECK, k=3, announced=False),
+    "Laplace": lambda: jrr.Laplace(1.0, steps=8),
 }
 ALL = MECHANISMS | MASKED
 

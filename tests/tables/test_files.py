@@ -43,8 +43,8 @@ MECHANISMS: dict[str, Callable[[], Mechanism]] = {
     "JRR odd": lambda: jrr.JRR(DECK + 1, 0.6, s=0.4),
     "k-JRR": lambda: jrr.JRR(DECK, 0.4, s=0.3, k=5),
     "DRR k=2": lambda: jrr.DRR(DECK, 0.3, 0.1),
-    "DRR k=5": lambda: jrr.DRR(DECK, 0.3, 0.1, 5, [16, 8, 8, 8, 0]),
-    "DRR k=300": lambda: jrr.DRR(DECK, 0.3, 0.1, 300),
+    "DRR k=5": lambda: jrr.DRR(DECK, 0.3, 0.1, k=5, deck=[16, 8, 8, 8, 0]),
+    "DRR k=300": lambda: jrr.DRR(DECK, 0.3, 0.1, k=300),
     "SUE": lambda: jrr.SUE(11, epsilon=1.0),
     "SUE joint": lambda: jrr.SUE(11, q=0.3, s=0.2, coupling="joint", n=DECK),
     "SUE dealt": lambda: jrr.SUE(16, q=0.3, s=0.2, coupling="dealt", n=DECK),
@@ -810,7 +810,7 @@ SIZES = {"north": 140, "south": 120, "": 12, "east": 9, "west": 8, None: 11}
 
 def grouped(folder: Path, suffix: str, cards: bool = True) -> tuple[Path, dict[str, Any]]:
     """300 people of three decks of 90, the last 30 without a card; groups are mixed."""
-    m: Mechanism = jrr.DRR(90, 0.4, 0.1, 3) if cards else jrr.RR(3, epsilon=1.0)
+    m: Mechanism = jrr.DRR(90, 0.4, 0.1, k=3) if cards else jrr.RR(3, epsilon=1.0)
     rng = np.random.default_rng(SEED)
     regions = np.array([name for name, size in SIZES.items() for _ in range(size)], object)
     rng.shuffle(regions)

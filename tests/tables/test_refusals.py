@@ -45,7 +45,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for suffix in ("csv", "csv.gz", "parquet", "arrow"):
         write_data(folder / f"data.{suffix}", columns)
-    two, three = jrr.DRR(PEOPLE, 0.3), jrr.DRR(PEOPLE, 0.3, 0.1, 3)
+    two, three = jrr.DRR(PEOPLE, 0.3), jrr.DRR(PEOPLE, 0.3, 0.1, k=3)
     for name, m, decks in (
         ("cards.parquet", two, 1),
         ("cards.arrow", two, 1),
@@ -399,15 +399,13 @@ def test_damaged_bytes_end_in_a_refusal_and_never_in_a_crash(
     step: str, suffix: str, work: Path
 ) -> None:
     """In a process of its own, because reading wild offsets would end this one."""
-    command = [
-        *("file", "estimate", f"reports.{suffix}", "--by", "region", "--weight", "weight"),
-        *("--json",),
-    ]
+    columns = ("--by", "region", "--weight", "weight")
+    command = ["file", "estimate", f"reports.{suffix}", *columns, "--json"]
     if step == "perturb":
         kept = ["--keep", "region", "-o", "out.csv"]
         command = ["file", "perturb", f"data.{suffix}", *PERTURB, *kept]
     result = subprocess.run(
-        [sys.executable, "-c", DAMAGE, command[1], "200", *command],
+        [sys.executable, "-c", DAMAGE, command[2], "200", *command],
         capture_output=True,
         text=True,
         timeout=600,
@@ -823,7 +821,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = [str(number) for number in np.random.default_rng(1).integers(0, 300, 20_000)]
     write_data(folder / "data.parquet", {"a": answers})
     (folder / "labels.txt").write_text("\n".join(map(str, range(300))))
-    tables.deal(jrr.DRR(20_000, 0.3, 0.1, 300), folder / "cards.parquet", rng=jrr.SeededRandom(1))
+    tables.deal(jrr.DRR(20_000, 0.3, 0.1, k=300), folder / "cards.parquet", rng=jrr.SeededRandom(1))
     tables.perturb(folder / "data.parquet", "a", folder / "reports.parquet", epsilon=1.0)
     return folder
 
@@ -940,7 +938,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
         "shuffle": ["file", "shuffle", "reports.parquet", "-o", str(folder / "x.parquet")],
         "estimate": ["file", "estimate", "reports.csv"],
     }[step]
-    source = huge / arguments[1]
+    source = huge / arguments[2]
     before = sorted(path.name for path in huge.iterdir())
 
     def in_the_middle() -> bool:

@@ -211,7 +211,7 @@ def test_what_perturbing_refuses(session: Any, tmp_path: Path) -> None:
         ("answer", m, {"labels": ["no", "maybe"]}, "must hold one of"),
         ("answer", m, {"keep": ["answer"]}, "keep must be"),
         ("answer", m, {"cards": True}, "mechanism must be"),
-        ("answer", jrr.MRR.for_epsilon(100, 1.0, announced=True), {}, "closed deck"),
+        ("answer", jrr.MRR.for_epsilon(1.0, n=100, announced=True), {}, "closed deck"),
     ):
         options: dict[str, Any] = {"labels": ["no", "yes"]} | more
         with pytest.raises(ArgumentError, match=said):
@@ -243,7 +243,7 @@ def test_cards_that_no_row_has_cost_nothing(session: Any, n: int, k: int, tmp_pa
     rows = 8_000 // k * k
     errors = []
     for size in (rows, n):
-        m, out = jrr.MRR.for_epsilon(size, 1.0, k=k, announced=False), tmp_path / f"out{size}"
+        m, out = jrr.MRR.for_epsilon(1.0, n=size, k=k, announced=False), tmp_path / f"out{size}"
         perturb_on_spark(
             tmp_path / "answers.parquet", "answer", out, m, labels=labels, session=session
         )

@@ -240,7 +240,7 @@ def masked_search(
     used = []
     while search.found is None:
         group = [strings[i] for i in groups[search.level]]
-        m = MRR.for_epsilon(len(group), epsilon, announced=announced, k=search.k)
+        m = MRR.for_epsilon(epsilon, n=len(group), announced=announced, k=search.k)
         cards = m.deal(rng)
         tally = m.tally(m.respond(search.values(group), cards, rng))
         if announced:
@@ -271,7 +271,7 @@ def test_masked_cards_are_more_accurate() -> None:
     counts[0] = 10_000
     errors = [
         math.sqrt(m.variance(counts)[1])
-        for m in (MRR.for_epsilon(10_000, 1.0, announced=True, k=1025), OUE(1025, epsilon=1.0))
+        for m in (MRR.for_epsilon(1.0, n=10_000, announced=True, k=1025), OUE(1025, epsilon=1.0))
     ]
     assert errors[0] < 0.26 * errors[1]
 

@@ -72,7 +72,7 @@ def too_rare(coverage: Any) -> float:
     [
         RR(epsilon=1.0),
         pytest.param(
-            MRR.for_epsilon(300, 1.0, announced=True), id="MRR announced", marks=pytest.mark.slow
+            MRR.for_epsilon(1.0, n=300, announced=True), id="MRR announced", marks=pytest.mark.slow
         ),
     ],
 )
@@ -203,7 +203,7 @@ def test_weights_go_through() -> None:
 
 @pytest.mark.parametrize(
     "fresh",
-    [RR(epsilon=1.0), OUE(3, epsilon=1.0), MRR(100, 3.0, 0.5, announced_rate=0.7, k=3)],
+    [RR(epsilon=1.0), OUE(3, epsilon=1.0), MRR(100, 3.0, card_rate=0.5, announced_rate=0.7, k=3)],
 )
 def test_fresh_alone_does_not_estimate_what_devices_remember(fresh: Mechanism) -> None:
     """It would give the shares of remembered responses: 19% for 10%."""

@@ -149,7 +149,7 @@ TREES = {
     "hashed": RangeTree(0, 100, (OUE(4, epsilon=1.0), OLH(16, epsilon=1.0))),
     "masked": RangeTree.for_epsilon(0, 100, bins=16, epsilon=1.0, cards="masked", n=400),
     "masked values": RangeTree(
-        0, 100, tuple(MRR(200, 3.0, 0.5, announced_rate=0.7, k=k) for k in (4, 16))
+        0, 100, tuple(MRR(200, 3.0, card_rate=0.5, announced_rate=0.7, k=k) for k in (4, 16))
     ),
 }
 
@@ -183,8 +183,10 @@ def test_errors_and_intervals_beside_simulation(name: str) -> None:
 
 # Several decks at a level ------------------------------------------------------------------------
 
-ANNOUNCED = [MRR(20, 3.0, 0.5, announced_rate=0.7, k=4, coin=coin) for coin in ("rr", "oue")]
-CLOSED = [MRR(20, 3.0, 0.5, total_rate=0.4, k=4, coin=coin) for coin in ("rr", "oue")]
+ANNOUNCED = [
+    MRR(20, 3.0, card_rate=0.5, announced_rate=0.7, k=4, coin=coin) for coin in ("rr", "oue")
+]
+CLOSED = [MRR(20, 3.0, card_rate=0.5, total_rate=0.4, k=4, coin=coin) for coin in ("rr", "oue")]
 
 
 def masked_tally(m: MRR, **known: int) -> Tally:
@@ -269,7 +271,9 @@ def survey_of_decks(
         (RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40), 12),
         (RangeTree.for_epsilon(0, 64, bins=16, epsilon=0.5, cards="masked", n=40), 12),
         pytest.param(
-            RangeTree(0, 64, tuple(MRR(20, 4.0, 0.5, total_rate=0.5, k=k) for k in (4, 16))),
+            RangeTree(
+                0, 64, tuple(MRR(20, 4.0, card_rate=0.5, total_rate=0.5, k=k) for k in (4, 16))
+            ),
             6,
             marks=pytest.mark.slow,
         ),

@@ -225,7 +225,10 @@ class _GeneratorWords:
         return int(self.words(1)[0])
 
 
-def source(rng: RandomSource | np.random.Generator | None) -> RandomSource:
+Rng = RandomSource | np.random.Generator | None  # what every `rng=` argument takes
+
+
+def source(rng: Rng) -> RandomSource:
     """The source behind an `rng=` argument; None is a fresh SecureRandom."""
     if rng is None:
         return SecureRandom()

@@ -18,6 +18,7 @@ from jrr.dealing.complaining import complaint_request
 from jrr.dealing.interface import Dealing, Hand, Hands, Person
 from jrr.dealing.messages import card_request
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
+from jrr.mechanisms.base import Mechanism
 from jrr.protocol.addresses import check_address, check_link
 from jrr.protocol.identity import party_role, pseudonym
 from jrr.protocol.steps import Call, Steps, insist
@@ -48,7 +49,6 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
     """Parties, of whom so many may collude and still learn no card."""
 
     word: ClassVar[str] = "party"
-    sorted_decks: ClassVar[bool] = True
 
     parties: tuple[Party, ...]
     threshold: int
@@ -76,10 +76,14 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
         """Always: parties deal to people whom they know."""
         return True
 
+    def can_deal(self, mechanism: Mechanism) -> bool:
+        """Only cards that everybody knows, which the parties shuffle: no masks."""
+        return not mechanism.masked
+
     def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
         """Refuse several questions, and cards of masks."""
         question = check_one_question(dealt)
-        if question.mechanism.masked:
+        if not self.can_deal(question.mechanism):
             allowed = (
                 "one with sorted decks where a committee deals: its parties shuffle cards that "
                 "everybody knows, and cards of masks are drawn. Name several dealers instead"

@@ -58,10 +58,14 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
         """Whether people enrol first."""
         return self.enrol_first
 
-    @property
-    def may_leave_out(self) -> bool:
-        """Whether dealers that cannot be reached are left out."""
-        return self.leave_out
+    def are_enough(self, gave: Sequence[bool]) -> bool:
+        """All of them, or where some may be left out at least one."""
+        return any(gave) if self.leave_out else all(gave)
+
+    def can_deal(self, mechanism: Mechanism) -> bool:
+        """Of several dealers only cards that add up, for two values: yes and no."""
+        alone = len(self.urls) == 1 or not mechanism.deals
+        return alone or (mechanism.announced and mechanism.steps == 1)
 
     def fitted(self, mechanism: Mechanism) -> Mechanism:
         """For as many dealers as there are."""

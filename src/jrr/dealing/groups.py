@@ -7,20 +7,30 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from jrr._base import checks
+from jrr.dealing.committee.schedule import default_threshold
 from jrr.dealing.committee_dealing import check_one_question
 from jrr.dealing.interface import Dealing
+from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
     from jrr.survey.sensitive import SensitiveQuestion
 
 FEWEST, MOST = 3, 16
+MOST_COLLUDERS = 5  # as everywhere unless somebody says otherwise
 
 
 class Groups(Dealing, frozen=True, tag="groups"):
     """Groups of contributors, as large as the deck."""
 
     word: ClassVar[str] = "member"
-    sorted_decks: ClassVar[bool] = True
+
+    def can_deal(self, mechanism: Mechanism) -> bool:
+        """Only cards that everybody knows, which the members shuffle: no masks."""
+        return not mechanism.masked
+
+    def colluders_of(self, people: int) -> int | None:
+        """Not more members than the protocol withstands: they would know all its cards."""
+        return min(MOST_COLLUDERS, default_threshold(people))
 
     def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
         """Refuse what a group cannot deal, or cannot keep secret from its colluding members."""

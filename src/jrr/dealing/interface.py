@@ -4,12 +4,14 @@ A way of dealing stands in the survey's document. It says where those who deal a
 they can deal, and how a contributor comes by cards. Nothing outside this room asks which way it is.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from jrr._base import checks
 from jrr.errors import ProtocolError
 from jrr.mechanisms.base import Mechanism
 from jrr.protocol.steps import Steps
@@ -17,6 +19,24 @@ from jrr.protocol.steps import Steps
 if TYPE_CHECKING:
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
+
+
+_ENROL_ROOM = 10  # capacity where people enrol, in times the fewest who must
+
+
+def even_deck(people: int, k: int = 2) -> int:
+    """The n to plan for where enrolment fixes it, so that the guarantee holds for every larger one.
+
+    A deck that does not come out even (an odd number of signs, or of decoys that k does not divide)
+    hides a little less than its neighbours, and larger decks more than smaller ones. The largest n
+    at or below the fewest people that is one short of even in both ways is the worst of all larger
+    ones.
+    """
+    period = math.lcm(2, k)
+    least = max(period - 1, 3)
+    if people < least:
+        raise checks.refusal("people", people, f"at least {least} where enrolment fixes the deck")
+    return max(least, people - (people + 1) % period)
 
 
 @dataclass(frozen=True)
@@ -49,7 +69,7 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
     """One way of dealing; what is here is that of nobody who deals."""
 
     word: ClassVar[str] = "dealer"  # for one of those who deal
-    sorted_decks: ClassVar[bool] = False  # whether only cards that everybody knows can be shuffled
+    deals: ClassVar[bool] = True  # whether there is anybody who deals
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -66,14 +86,38 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """Whether people enrol first, and cards are dealt to exactly those who did."""
         return False
 
-    @property
-    def may_leave_out(self) -> bool:
-        """Whether of several dealers those that cannot be reached are left out."""
-        return False
+    def are_enough(self, gave: Sequence[bool]) -> bool:
+        """Whether an answer may be made with the cards of those who gave one.
+
+        Args:
+            gave: Of each who deals, whether it did.
+        """
+        return all(gave)
 
     def server_name(self, number: int) -> str:
         """One of those who deal, as operators read it: "dealer", "dealer 1", "party 2"."""
         return self.word if len(self.addresses) == 1 else f"{self.word} {number}"
+
+    def can_deal(self, mechanism: Mechanism) -> bool:
+        """Whether those who deal can deal the cards of a mechanism."""
+        return True
+
+    def deck_for(self, people: int, k: int = 2) -> int:
+        """For how many people to plan, so that the promise holds for the decks that are dealt.
+
+        Args:
+            people: Who are expected to answer; where people enrol first, the fewest of them.
+            k: Values of the answer.
+        """
+        return even_deck(people, k) if self.enrols else people
+
+    def colluders_of(self, people: int) -> int | None:
+        """How many may show their cards unless somebody says so; None: as everywhere."""
+        return None
+
+    def capacity_for(self, people: int) -> int:
+        """Contributors at most, unless somebody says so."""
+        return _ENROL_ROOM * people if self.enrols else people
 
     def fitted(self, mechanism: Mechanism) -> Mechanism:
         """A mechanism for as many dealers as there are."""

@@ -1,10 +1,11 @@
 """Nobody deals: no question has cards."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from jrr.dealing.interface import Dealing
 from jrr.errors import ArgumentError
+from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
     from jrr.survey.sensitive import SensitiveQuestion
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
 
 class Nobody(Dealing, frozen=True, tag="none"):
     """No cards."""
+
+    deals: ClassVar[bool] = False
+
+    def can_deal(self, mechanism: Mechanism) -> bool:
+        """Only what has no cards."""
+        return not mechanism.deals
 
     def check(self, dealt: Sequence["SensitiveQuestion"]) -> None:
         """Refuse any question with cards."""

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jrr._base import checks, randomness
-from jrr._base.exact import SCALE, words_down, words_up
+from jrr._base.exact import SCALE, private_side, words_down, words_up
 from jrr._base.short_repr import ShortRepr
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
@@ -26,11 +26,12 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.dealt_optimum import best_dealt, best_informed_dealt
 from jrr.mechanisms.draws import drawn
 from jrr.mechanisms.families import Family
+from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.rr import RR
 from jrr.privacy import loss
 from jrr.privacy.informed.dealt import (
     all_compositions,
@@ -79,6 +80,7 @@ class DRR(ShortRepr, Categorical):
         n: int,
         truth: float,
         own: float = 0.0,
+        *,
         k: int = 2,
         deck: Sequence[int] | None = None,
     ) -> None:
@@ -148,16 +150,25 @@ class DRR(ShortRepr, Categorical):
     @classmethod
     def best(cls, request: Request) -> Mechanism:
         """The most accurate DRR that keeps the request, or plain RR where that is better."""
-        return best_dealt(request, RR.best(request), cls._maker(request))
+        return best_dealt(request, baseline(request), cls._maker(request))
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        """As `best`; where plain RR is better, the same with cards that nobody reports."""
+        p, q = Choice(request.k).ideal_chances(request.budget)
+
+        make = cls._maker(request)
+        kept = private_side(p - q, 2.0**-52, lambda truth: request.allows(make(truth, 1 - truth)))
+        return cast(Self, best_dealt(request, make(kept, 1 - kept), make))
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
         """The same where ε is kept, with δ, against a collector that knows all other answers."""
-        return best_informed_dealt(request, delta, RR.best(request), cls._maker(request))
+        return best_informed_dealt(request, delta, baseline(request), cls._maker(request))
 
     @classmethod
     def _maker(cls, request: Request) -> Callable[[float, float], Mechanism]:
-        return lambda truth, own: cls(request.n, truth, own, request.k)
+        return lambda truth, own: cls(request.n, truth, own, k=request.k)
 
     @cached_property
     def sorted_deck(self) -> SortedDeck:
@@ -220,7 +231,7 @@ class DRR(ShortRepr, Categorical):
         """The same probabilities with another number of cards; an even deck stays even."""
         if self.deck != even_deck(self.n, self.k):
             raise checks.refusal("deck", self.deck, "even where n is fixed by enrolment")
-        return DRR(n, self.truth, self.own, self.k)
+        return DRR(n, self.truth, self.own, k=self.k)
 
     def card_laws(self) -> list[CardLaw]:
         """Every value that is in the deck."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.request import Request
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.mechanisms.request import Request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,9 +16,9 @@ class Family:
     key: str  # what `plan(mechanism=...)` takes, such as "drr" or "oue-joint"
     label: str  # in tables and pictures
     cards: bool  # whether its mechanisms deal cards, unless plain RR is more accurate
-    best: Callable[[Request], Mechanism]  # the most accurate that keeps the request
+    best: "Callable[[Request], Mechanism]"  # the most accurate that keeps the request
     # The same in the view "everything" at a δ; None where no law of that view is known.
-    best_informed: Callable[[Request, float], Mechanism] | None = None
+    best_informed: "Callable[[Request, float], Mechanism] | None" = None
     pure: bool = False  # whether `best` keeps ε in that view without a δ
     encodes: bool = False  # for many values: compared and chosen automatically only for k > 2
     chosen: bool = True  # False: shown in comparisons, never planned with

@@ -26,7 +26,6 @@ from jrr.mechanisms.base import (
     Reports,
     Rng,
     check_countable,
-    check_truth_probability,
 )
 from jrr.mechanisms.cards import SortedDeck
 from jrr.mechanisms.design import calibrated, check_coupling, check_wish
@@ -36,7 +35,7 @@ from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import SEEDED_REPORT, SeededFormat
 from jrr.mechanisms.request import Request, least
 from jrr.mechanisms.rr import RR
-from jrr.mechanisms.shifts import truth_probability
+from jrr.mechanisms.shifts import check_truth_probability, truth_probability
 from jrr.privacy.views import View
 
 _BLOCK = 1 << 14  # reports whose support is counted at a time
@@ -80,12 +79,12 @@ class OLH(Mechanism):
         self,
         k: int,
         epsilon: float | None = None,
+        *,
         g: int | None = None,
         coupling: str = "none",
         n: int | None = None,
         colluders: int = 0,
         s: float | None = None,
-        *,
         p: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:

@@ -8,17 +8,20 @@ second, all compositions seconds: so the search asks for few of each.
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Request, least
 from jrr.privacy.informed.distribution import Losses
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 _SCANNED = 1_000  # people, over all decks, for whom every composition is computed on request
 _SCANNED_IN_PLANS = 120  # people, over all decks, for whom a plan computes every composition
 
 
 @lru_cache(maxsize=256)  # what was just chosen is held against its request once more
-def keeps_everything(mechanism: Mechanism, request: Request, delta: float) -> bool:
+def keeps_everything(mechanism: "Mechanism", request: Request, delta: float) -> bool:
     """Whether (ε, δ) holds in this view, and the cap on the dealer in its own."""
     cap = request.dealer_epsilon
     if cap is not None and mechanism.epsilon("dealer") > cap:
@@ -32,7 +35,7 @@ def keeps_everything(mechanism: Mechanism, request: Request, delta: float) -> bo
     return delta_of_everything(mechanism, request, delta, _SCANNED) <= delta
 
 
-def certified_delta(mechanism: Mechanism, request: Request) -> float:
+def certified_delta(mechanism: "Mechanism", request: Request) -> float:
     """δ at the budget, never too small: of every composition for few people, else a quick bound."""
     colluders = request.colluders if mechanism.deals else 0
     if mechanism.k == 2 and request.n * (colluders + 1) <= _SCANNED_IN_PLANS:
@@ -41,13 +44,13 @@ def certified_delta(mechanism: Mechanism, request: Request) -> float:
     return _delta_by_dealer(mechanism, request) if law is None else _delta_once(law, request)
 
 
-def likely_delta(mechanism: Mechanism, request: Request) -> float:
+def likely_delta(mechanism: "Mechanism", request: Request) -> float:
     """δ at the budget in a case that is likely the worst."""
     colluders = request.colluders if mechanism.deals else 0
     return _delta_once(mechanism.likely_worst(colluders), request)
 
 
-def _delta_by_dealer(mechanism: Mechanism, request: Request) -> float:
+def _delta_by_dealer(mechanism: "Mechanism", request: Request) -> float:
     """Where no law is known: the dealer's view has more, and holds outright."""
     return 0.0 if mechanism.epsilon("dealer") <= request.budget else 1.0
 
@@ -59,7 +62,7 @@ def _delta_once(law: Losses | None, request: Request) -> float:
 
 
 def delta_of_everything(
-    mechanism: Mechanism, request: Request, enough: float, scanned: int
+    mechanism: "Mechanism", request: Request, enough: float, scanned: int
 ) -> float:
     """δ at the budget, of every composition of so many people, or the tightest bound.
 
@@ -122,11 +125,11 @@ def largest(
 
 
 def search(
-    best_at: Callable[[float], Mechanism | None],
+    best_at: "Callable[[float], Mechanism | None]",
     points: list[float],
     request: Request,
     rounds: int = 5,
-) -> Mechanism | None:
+) -> "Mechanism | None":
     """The best over a few points and, in rounds, halfway between the best and its neighbours."""
     best_by_point: dict[float, Mechanism] = {}
 

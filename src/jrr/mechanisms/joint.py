@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,16 +23,18 @@ from jrr._base.exact import SCALE, words_up
 from jrr._base.wording import of_hundred
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng, check_truth_probability
+from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.cards import CardLaw, SortedDeck
 from jrr.mechanisms.categorical import Categorical, shuffled_deck
+from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import drawn_from, spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.joint_optimum import best_informed_joint, best_joint
 from jrr.mechanisms.paper_search import paper_search
+from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import (
+    check_truth_probability,
     marginal_moments,
     shift_block,
     shift_from_word,
@@ -92,6 +94,7 @@ class JRR(Categorical):
         self,
         n: int,
         p: float,
+        *,
         rho: float | None = None,
         k: int = 2,
         s: float | None = None,
@@ -248,18 +251,24 @@ class JRR(Categorical):
     @classmethod
     def best(cls, request: Request) -> Mechanism:
         """The most accurate JRR that keeps the request, or plain RR where that is better."""
-        return best_joint(request, RR.best(request), cls._maker(request))
+        return best_joint(request, baseline(request), cls._maker(request))
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        """As `best`; where plain RR is better, the same with cards that do nothing."""
+        idle = cls(request.n, Choice(request.k).truth_for(request.budget), s=0.0, k=request.k)
+        return cast(Self, best_joint(request, idle, cls._maker(request)))
 
     @classmethod
     def best_even(cls, request: Request) -> Mechanism:
         """The same with as many plus as minus cards: what the paper's pairs can do at best."""
         maker = cls._maker(request)
-        return best_joint(request, RR.best(request), maker, [request.n // 2])
+        return best_joint(request, baseline(request), maker, [request.n // 2])
 
     @classmethod
     def best_informed(cls, request: Request, delta: float) -> Mechanism:
         """The same where ε is kept, with δ, against a collector that knows all other answers."""
-        return best_informed_joint(request, delta, RR.best(request), cls._maker(request))
+        return best_informed_joint(request, delta, baseline(request), cls._maker(request))
 
     @classmethod
     def _maker(cls, request: Request) -> Callable[[float, float, int], Mechanism]:

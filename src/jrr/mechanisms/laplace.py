@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from jrr.mechanisms.base import Ints, Reports, Rng
 from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
 from jrr.mechanisms.marked_arrays import MarkedReports
 from jrr.mechanisms.report_formats import MaskedFormat
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.masked import masked_steps
 from jrr.privacy.views import View
@@ -54,7 +55,7 @@ class Laplace(InSteps):
     colour: ClassVar[str] = "#a6761d"
 
     def __init__(
-        self, epsilon: float | None = None, steps: int = STEPS, rate: float | None = None
+        self, epsilon: float | None = None, *, steps: int = STEPS, rate: float | None = None
     ) -> None:
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
         checks.exactly_one(epsilon=epsilon, rate=rate)
@@ -62,6 +63,15 @@ class Laplace(InSteps):
             rate = rate_for("epsilon", epsilon, steps)
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "rate", check_rate("rate", rate))
+
+    @classmethod
+    def best(cls, request: Request) -> Self:
+        """At the whole budget, in as many of 16 steps as it allows."""
+        return cls(request.budget, steps=max(1, min(STEPS, int(request.budget / LEAST_RATE))))
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        return cls.best(request)
 
     # -- what it says of itself -------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Also what simulations draw and what audits look at, which is the collector's vie
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,18 +20,14 @@ from jrr.estimation.tally import Tally
 from jrr.estimation.weights import WeightedTally
 from jrr.mechanisms.announced_sums import cards_in
 from jrr.mechanisms.base import Cards, Ints, Mechanism, Reports, Rng
-from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.readings import Reading
 from jrr.mechanisms.report_formats import MaskedFormat
-
-Coin = Literal["rr", "oue"]
 
 
 class MaskedCollecting(Mechanism):
     """What a collector of masked reports does."""
 
     n: int
-    coin: Coin
     dealers: int = 1  # whose cards are added
 
     @property
@@ -47,23 +43,18 @@ class MaskedCollecting(Mechanism):
     def _check_reports(self, reports: ArrayLike) -> Reports:
         return self.report_format.check(reports)
 
-    def check_cardless(self, report: bytes) -> bytes:
-        """What the own coin marks: without a card nothing is added."""
-        marks = np.frombuffer(report, "<i2")
-        single = self.coin == "rr" and self.k > 2
-        if not np.isin(marks, (0, 1)).all() or (single and marks.sum() != 1):
-            raise checks.refusal("report", marks.tolist(), "of 0 and 1 where there was no card")
-        return report
+    def _from_sums(self, sums: Any, n: Any) -> Any:
+        """How many of n reports support each value, from the sums of their numbers."""
+        return np.stack((n - sums[..., 0], sums[..., 0]), axis=-1)
 
     def _support(self, reports: Reports) -> tuple[int, ...]:
-        if self.k > 2:
-            return tuple(reports.sum(axis=0, dtype=np.int64).tolist())
-        total = int(reports.sum(dtype=np.int64))
-        return (len(reports) - total, total)
+        sums = reports.reshape(-1, self.report_format.numbers).sum(axis=0, dtype=np.int64)
+        return tuple(self._from_sums(sums, len(reports)).tolist())
 
     def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
-        total: Floats = weights @ reports.astype(np.float64)
-        return total if self.k > 2 else np.array([weights.sum() - total, total])
+        sums = weights @ reports.reshape(-1, self.report_format.numbers).astype(np.float64)
+        support: Floats = self._from_sums(sums, weights.sum())
+        return support
 
     def _no_weights(self) -> None:
         raise ArgumentError(
@@ -120,7 +111,7 @@ class MaskedCollecting(Mechanism):
             count = checks.integer("undealt count", count, 0, self.n * max(1, len(tally.decks)))
             masks = masks - self._sums("undealt", total).sum(axis=0)
             known = known._replace(undealt=known.undealt + count)
-        off = (-int(masks[0]), int(masks[0])) if self.k == 2 else tuple(masks.tolist())
+        off = self._from_sums(masks, 0).tolist()
         return Tally(
             tally.mechanism,
             carded=tuple(count - mask for count, mask in zip(tally.carded, off, strict=True)),
@@ -148,15 +139,12 @@ class MaskedCollecting(Mechanism):
             )
 
     def _sums(self, argument: str, sums: ArrayLike) -> Ints:
-        allowed = "a whole number" if self.k == 2 else f"{self.k} whole numbers"
+        width = self.report_format.numbers
+        allowed = "a whole number" if width == 1 else f"{width} whole numbers"
         array = np.asarray(sums)
-        if (
-            array.dtype.kind not in "iu"
-            or array.size % self.report_format.numbers
-            or not array.size
-        ):
+        if array.dtype.kind not in "iu" or array.size % width or not array.size:
             raise checks.refusal(argument, sums, f"{allowed}, or a list of such")
-        return array.astype(np.int64).reshape(-1, self.report_format.numbers)
+        return array.astype(np.int64).reshape(-1, width)
 
     def estimate(
         self,
@@ -226,43 +214,31 @@ class MaskedCollecting(Mechanism):
 
     # -- simulation and audit ----------------------------------------------------------------
 
-    def simulated_support(
-        self, counts: Ints, runs: int, rng: np.random.Generator, *, with_cards: bool
-    ) -> Ints:
-        """How many reports support each value once masks are taken off, one row per run."""
-        moments = self.moments if with_cards else self.moments.without_cards()
-        p, q = float(moments.p[0]), float(moments.q[0])
-        total = int(counts.sum())
-        held = rng.binomial(counts, p, (runs, self.k))
-        if self.coin == "rr":
-            support = spread_lies(counts, held, rng)
-        else:
-            support = held + rng.binomial(total - counts, q, (runs, self.k))
-        if not with_cards or not total:
-            return support
-        law = self.masks.law(total, 1)
-        left = law.first + rng.choice(
-            len(law.chances), (runs, self.report_format.numbers), p=law.chances
-        )
-        return support + (left * np.array([-1, 1]) if self.k == 2 else left)
+    def _masks_left(self, reporters: int, runs: int, rng: np.random.Generator) -> Ints:
+        """What masks leave in the support of each value once the dealer told of them."""
+        law = self.masks.law(reporters, 1)
+        shape = (runs, self.report_format.numbers)
+        left = law.first + rng.choice(len(law.chances), shape, p=law.chances)
+        support: Ints = self._from_sums(left, 0)
+        return support
 
     def observed(self, reports: Reports, values: tuple[int, ...]) -> Ints:
         """The numbers of the values that are compared."""
         whole = np.asarray(reports).astype(np.int64)
         # What one more or less changes depends on which side of 1/2 the number is; rows of many
         # whole numbers would never be met again.
-        return whole[:, None] if self.k == 2 else np.clip(whole[:, list(values)], 0, 1)
+        return whole[:, None] if whole.ndim == 1 else np.clip(whole[:, list(values)], 0, 1)
 
     def observed_cards(self, cards: Cards) -> Ints:
         """What the cards of colluders tell: weights depend on their sum alone."""
         sums: Ints = np.asarray(cards).astype(np.int64).sum(axis=1)
-        shown: Ints = sums.reshape(len(cards), -1) if self.k == 2 else np.sign(sums)
+        shown: Ints = sums[:, None] if sums.ndim == 1 else np.sign(sums)
         return shown
 
     def observed_with_card(self, reports: Reports, cards: Cards, values: tuple[int, ...]) -> Ints:
         """Reports with their cards taken off: what the own coin told."""
         bare: Ints = np.asarray(reports).astype(np.int64) - np.asarray(cards)
-        return bare[:, None] if self.k == 2 else bare[:, list(values)]
+        return bare[:, None] if bare.ndim == 1 else bare[:, list(values)]
 
     def published(self, decks: Cards, rng: Rng = None) -> Ints | None:
         """The announced sums, one for each deck."""
@@ -285,6 +261,6 @@ class MaskedCollecting(Mechanism):
             total += np.asarray(part).astype(np.int64).sum(axis=1).reshape(total.shape)
         if published is not None:
             total -= published
-        if self.k > 2:
+        if self.report_format.numbers > 1:
             total = np.clip(total[:, list(values)], -1, 2)
         return np.hstack((self.observed(target, values), total))

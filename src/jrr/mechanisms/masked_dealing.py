@@ -1,5 +1,6 @@
 """The dealer's part of masks: whole numbers are dealt, and at the end their sum may be told."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -28,19 +29,19 @@ class MaskedDealing(Mechanism):
     announced_rate: float
 
     @property
+    @abstractmethod
+    def numbers(self) -> int:
+        """How many whole numbers a card and a report have."""
+
+    @property
     def announced(self) -> bool:
         """Whether the dealer announces the sum of the cards that were used."""
         return self.announced_rate > 0
 
     @property
-    def _width(self) -> int:
-        """How many numbers a report has."""
-        return 1 if self.k == 2 else self.k
-
-    @property
     def card_format(self) -> MaskCards:
         """Whole numbers of 16 bits, in a range symmetric about 0."""
-        return MaskCards(self.n, self._width, LARGEST_CARD)
+        return MaskCards(self.n, self.numbers, LARGEST_CARD)
 
     def deal(self, rng: Rng = None) -> Cards:
         """Whole numbers, one a contributor; for more than two values a row of them."""
@@ -50,10 +51,10 @@ class MaskedDealing(Mechanism):
             if self.announced
             else (lambda: closed_deck(self.n, self.card_rate, self.total_rate, source))
         )
-        cards = np.empty((self.n, self._width), np.int16)
-        for value in range(self._width):  # reports are clamped closer than cards are cut
+        cards = np.empty((self.n, self.numbers), np.int16)
+        for value in range(self.numbers):  # reports are clamped closer than cards are cut
             np.clip(draw(), -LARGEST_CARD, LARGEST_CARD, out=cards[:, value], casting="unsafe")
-        return DealtCards.of(cards[:, 0] if self.k == 2 else cards)
+        return DealtCards.of(cards[:, 0] if self.numbers == 1 else cards)
 
     def announce(
         self, cards: ArrayLike, named: ArrayLike | None = None, rng: Rng = None
@@ -77,7 +78,7 @@ class MaskedDealing(Mechanism):
 
         Example:
             >>> import jrr
-            >>> m = jrr.MRR.for_epsilon(4, 1.0)
+            >>> m = jrr.MRR.for_epsilon(1.0, n=4)
             >>> m.announce(m.deal(), named=[0, 1, 3]).cards  # the third did not report
             3
         """
@@ -85,7 +86,7 @@ class MaskedDealing(Mechanism):
             raise checks.refusal("mechanism", self, "one with announced_rate above 0")
         used = self._named_cards(cards, named)
         note_announced(cards)
-        noise = discrete_laplace(self.announced_rate, self._width, randomness.source(rng))
+        noise = discrete_laplace(self.announced_rate, self.numbers, randomness.source(rng))
         told = self._plain_sum(used.sum(axis=0, dtype=np.int64) + noise)
         if isinstance(told, int):
             return AnnouncedNumber(told, len(used))
@@ -111,7 +112,7 @@ class MaskedDealing(Mechanism):
     def _named_cards(
         self, cards: ArrayLike, named: ArrayLike | None, fewest: int = FEWEST_ANNOUNCED
     ) -> NDArray[Any]:
-        deck = self._check_cards(cards, len(np.asarray(cards))).reshape(-1, self._width)
+        deck = self._check_cards(cards, len(np.asarray(cards))).reshape(-1, self.numbers)
         if named is None:
             places: NDArray[Any] = np.arange(len(deck))
         else:
@@ -124,7 +125,7 @@ class MaskedDealing(Mechanism):
         return chosen
 
     def _plain_sum(self, total: Ints) -> int | list[int]:
-        return int(total[0]) if self.k == 2 else total.tolist()
+        return int(total[0]) if self.numbers == 1 else total.tolist()
 
     def _check_cards(self, cards: ArrayLike, length: int) -> Cards:
         return self.card_format.check_cards(cards, length)

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,25 +19,27 @@ from jrr._base import checks, randomness
 from jrr.estimation.masks import ClosedMasks
 from jrr.estimation.moments import Moments
 from jrr.estimation.own_noise import OwnNoise
-from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
-from jrr.mechanisms.families import Family
+from jrr.mechanisms.base import Ints, Reports, Rng
 from jrr.mechanisms.in_steps import InSteps, noise_sums, noisy_moments
 from jrr.mechanisms.laplace import LEAST_RATE, MOST_STEPS, STEPS, Laplace, rate_for
 from jrr.mechanisms.marked_arrays import MarkedReports, spend
-from jrr.mechanisms.masked import MRR
 from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
+from jrr.mechanisms.masking import Masking
+from jrr.mechanisms.parts.planned import needs_deck
 from jrr.mechanisms.report_formats import MaskedFormat
+from jrr.mechanisms.request import Request
 from jrr.mechanisms.whole_noise import discrete_laplace
 from jrr.privacy.masked import masked_steps
 from jrr.privacy.views import View
 
 _CLAMPED = 40.0  # reports are clamped where own noise is that many times 1/rate: e^-40
 WIDEST_STEP = _CLAMPED / 700  # the least rate of own noise: it is counted 700 steps far at most
+_UNCAPPED = 20.0  # the own noise's loss where nobody asked for a cap
 _ANNOUNCED_SHARE = 0.03  # of c for cards whose sum is announced
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class MaskedLaplace(InSteps, MRR):
+class MaskedLaplace(InSteps, Masking):
     """Numbers in whole steps with own noise and masks, for decks of n contributors.
 
     Args:
@@ -56,9 +58,15 @@ class MaskedLaplace(InSteps, MRR):
         (0.96, 3.0)
     """
 
+    n: int
     steps: int
     rate: float
+    card_rate: float
+    total_rate: float
+    announced_rate: float
     alone_rate: float
+    k = 2  # the two ends
+    numbers = 1
     name: ClassVar[str] = "MaskedLaplace"
     title: ClassVar[str] = "masked Laplace noise"
     parameters: ClassVar[tuple[str, ...]] = (
@@ -76,11 +84,11 @@ class MaskedLaplace(InSteps, MRR):
         self,
         n: int,
         own: float | None = None,
+        *,
         card_rate: float = 0.0,
         total_rate: float = 0.0,
         announced_rate: float = 0.0,
         steps: int = STEPS,
-        *,
         rate: float | None = None,
         alone_rate: float | None = None,
     ) -> None:
@@ -91,8 +99,7 @@ class MaskedLaplace(InSteps, MRR):
         allowed = f"at least {WIDEST_STEP:.3g} (own: for each of the {steps} steps)"
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "rate", checks.real("rate", rate, allowed, WIDEST_STEP, 700.0))
-        # There is no coin that lies: noise does all.
-        super().__init__(n, None, card_rate, total_rate, announced_rate, p=1.0)
+        self._set_masks(n, card_rate, total_rate, announced_rate)
         most = float(min(Fraction(self.rate), self.step))
         if Fraction(most) > self.step:
             most = math.nextafter(most, 0.0)
@@ -102,66 +109,48 @@ class MaskedLaplace(InSteps, MRR):
         object.__setattr__(self, "alone_rate", alone_rate)
 
     @classmethod
-    def for_epsilon(  # type: ignore[override]  # numbers have steps where answers have values
-        cls,
-        n: int,
-        epsilon: float,
-        own: float | None = None,
-        *,
-        lost: float = 0.01,
-        announced: bool = True,
-        steps: int = STEPS,
-    ) -> "MaskedLaplace":
-        """The most accurate one whose loss is ε and whose own noise's is `own`.
+    def best(cls, request: Request, steps: int | None = None) -> Self:
+        """The most accurate one that keeps the request, with noise as weak as the cap allows.
 
         Args:
-            n: contributors per deck.
-            epsilon: the loss against everybody who does not know the card.
-            own: the loss against those who do; None: ε + 2.
-            lost: the share of cards that are dealt and never reported with, for a closed deck.
-            announced: whether the dealer announces the sum of the cards that were used; False
-                asks for a closed deck.
-            steps: from the smallest number to the largest.
+            request: what is asked.
+            steps: from the smallest number to the largest; None: 16, or fewer where ε is small.
 
         Raises:
-            ArgumentError: where own is below epsilon, or epsilon too small for so many steps.
+            ArgumentError: where ε is too small for so many steps.
 
         Example:
-            >>> m = MaskedLaplace.for_epsilon(10_000, 1.0)
+            >>> m = MaskedLaplace.best(Request(10_000, 1.0, dealer_epsilon=3.0))
             >>> 0.999999 < m.epsilon("everything", colluders=9_999) <= 1.0
             True
         """
-        epsilon = checks.epsilon("epsilon", epsilon)
-        cap = epsilon + 2 if own is None else checks.epsilon("own", own)
-        if cap < epsilon:
-            raise checks.refusal("own", own, f"at least epsilon={epsilon!r}")
-        lost = checks.real("lost", lost, "in [0, 1)", 0.0, 1.0, open_high=True)
-        n = checks.integer("n", n, 2)
+        epsilon = request.budget
+        own = max(request.dealer_epsilon or _UNCAPPED, epsilon)
+        if steps is None:
+            most = min(epsilon / (2 * LEAST_CARD_RATE), own / WIDEST_STEP)
+            steps = max(1, min(STEPS, int(most)))
         steps = checks.integer("steps", steps, 1, MOST_STEPS)
         together = epsilon / steps
         if together < 2 * LEAST_CARD_RATE:
             allowed = f"at least {2 * LEAST_CARD_RATE * steps:g} with steps={steps}"
             raise checks.refusal("epsilon", epsilon, allowed)
-        card = _best_card_rate(n, together, lost, announced)
+        card = _best_card_rate(request.n, together, request.lost, request.announced)
         # A hair's breadth on the private side of rounding.
         closing = (together - card) * (1 - 1e-15)
-        rates = {"announced_rate" if announced else "total_rate": closing}
-        return cls(n, cap, card * (1 - 1e-15), steps=steps, **rates)
+        rates = {"announced_rate" if request.announced else "total_rate": closing}
+        return cls(request.n, own, card_rate=card * (1 - 1e-15), steps=steps, **rates)
 
-    def for_dealers(self, dealers: int) -> Mechanism:
-        """The same with one dealer; more are for MRR."""
-        return Mechanism.for_dealers(self, dealers)
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
+        if not cards:
+            raise needs_deck(cls.name)
+        return cls.best(request)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameters)
         return f"{self.name}({shown})"
 
     # -- what it says of itself -------------------------------------------------------------
-
-    @classmethod
-    def families(cls) -> tuple[Family, ...]:
-        """None: plans of shares are for yes and no (jrr.plan_number plans for numbers)."""
-        return ()
 
     @property
     def own(self) -> float:
@@ -248,10 +237,9 @@ class MaskedLaplace(InSteps, MRR):
         total = int(counts.sum())
         if not with_cards or not total:
             return self._without_card.simulated_support(counts, runs, rng, with_cards=False)
-        law = self.masks.law(total, 1)
         told = self.steps * counts[1] + noise_sums(self.rate, total, runs, rng)
-        told = told + law.first + rng.choice(len(law.chances), runs, p=law.chances)
-        return np.stack((self.steps * total - told, told), axis=1)
+        ends = np.stack((self.steps * total - told, told), axis=1)
+        return ends + self._masks_left(total, runs, rng)
 
 
 def _best_card_rate(n: int, together: float, lost: float, announced: bool) -> float:

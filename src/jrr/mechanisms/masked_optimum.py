@@ -12,6 +12,7 @@ import numpy as np
 
 from jrr.estimation.masks import AnnouncedMasks, ClosedMasks, Masks
 from jrr.estimation.moments import Moments
+from jrr.mechanisms.coins.interface import Coin
 from jrr.mechanisms.request import Request
 
 LEAST_CARD_RATE = 0.00125  # below it cards would not fit into 16 bits
@@ -36,7 +37,7 @@ class Design:
         return Design(self.own, self.card_rate * factor, self.closing_rate * factor)
 
 
-def best_design(request: Request, coin: str) -> Design | None:
+def best_design(request: Request, coin: Coin) -> Design | None:
     """The best over own coins up to the cap; None where the cap leaves none."""
     cap = min(request.dealer_epsilon or _UNCAPPED, _MOST_OWN)
     if not cap > request.budget:
@@ -61,9 +62,9 @@ def best_design(request: Request, coin: str) -> Design | None:
     return better if better is not None and _worth(request, coin, better) < worth else best
 
 
-def design_for(request: Request, coin: str, own: float) -> Design | None:
+def design_for(request: Request, coin: Coin, own: float) -> Design | None:
     """The best share for the card, the own coin being given."""
-    step = step_for(request.budget, own, request.k, coin)
+    step = coin.step_for(request.budget, own)
     if not math.isfinite(step) or step <= LEAST_CARD_RATE:
         return None
     if request.announced:
@@ -84,7 +85,7 @@ def design_for(request: Request, coin: str, own: float) -> Design | None:
     return Design(own, share * step, (1 - share) * step)
 
 
-def _announced_design(request: Request, coin: str, own: float, step: float) -> Design | None:
+def _announced_design(request: Request, coin: Coin, own: float, step: float) -> Design | None:
     """The smallest cards that cost little: the largest share of c for them, by halving.
 
     The variance hardly depends on the cards, which the announced sum takes away. But a liar may
@@ -112,22 +113,6 @@ def _announced_design(request: Request, coin: str, own: float, step: float) -> D
     return design(low)
 
 
-def step_for(epsilon: float, own: float, k: int, coin: str) -> float:
-    """c, the inverse of the loss (jrr.privacy.masked), in floating point."""
-    if coin == "oue":
-        k = 2
-    grown = math.exp(epsilon)
-    truth = 1 / (1 + (k - 1) * math.exp(-own))
-    lie = truth * math.exp(-own)
-    below = truth - lie * grown
-    if below <= 0:
-        return math.inf
-    weight = (grown * (truth + (k - 2) * lie) - (k - 1) * lie) / below
-    if weight <= 1:
-        return 0.0
-    return math.log(weight) if k == 2 else math.log(weight) / 2
-
-
 def _lowest(f: Callable[[float], float], low: float, high: float, close: float) -> float:
     """Where a function with one valley is least, by golden sections; it may be infinite."""
     ratio = (math.sqrt(5) - 1) / 2
@@ -145,19 +130,14 @@ def _lowest(f: Callable[[float], float], low: float, high: float, close: float) 
     return left if at_left <= at_right else right
 
 
-def _worth(request: Request, coin: str, design: Design | None) -> float:
+def _worth(request: Request, coin: Coin, design: Design | None) -> float:
     if design is None:
         return math.inf
-    k = request.k
     masks: Masks
     if request.announced:
         masks = AnnouncedMasks(design.card_rate, design.closing_rate)
     else:
         masks = ClosedMasks(request.n, design.card_rate, design.closing_rate)
-    if coin == "oue":
-        p, q = 0.5, 1 / (1 + math.exp(design.own))
-    else:
-        p = 1 / (1 + (k - 1) * math.exp(-design.own))
-        q = (1 - p) / (k - 1)
+    p, q = coin.ideal_chances(design.own)
     moments = Moments.same_for_all(p=p, q=q, gain=p - q, deck=request.n, masks=masks)
     return request.variance_of(moments)

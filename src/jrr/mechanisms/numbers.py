@@ -83,7 +83,7 @@ class Numbers:
 
     Example:
         >>> import jrr
-        >>> hours = Numbers(0, 24, jrr.MRR.for_epsilon(1_000, 1.0))
+        >>> hours = Numbers(0, 24, jrr.MRR.for_epsilon(1.0, n=1_000))
         >>> cards = hours.deal()
         >>> reports = hours.respond([7.5, 8.0] * 500, cards)
         >>> announced = hours.mechanism.announce(cards)

@@ -10,10 +10,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from jrr._base import checks, documents
-from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
     from jrr.mechanisms.families import Family
+    from jrr.mechanisms.request import Request
+
+BASELINE = "rr"  # the family that exists for every request
 
 _MODULES = {  # name -> module whose class of that name it is; plans compare in this order
     "RR": "jrr.mechanisms.rr",
@@ -40,7 +43,7 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_MODULES, *_announced())))
 
 
-def mechanism_class(name: str) -> type[Mechanism]:
+def mechanism_class(name: str) -> "type[Mechanism]":
     """The class of a mechanism."""
     module = _MODULES.get(name) or _announced()[name]
     kind: type[Mechanism] = getattr(import_module(module), name)
@@ -63,7 +66,12 @@ def families() -> "Mapping[str, Family]":
     return {family.key: family for name in names() for family in mechanism_class(name).families()}
 
 
-def from_dict(document: object) -> Mechanism:
+def baseline(request: "Request") -> "Mechanism":
+    """Plain randomized response at the whole budget: no chosen mechanism may be worse."""
+    return families()[BASELINE].best(request)
+
+
+def from_dict(document: object) -> "Mechanism":
     """The mechanism that `Mechanism.to_dict` wrote.
 
     Args:
@@ -97,7 +105,7 @@ def from_dict(document: object) -> Mechanism:
     return kind(**arguments)
 
 
-def from_json(text: str) -> Mechanism:
+def from_json(text: str) -> "Mechanism":
     """The mechanism that `Mechanism.to_json` wrote.
 
     Args:

@@ -1,5 +1,6 @@
 """What is asked of a mechanism before a survey, and the criterion by which two are compared."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -11,6 +12,11 @@ from jrr.estimation.contrasts import Sampling
 from jrr.estimation.moments import Moments
 
 Frequency = float | tuple[float, float] | None
+
+# What is assumed of a survey unless somebody says otherwise.
+COLLUDERS = 5  # contributors who show the adversary their cards
+DEALER_ABOVE = 2.0  # a dealer that colludes with the collector may learn ε + 2 and no more
+LOST = 0.01  # the share of cards that are dealt and never reported with
 
 
 class Candidate(Protocol):
@@ -53,6 +59,40 @@ class Request:
             ("lost", checks.real("lost", self.lost, "in [0, 1)", 0.0, 1.0, open_high=True)),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def with_defaults(
+        cls,
+        n: int,
+        epsilon: float,
+        *,
+        colluders: int | None = None,
+        k: int = 2,
+        dealer_epsilon: float | None = None,
+        frequency: Frequency = None,
+        lost: float = LOST,
+        announced: bool = True,
+    ) -> "Request":
+        """What is asked, with what is assumed where nothing is said.
+
+        Args:
+            n: contributors per deck.
+            epsilon: what the adversary may learn at most.
+            colluders: how many contributors show the adversary their cards; None: 5, or everybody
+                else where there are fewer.
+            k: possible answers.
+            dealer_epsilon: what a dealer that colludes with the collector may learn at most;
+                None: ε + 2; math.inf gives up the cap.
+            frequency: what is known of the answer beforehand.
+            lost: the share of cards that are dealt and never reported with.
+            announced: whether a dealer of masks announces sums.
+        """
+        people = colluders_or_default(colluders, n)
+        if dealer_epsilon is None:
+            cap: float | None = min(checks.epsilon("epsilon", epsilon) + DEALER_ABOVE, 700.0)
+        else:
+            cap = None if dealer_epsilon == math.inf else dealer_epsilon
+        return cls(n, epsilon, people, k, cap, frequency, lost, announced)
 
     @property
     def budget(self) -> float:
@@ -105,6 +145,13 @@ class Request:
             known = min(max(0.5, known[0]), known[1])  # the worst: the nearest to 1/2
         spread = 1 / 6 if known is None else known * (1 - known)
         return spread * sampling.second / self.reporters
+
+
+def colluders_or_default(colluders: int | None, n: int) -> int:
+    """The number that was given; otherwise 5, or everybody else where there are fewer."""
+    if colluders is None:
+        return max(0, min(COLLUDERS, checks.deck_size(n) - 1))
+    return colluders
 
 
 def least(candidates: Sequence[_Some], request: Request) -> _Some:

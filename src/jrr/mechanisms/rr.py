@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jrr._base import checks, randomness
-from jrr._base.exact import SCALE, private_side, words_up
+from jrr._base.exact import SCALE
 from jrr.errors import ArgumentError
 from jrr.estimation.moments import Moments
-from jrr.mechanisms.base import Cards, Ints, Reports, Rng, check_truth_probability
+from jrr.mechanisms.base import Cards, Ints, Reports, Rng
 from jrr.mechanisms.cards import CardLaw
 from jrr.mechanisms.categorical import Categorical
+from jrr.mechanisms.coins.choice import Choice
 from jrr.mechanisms.draws import spread_lies
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.request import Request
@@ -24,7 +25,6 @@ from jrr.mechanisms.shifts import (
     shift_from_word,
     shift_law,
     shifts,
-    truth_probability,
 )
 from jrr.privacy import loss
 from jrr.privacy.informed.distribution import Losses
@@ -34,19 +34,6 @@ from jrr.privacy.loss import IndependentLaw
 from jrr.privacy.shuffled.question import shuffled_independent
 from jrr.privacy.shuffled.survey import ShuffledSurvey
 from jrr.privacy.views import View
-
-
-def private_truth_probability(epsilon: float, k: int) -> float:
-    """P(ε) in floating point, on the private side of rounding."""
-    return private_side(
-        truth_probability(epsilon, k),
-        1 / k,
-        lambda p: loss.independent(k, _lie_words(p, k)) <= epsilon,
-    )
-
-
-def _lie_words(p: float, k: int) -> int:
-    return words_up(1 - Fraction(p), k - 1)
 
 
 @dataclass(frozen=True, init=False)
@@ -70,20 +57,17 @@ class RR(Categorical):
     parameters: ClassVar[tuple[str, ...]] = ("k", "p")
     colour: ClassVar[str] = "#7f7f7f"
 
-    def __init__(self, k: int = 2, epsilon: float | None = None, p: float | None = None) -> None:
+    def __init__(self, k: int = 2, epsilon: float | None = None, *, p: float | None = None) -> None:
         k = checks.domain(k)
         if (epsilon is None) == (p is None):
             raise ArgumentError(
                 f"exactly one of epsilon and p must be given, got epsilon={epsilon!r}, p={p!r}"
             )
         object.__setattr__(self, "k", k)
-        if p is not None:
-            object.__setattr__(self, "p", check_truth_probability("p", p, k))
-            return
-        chance = private_truth_probability(checks.positive("epsilon", epsilon), k)
-        if not chance > 1 / k:
-            raise checks.refusal("epsilon", epsilon, "large enough for p to exceed 1/k")
-        object.__setattr__(self, "p", chance)
+        coin = Choice(k)
+        if p is None:
+            p = coin.truth_for(checks.positive("epsilon", epsilon))
+        object.__setattr__(self, "p", coin.check_truth("p", p))
 
     @property
     def q(self) -> float:
@@ -93,7 +77,7 @@ class RR(Categorical):
     @cached_property
     def lie_words(self) -> int:
         """Words that make a lie; each other value has the same number of them."""
-        return _lie_words(self.p, self.k)
+        return Choice(self.k).lie_words(self.p)
 
     @cached_property
     def moments(self) -> Moments:

@@ -19,6 +19,17 @@ def truth_probability(epsilon: float, k: int) -> float:
     return 1 / (1 + (k - 1) * math.exp(-epsilon))
 
 
+def check_truth_probability(argument: str, value: object, k: int) -> float:
+    """A probability of telling the truth, better than guessing."""
+    return checks.real(argument, value, f"in (1/{k}, 1]", 1 / k, 1.0, open_low=True)
+
+
+def check_gain(k: int, gain: float) -> None:
+    """Refuse words in which the truth is no likelier than a lie."""
+    if not gain > 0:
+        raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
+
+
 def marginal_moments(
     k: int,
     lie: Fraction,
@@ -34,8 +45,7 @@ def marginal_moments(
     """
     p, q = 1 - lie, lie / (k - 1)
     gain = float(p - q)
-    if not gain > 0:
-        raise checks.refusal("k", k, "small enough for the truth to be likelier than a lie")
+    check_gain(k, gain)
     return Moments.same_for_all(
         p=float(p),
         q=float(q),

@@ -4,12 +4,17 @@
 other way; what is computed from them is plain, and of what is plain nobody knows anything.
 """
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from jrr._base import checks
+from jrr.errors import ArgumentError
 from jrr.mechanisms.marked_arrays import MarkedReports
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.parts.describing import Describing
 
 R = TypeVar("R")
 UNKNOWN = -1  # beside 1 (made with a card) and 0 (made without one)
@@ -79,3 +84,61 @@ def remembered_of(reports: object) -> bool | str | NDArray[np.int8] | None:
     if len(kinds) <= 1:
         return kinds.pop() if kinds else None
     return np.array([UNKNOWN if mark is None else mark for mark in marks], np.int8)
+
+
+def carded_flags(
+    mechanism: "Describing", reports: object, n: int, carded: ArrayLike | bool | None
+) -> NDArray[np.bool_]:
+    """Whose reports were made with a card, one flag for each of n reports.
+
+    Args:
+        mechanism: what made the reports.
+        reports: as for `tally`; they may remember it.
+        n: how many reports there are.
+        carded: what the caller says, as for `tally`.
+
+    Raises:
+        ArgumentError: where the two contradict each other, or neither says it.
+    """
+    known = remembered_of(reports) if mechanism.deals else False
+    if carded is None:
+        return _remembered_flags(mechanism.name, known, n)
+    if isinstance(carded, bool | np.bool_):
+        flags: NDArray[np.bool_] = np.broadcast_to(np.bool_(carded), n)
+    else:
+        flags = checks.flags("carded", carded, n)
+    if not mechanism.deals and flags.any():
+        raise ArgumentError(f"carded must be False for {mechanism.name}, which deals no cards")
+    if isinstance(known, bool) and (flags != known).any():
+        raise ArgumentError(
+            f"carded must be {known} for these reports, which were made "
+            f"{'with' if known else 'without'} cards, got {not known} for some of them"
+        )
+    if isinstance(known, np.ndarray) and ((known != flags) & (known != UNKNOWN)).any():
+        raise ArgumentError(
+            "carded must say of each report what it remembers of its card, got the opposite"
+        )
+    return flags
+
+
+def _remembered_flags(
+    name: str, known: bool | str | NDArray[np.int8] | None, n: int
+) -> NDArray[np.bool_]:
+    """One flag for each report where they all remember, or a refusal."""
+    if isinstance(known, bool):
+        return np.broadcast_to(np.bool_(known), n)
+    if known is None:
+        raise _must_say_carded(name, "these reports do not remember it")
+    if isinstance(known, str):
+        raise _must_say_carded(name, "some of them were made with a card, and some without")
+    if (known == UNKNOWN).any():
+        raise _must_say_carded(name, "some of these reports do not remember it")
+    return np.equal(known, 1)
+
+
+def _must_say_carded(name: str, because: str) -> ArgumentError:
+    return ArgumentError(
+        "carded must be True, False or a boolean array of one flag per report, to say which "
+        f"reports were made with a card of {name}: {because}. Lists, plain arrays and "
+        "columns of tables remember nothing"
+    )

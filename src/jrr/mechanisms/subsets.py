@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,8 +25,8 @@ from jrr.estimation.moments import Moments
 from jrr.mechanisms.base import Ints, Mechanism, Reports, Rng
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.packed import PackedBits
+from jrr.mechanisms.registry import baseline
 from jrr.mechanisms.request import Request
-from jrr.mechanisms.rr import RR
 from jrr.privacy.views import View
 
 _MOST = 1 << 16  # values: a report draws a word for each of them
@@ -59,7 +59,7 @@ class SS(PackedBits):
     colour: ClassVar[str] = "#1b9e77"
 
     def __init__(
-        self, k: int, epsilon: float | None = None, d: int | None = None, *, p: float | None = None
+        self, k: int, epsilon: float | None = None, *, d: int | None = None, p: float | None = None
     ) -> None:
         k = checks.domain(k, _MOST)
         if (epsilon is None) == (p is None):
@@ -118,9 +118,13 @@ class SS(PackedBits):
         if request.k > _MOST_PLANNED:
             allowed = f"at most {_MOST_PLANNED} for SS: beyond, OUE is as accurate and cheaper"
             raise checks.refusal("k", request.k, allowed)
+        made = cls._most_accurate(request, cards=False)
+        # One value is plain randomized response, whose reports are smaller.
+        return baseline(request) if made.d == 1 else made
+
+    @classmethod
+    def _most_accurate(cls, request: Request, *, cards: bool) -> Self:
         d = _most_accurate(request.k, request.budget, request.variance_of)
-        if d == 1:  # one value is plain randomized response, whose reports are smaller
-            return RR.best(request)
         return cls(request.k, epsilon=request.budget, d=d)
 
     def _epsilon(self, view: View, colluders: int) -> float:

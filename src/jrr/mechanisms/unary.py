@@ -73,11 +73,11 @@ class Unary(PackedBits):
         self,
         k: int,
         epsilon: float | None = None,
+        *,
         coupling: str = "none",
         n: int | None = None,
         colluders: int = 0,
         s: float | None = None,
-        *,
         q: float | None = None,
         dealer_epsilon: float | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from jrr._base import checks
 from jrr.errors import JrrError
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.families import Family
-from jrr.mechanisms.registry import families
+from jrr.mechanisms.registry import BASELINE, families
 from jrr.mechanisms.request import Request, least
 from jrr.planning.costs import costs_of
 from jrr.planning.defaults import (
@@ -22,7 +22,6 @@ AUTO = "auto"
 # In the view "everything" a mechanism is about as accurate as it is in the view "cards"; one that
 # has so many times the variance there of what was found is not searched for.
 _HOPELESS = 2.0
-BASELINE = "rr"  # exists for every request; no automatic choice is worse
 
 
 def mechanism_words() -> tuple[str, ...]:

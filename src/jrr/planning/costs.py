@@ -5,9 +5,12 @@ tell milliseconds from minutes. `jrr study bench` measures the machine at hand.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.cards import MaskCards
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 _SHUFFLED_CARD = 60e-9  # seconds for a card of a shuffled deck
 _COIN_CARD = 1.5e-9  # for a card of many decks at once, one bit each
@@ -26,7 +29,7 @@ class Costs:
     respond_seconds: float  # for all reports of a deck, made in one process
 
 
-def costs_of(mechanism: Mechanism, n: int) -> Costs:
+def costs_of(mechanism: "Mechanism", n: int) -> Costs:
     """The costs of a survey of n people by this mechanism."""
     form, deck, cards = mechanism.report_format, mechanism.sorted_deck, mechanism.card_format
     card_bytes, deal = 0, 0.0

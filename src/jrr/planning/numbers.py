@@ -6,7 +6,7 @@ how far from the ends numbers lie, and on ε (docs/theory.md, section on numbers
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,17 +16,15 @@ from jrr.errors import JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.estimation.own_noise import ROUNDING
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.laplace import LEAST_RATE, STEPS, Laplace
-from jrr.mechanisms.masked_laplace import WIDEST_STEP, MaskedLaplace
-from jrr.mechanisms.masked_optimum import LEAST_CARD_RATE
+from jrr.mechanisms.laplace import Laplace
+from jrr.mechanisms.masked_laplace import MaskedLaplace
 from jrr.mechanisms.numbers import NumberRange, Numbers
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, choose, choose_informed
-from jrr.planning.defaults import LEAST_GAIN, LOST, cap_or_default, colluders_or_default
+from jrr.planning.defaults import LEAST_GAIN, LOST
 from jrr.privacy.views import PlanView
 
-_UNCAPPED = 20.0  # the own noise's loss where nobody asked for a cap
 _UNKNOWN_ROUNDING = 1 / 6  # mean of t(1-t) where numbers are anywhere between the ends
 _UNKNOWN_SPREAD = 1 / 12  # their variance
 
@@ -228,15 +226,14 @@ def plan_number(
         ('MaskedLaplace', 0.36)
     """
     known = _Known(low, high, mean, sd)
-    request = Request(
+    request = Request.with_defaults(
         n,
         epsilon,
-        colluders_or_default(colluders, n),
-        2,
-        cap_or_default(dealer_epsilon, epsilon),
-        known.share,
-        lost,
-        announced,
+        colluders=colluders,
+        dealer_epsilon=dealer_epsilon,
+        frequency=known.share,
+        lost=lost,
+        announced=announced,
     )
     checks.one_of("view", view, ("cards", "everything"))
     if (view == "everything") == (delta is None):
@@ -283,23 +280,8 @@ def _ways(
                     raise
 
 
-def _laplace(request: Request) -> Mechanism:
-    steps = min(STEPS, int(request.budget / LEAST_RATE))
-    return Laplace(request.budget, max(1, steps))
-
-
-def _masked_laplace(request: Request) -> Mechanism:
-    own = max(request.dealer_epsilon or _UNCAPPED, request.budget)
-    most = min(request.budget / (2 * LEAST_CARD_RATE), own / WIDEST_STEP)
-    return MaskedLaplace.for_epsilon(
-        request.n,
-        request.budget,
-        own,
-        lost=request.lost,
-        announced=request.announced,
-        steps=max(1, min(STEPS, int(most))),
-    )
-
-
-_STEPPED = {"laplace": _laplace, "masked-laplace": _masked_laplace}
+_STEPPED: dict[str, Callable[[Request], Mechanism]] = {
+    "laplace": Laplace.best,
+    "masked-laplace": MaskedLaplace.best,
+}
 NUMBER_WORDS = tuple(_STEPPED)  # mechanisms for numbers only

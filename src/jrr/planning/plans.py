@@ -17,11 +17,10 @@ from jrr.mechanisms.base import Mechanism, checked_mechanism
 from jrr.mechanisms.families import Family
 from jrr.mechanisms.informed_law import losses_of_everything
 from jrr.mechanisms.informed_search import keeps_everything
-from jrr.mechanisms.registry import families, from_dict
+from jrr.mechanisms.registry import BASELINE, families, from_dict
 from jrr.mechanisms.request import Frequency, Request
 from jrr.planning.choice import (
     AUTO,
-    BASELINE,
     check_word,
     choose,
     choose_informed,
@@ -29,7 +28,7 @@ from jrr.planning.choice import (
     objection,
 )
 from jrr.planning.costs import Costs, costs_of
-from jrr.planning.defaults import LOST, MAX_BYTES, cap_or_default, colluders_or_default
+from jrr.planning.defaults import LOST, MAX_BYTES
 from jrr.planning.liars import USUAL_SHARE, liar_bias
 from jrr.privacy.informed.distribution import Losses
 from jrr.privacy.views import PlanView
@@ -394,15 +393,15 @@ def plan(
     if view == "cards" and delta is not None:
         raise checks.refusal("delta", delta, "None: guarantees in the view 'cards' hold outright")
     word = check_word(mechanism)
-    request = Request(
+    request = Request.with_defaults(
         n,
         epsilon,
-        colluders_or_default(colluders, n),
-        k,
-        cap_or_default(dealer_epsilon, epsilon),
-        frequency,
-        lost,
-        announced,
+        colluders=colluders,
+        k=k,
+        dealer_epsilon=dealer_epsilon,
+        frequency=frequency,
+        lost=lost,
+        announced=announced,
     )
     if view == "cards":
         most = checks.integer("max_bytes", max_bytes, 1)

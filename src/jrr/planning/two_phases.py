@@ -22,7 +22,7 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency, Request
 from jrr.mechanisms.rr import RR
 from jrr.planning.choice import AUTO, check_word, choose
-from jrr.planning.defaults import LOST, MAX_BYTES, cap_or_default, colluders_or_default
+from jrr.planning.defaults import LOST, MAX_BYTES
 from jrr.planning.plans import Plan, stderr
 
 FIRST_SHARE = 0.02  # of the people in the first phase, unless told otherwise
@@ -210,15 +210,15 @@ def plan_two_phases(
         >>> round(phases.over_one_phase(0.02), 2)
         0.39
     """
-    request = Request(
+    request = Request.with_defaults(
         n,
         epsilon,
-        colluders_or_default(colluders, n),
-        k,
-        cap_or_default(dealer_epsilon, epsilon),
-        frequency,
-        lost,
-        announced,
+        colluders=colluders,
+        k=k,
+        dealer_epsilon=dealer_epsilon,
+        frequency=frequency,
+        lost=lost,
+        announced=announced,
     )
     return TwoPhasePlan(
         request=request,

@@ -49,7 +49,7 @@ def rounded_belief(epsilon: float, prior: float = PRIOR) -> float:
 
 
 def people_of_100(epsilon: float) -> int:
-    """Of 100 people who sent the same, how many may have what 10 of 100 have; never too few.
+    """Of 100 people who sent the same, how many may hold what 10 of 100 hold; rounded up.
 
     Example:
         >>> people_of_100(0.0), people_of_100(1.0), people_of_100(math.inf)

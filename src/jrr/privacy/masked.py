@@ -51,6 +51,21 @@ def seen_through(k: int, lie: Fraction, exponent: Fraction) -> float:
     return _log_up(high, low)
 
 
+def seen_step(k: int, epsilon: float, own: float) -> float:
+    """The exponent at which `seen_through` is ε, of a coin whose own loss is `own`; in floats.
+
+    Infinite where the coin loses no more than ε anyway, 0 where no exponent above 0 is enough.
+    """
+    grown = math.exp(epsilon)
+    truth = 1 / (1 + (k - 1) * math.exp(-own))
+    lie = truth * math.exp(-own)
+    below = truth - lie * grown
+    if below <= 0:
+        return math.inf
+    weight = (grown * (truth + (k - 2) * lie) - (k - 1) * lie) / below
+    return 0.0 if weight <= 1 else math.log(weight)
+
+
 def masked_bits(lie: Fraction, step: Fraction) -> float:
     """The loss of a coin for every value (OUE: 1/2 where it is held), behind masks.
 

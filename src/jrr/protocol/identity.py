@@ -1,10 +1,10 @@
 """Invitations and pseudonyms: one secret, two names that nobody can link.
 
 An invitation is 20 random bytes, written as 32 letters and digits, and two more that check them:
-a letter that is wrong, or two that changed places, are noticed before anything is asked. From it the client derives
-one pseudonym for each dealer and one for the collector (HKDF-SHA256, the survey's hash as salt,
-the role in the label). A server is given the SHA-256 of each pseudonym
-it should accept, and nothing else: a list of hashes opens no door.
+a letter that is wrong, or two that changed places, are noticed before anything is asked. From it
+the client derives one pseudonym for each dealer and one for the collector (HKDF-SHA256, the
+survey's hash as salt, the role in the label). A server is given the SHA-256 of each pseudonym that
+it should accept, and nothing else: nobody can answer with a hash.
 """
 
 import base64

@@ -1,29 +1,27 @@
 """From a draft to a survey: every sensitive question is planned, then the document is made."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from jrr._base import checks
-from jrr.dealing.committee.schedule import default_threshold
 from jrr.dealing.interface import Dealing
-from jrr.dealing.kinds import Groups, Nobody
+from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError
 from jrr.estimation.groups import MIN_CELL
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word
-from jrr.planning.defaults import COLLUDERS, LOST
+from jrr.planning.defaults import LOST
 from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
 from jrr.survey.consent import consent_of
 from jrr.survey.draft import Draft
-from jrr.survey.plan import DraftPlan, PlanOptions, plan_draft
+from jrr.survey.plan import DraftPlan, PlanOptions, expected_reports, plan_draft
 from jrr.survey.promises import DELTA
 from jrr.survey.study import next_wave
 from jrr.survey.survey import Survey
 
 _DOUBLINGS, _MOST_PEOPLE = 10, 10**9  # how far to look for a number of people that has cards
-_ENROL_ROOM = 10  # capacity where people enrol, in times the fewest who must
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +44,7 @@ class SurveyRequest:
     draft: Draft
     people: int  # who are invited; where people enrol first, the fewest of them
     collector: str  # its address
-    dealing: Dealing = Nobody()  # who deals the cards
+    dealing: Dealing = field(default_factory=Nobody)  # who deals the cards
     response: float = 1.0  # the share who answer
     epsilon: float | None = None  # of all answers together; None: as the draft says
     dealer_epsilon: float | None = None  # against dealers and collector together
@@ -71,7 +69,7 @@ class SurveyRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mechanism", check_word(self.mechanism))
-        deals = not isinstance(self.dealing, Nobody)
+        deals = self.dealing.deals
         if self.closed_deck and len(self.dealing.addresses) > 1:
             raise checks.refusal("closed_deck", True, "left out where several deal")
         if deals and self.mechanism in cardless_words():
@@ -99,23 +97,20 @@ class SurveyRequest:
                 lost=self.lost,
                 announced=not self.closed_deck,
                 mechanism=self.mechanism,
-                colluders=self._colluders(),
+                colluders=self._colluders(people),
                 view=self.view,
                 delta=self.delta,
                 frequency=self.frequency,
-                # Several dealers deal for yes and no only.
-                steps=len(self.dealing.addresses) < 2 and not self.dealing.sorted_decks,
-                sorted_decks=self.dealing.sorted_decks,
+                steps=True,
                 deck=self.deck,
-                enrols=self.dealing.enrols,
+                dealing=self.dealing,
             ),
         )
 
-    def _colluders(self) -> int | None:
-        """More members than a group's protocol withstands would know all its cards."""
-        if self.colluders is not None or not isinstance(self.dealing, Groups):
+    def _colluders(self, people: int) -> int | None:
+        if self.colluders is not None:
             return self.colluders
-        return min(COLLUDERS, default_threshold(checks.deck_size(self.deck or self.people)))
+        return self.dealing.colluders_of(checks.deck_size(self.deck or people))
 
     def survey(self, now: datetime | None = None) -> Survey:
         """The survey that asks for this.
@@ -138,7 +133,7 @@ class SurveyRequest:
             for one in planned.questions
         }
         dealt = [one for one in planned.questions if one.plan.mechanism.deals]
-        if not dealt and not isinstance(self.dealing, Nobody):
+        if not dealt and self.dealing.deals:
             raise self._no_cards(planned)
         bare = Survey(
             title=self.draft.title,
@@ -177,9 +172,7 @@ class SurveyRequest:
 
     def _capacity(self) -> int:
         people = checks.integer("people", self.people, 2)
-        if self.capacity is not None:
-            return self.capacity
-        return _ENROL_ROOM * people if self.dealing.enrols else people
+        return self.dealing.capacity_for(people) if self.capacity is None else self.capacity
 
     def _no_cards(self, planned: DraftPlan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""
@@ -190,7 +183,7 @@ class SurveyRequest:
             f"{one.mechanism.brief()} for {n:,} people and {colluders:,} "
             f"{'colluder' if colluders == 1 else 'colluders'}"
         )
-        if self.dealing.enrols and n != self.people:  # see deck_size
+        if n != expected_reports(self.people, self.response) and self.deck is None:  # even_deck
             reason += (
                 f" (enrolment of {self.people:,} or more is planned for {n:,}, whose uneven deck "
                 "hides less than all larger ones)"

@@ -55,7 +55,7 @@ def check_limits(
     if limits.dealer is not None and most > limits.dealer:
         raise ProtocolError(
             f"the survey would bring you to {show_guarantee(most, 0.0)} against dealer and "
-            f"collector together (view: dealer), more than your limit {limits.dealer:.6g}{already}; "
-            f"against the collector alone its answers cost: {costs}"
+            f"collector together (view: dealer), more than your limit {limits.dealer:.6g}{already}"
+            f"; against the collector alone its answers cost: {costs}"
         )
     return after

@@ -1,4 +1,4 @@
-"""What travels to the collector: everybody's answers to all questions in one upload, invitations."""
+"""What travels to the collector: all answers of a person in one upload, and invitations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -158,7 +158,7 @@ def _serials(survey: Survey, serials: list[str | None] | None) -> tuple[bytes | 
     if len(serials) != dealers:
         raise DamagedError(f"serials must be a list of {dealers}, one from each dealer")
     found = tuple(None if serial is None else serial_from_hex(serial) for serial in serials)
-    if None in found and not (survey.dealing.may_leave_out and any(found)):
+    if not survey.dealing.are_enough([serial is not None for serial in found]):
         raise DamagedError("serials must not leave out a dealer that the survey needs")
     return found
 

@@ -14,10 +14,10 @@ OpenAnswers = Mapping[
 
 
 def is_asked(question: Question, answers: OpenAnswers) -> bool:
-    """Whether an question is shown to somebody with these open answers.
+    """Whether a question is shown to somebody with these open answers.
 
-    Every condition must hold. An question that was not shown itself has no answer, and so none that a
-    condition could name.
+    Every condition must hold. A question that was not shown itself has no answer, and so none that
+    a condition could name.
     """
     return all(
         bool(set(_words(answers.get(name))) & set(wanted))
@@ -74,7 +74,7 @@ def as_covariates(questions: Iterable[Question], answers: OpenAnswers) -> dict[s
 
 
 def label_places(question: Question, answer: Any) -> set[int]:
-    """Which labels of an question are meant by texts in any of the survey's languages.
+    """Which labels of a question are meant by texts in any of the survey's languages.
 
     Raises:
         ArgumentError: One of them is no label; it is not repeated.

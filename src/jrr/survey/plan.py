@@ -4,7 +4,6 @@ Items are perturbed independently, so losses add up in every view: the total is 
 questions', whatever the answers. "Several of" is one yes or no for each label.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from jrr._base import checks
+from jrr.dealing.interface import Dealing
 from jrr.estimation.estimates import quantile
+from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.registry import families
 from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO
@@ -25,9 +26,9 @@ from jrr.survey.draft import Draft
 from jrr.survey.promises import EVERYTHING, informed_epsilon
 from jrr.survey.question import Question
 
-_GRID = 13  # budgets at which an question's margin is looked at, where margins decide the split
+_GRID = 13  # budgets at which a question's margin is looked at, where margins decide the split
 _MASKED = 500  # values up to which masks are tried without looking at everything else
-_LEAST_SHARE = 0.01  # of the budget for an question
+_LEAST_SHARE = 0.01  # of the budget for a question
 _MOST_PEOPLE = 10**9
 
 
@@ -166,9 +167,8 @@ class PlanOptions:
     delta: float = DELTA  # of the view "everything"
     frequency: Frequency = None  # what is known of the answer, where there is one question
     steps: bool = False  # whether numbers may be asked for in steps of noise, where that is better
-    sorted_decks: bool = False  # whether who deals can only shuffle cards that everybody knows
     deck: int | None = None  # cards in one deck; None: as many as answers are expected
-    enrols: bool = False  # whether the deck grows with those who enrol
+    dealing: Dealing | None = None  # who deals; None: nothing is ruled out
 
     @property
     def more(self) -> dict[str, Any]:
@@ -240,21 +240,6 @@ def plan_draft(
     )
 
 
-def deck_size(people: int, k: int = 2) -> int:
-    """The n to plan for where enrolment fixes it, so that the guarantee holds for every larger one.
-
-    A deck that does not come out even (an odd number of signs, or of decoys that k does not divide)
-    hides a little less than its neighbours, and larger decks more than smaller ones. The largest n
-    at or below the fewest people that is one short of even in both ways is the worst of all larger
-    ones.
-    """
-    period = math.lcm(2, k)
-    least = max(period - 1, 3)
-    if people < least:
-        raise checks.refusal("people", people, f"at least {least} where enrolment fixes the deck")
-    return max(least, people - (people + 1) % period)
-
-
 def people_for_margins(draft: Draft, **options: Any) -> int:
     """The fewest people to invite so that every question is as exact as its `margin` asks.
 
@@ -306,21 +291,38 @@ class _Asked:
         options: dict[str, Any] = {
             "dealer_epsilon": part * self.cap,
             "lost": self.wish.lost,
-            "announced": self.wish.announced and not self.wish.sorted_decks,
+            "announced": self.wish.announced,
             "mechanism": mechanism if question.values <= _MASKED else AUTO,
         } | self.wish.more
         if question.kind == "number":
             return self._number(question, part, options)
-        n = deck_size(self.n, question.values) if self.wish.enrols else self.n
-        if self.wish.sorted_decks and options["mechanism"] == AUTO:
-            return _best_sorted(n, part * self.total, question.values, options)
+        n = self._deck(question.values)
         # What is known of the answer may be a list, of which nothing is remembered.
         planned = plan if "frequency" in options else _planned
-        return planned(n, part * self.total, k=question.values, **options)
+        chosen = planned(n, part * self.total, k=question.values, **options)
+        if self._can_deal(chosen.mechanism) or options["mechanism"] != AUTO:
+            return chosen
+        return self._best_that_can_be_dealt(n, part * self.total, question.values, options)
+
+    def _deck(self, k: int = 2) -> int:
+        dealing = self.wish.dealing
+        return self.n if dealing is None else dealing.deck_for(self.n, k)
+
+    def _can_deal(self, mechanism: Mechanism) -> bool:
+        return self.wish.dealing is None or self.wish.dealing.can_deal(mechanism)
+
+    def _best_that_can_be_dealt(
+        self, n: int, epsilon: float, k: int, options: dict[str, Any]
+    ) -> Plan:
+        """The most accurate of those mechanisms whose cards can be dealt in this way."""
+        words = [key for key, family in families().items() if family.chosen and not family.encodes]
+        given = options | {"announced": False}
+        plans = [plan(n, epsilon, k=k, **given | {"mechanism": word}) for word in words]
+        return min((one for one in plans if self._can_deal(one.mechanism)), key=Plan.stderr)
 
     def _number(self, question: Question, part: float, options: dict[str, Any]) -> NumberPlan:
         """Rounded to one of two ends, or in steps of noise where that is enough better."""
-        n = deck_size(self.n) if self.wish.enrols else self.n
+        n = self._deck()
         known = options.pop("frequency", None)
         if isinstance(known, int | float):
             options["mean"] = question.low + float(known) * (question.high - question.low)
@@ -335,14 +337,8 @@ class _Asked:
             return rounded
         steps = planned(AUTO)
         better = steps.stderr() ** 2 <= (1 - LEAST_GAIN) * rounded.stderr() ** 2
-        return steps if better and steps.mechanism.deals == rounded.mechanism.deals else rounded
-
-
-def _best_sorted(n: int, epsilon: float, k: int, options: dict[str, Any]) -> Plan:
-    """The best of the mechanisms whose sorted deck everybody knows: a committee can deal it."""
-    words = [key for key, family in families().items() if family.chosen and not family.encodes]
-    plans = [plan(n, epsilon, k=k, **options | {"mechanism": word}) for word in words]
-    return min((one for one in plans if not one.mechanism.masked), key=Plan.stderr)
+        fits = steps.mechanism.deals == rounded.mechanism.deals
+        return steps if better and fits and self._can_deal(steps.mechanism) else rounded
 
 
 def _shares(draft: Draft, asked: _Asked) -> list[float]:

@@ -1,4 +1,4 @@
-"""Reads questions as people write them in TOML, and as documents have them; refuses what is wrong."""
+"""Reads questions as people write them in TOML, and as documents have them."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -81,28 +81,28 @@ def _question(entry: object, languages: tuple[str, ...]) -> Question:
 
 
 def _check_place(question: Question, before: Sequence[Question]) -> None:
-    """Refuse an question twice, and branches that would tell a sensitive answer."""
+    """Refuse a question twice, and branches that would tell a sensitive answer."""
     known = {one.name: one for one in before}
     if question.name in known:
         raise ArgumentError(f"questions must have different names, got {question.name!r} twice")
     for name, answers in (question.only_if or {}).items():
         if name not in known:
             raise ArgumentError(
-                f"only_if of question {question.name!r} must name an question before it, got {name!r}"
-                + _nearest(name, known)
+                f"only_if of question {question.name!r} must name a question before it, got "
+                f"{name!r}" + _nearest(name, known)
             )
         other = known[name]
         if other.sensitive:
             raise ArgumentError(
-                f"only_if of question {question.name!r} must not depend on the sensitive question {name!r}: "
-                "whoever sees that the question was asked would know that answer"
+                f"only_if of question {question.name!r} must not depend on the sensitive question "
+                f"{name!r}: whoever sees that the question was asked would know that answer"
             )
         possible = _open_answers(other)
         for answer in answers:
             if possible is not None and answer not in possible:
                 raise ArgumentError(
-                    f"only_if of question {question.name!r} must be answers of {name!r}, got {answer!r}"
-                    + _nearest(answer, possible)
+                    f"only_if of question {question.name!r} must be answers of {name!r}, got "
+                    f"{answer!r}" + _nearest(answer, possible)
                 )
 
 
@@ -194,6 +194,11 @@ def read_texts(
 
 
 def read_languages(given: object) -> tuple[str, ...]:
+    """Codes of languages, each once.
+
+    Raises:
+        ArgumentError: They are anything else.
+    """
     allowed = "a list of language codes such as en or de, each once"
     if not isinstance(given, list) or not given or len(set(map(str, given))) != len(given):
         raise checks.refusal("languages", given, allowed)
@@ -212,6 +217,11 @@ def _flag(where: str, name: str, given: object) -> bool:
 def checked_fields(
     where: str, document: object, known: Sequence[str], needed: Sequence[str]
 ) -> Mapping[str, Any]:
+    """A table that has all needed fields and no unknown one, whose nearest known one is named.
+
+    Raises:
+        ArgumentError: It has not.
+    """
     if not isinstance(document, Mapping):
         raise ArgumentError(f"{where} must be a table, got {document!r:.80}")
     for name in document:

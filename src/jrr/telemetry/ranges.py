@@ -125,7 +125,7 @@ class RangeTree:
                 raise checks.refusal("n", n, "None without cards")
             return cls(low, high, tuple(_without_cards(k, epsilon) for k in sizes), branching, clip)
         group = -(-checks.integer("n", n, 2 * depth) // depth)
-        made = tuple(MRR.for_epsilon(group, epsilon, k=k) for k in sizes)
+        made = tuple(MRR.for_epsilon(epsilon, n=group, k=k) for k in sizes)
         return cls(low, high, made, branching, clip)
 
     @property

@@ -32,7 +32,7 @@ def refusal_estimate(
 def swap_bias(
     mechanism: Mechanism, frequency: float, given: int, instead_of: int, value: int = 1
 ) -> float:
-    """By how many counts a dealer moves an estimate with each card it exchanges for another.
+    """How many counts the estimate moves for each card that a dealer exchanges for another.
 
     The dealer does not know answers: `frequency` of those whose card is exchanged hold the value.
     """
@@ -45,7 +45,7 @@ def swap_bias(
 
 
 def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
-    """By how many counts a dealer of masks moves an estimate that makes cards larger in all by so.
+    """How many counts the estimate moves if a dealer of masks adds `shift` to the sum of its cards.
 
     The same for a lie about an undealt or announced sum: whatever people answer, shift/λ.
     """

@@ -66,7 +66,7 @@ def _loss(law: Matrix, other: Matrix) -> float:
 
 
 def exposed_share(mechanism: Mechanism, value: int = 1) -> float:
-    """How many holders of `value` somebody who has their report and card can be certain of."""
+    """The share of holders of `value` whose answer their report and card together prove."""
     value = checks.integer("value", value, 0, mechanism.k - 1)
     others = [x for x in range(mechanism.k) if x != value]
     share = 0.0

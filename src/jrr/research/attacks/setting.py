@@ -34,7 +34,9 @@ class Setting:
         }
         planned = {name: self._planned(kind, cap) for name, (kind, cap) in wishes.items()}
         return planned | {
-            name: MRR.for_epsilon(self.n, self.epsilon, self.cap, announced=announced)
+            name: MRR.for_epsilon(
+                self.epsilon, n=self.n, dealer_epsilon=self.cap, announced=announced
+            )
             for name, announced in (("MRR closed", False), ("MRR announced", True))
         }
 

@@ -63,7 +63,7 @@ def epsilon_at_least(hits: Hits, error: float = ERROR, delta: float = 0.0) -> fl
 def false_alarm_rate(
     chance: float, other_chance: float, trials: int, claimed: float, error: float = ERROR
 ) -> float:
-    """The exact chance that an event with these chances, measured so often each, accuses.
+    """The exact chance that an audit refutes `claimed`, where the event has these two chances.
 
     Summed over all outcomes of two binomial laws; what is left out is added.
     """

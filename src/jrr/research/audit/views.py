@@ -35,7 +35,7 @@ class ReportView(Subject):
 
 
 class _DeckView(ReportView):
-    """What needs cards: every trial deals a fresh deck; the target has its first seat."""
+    """Views with cards: every trial deals a fresh deck; the target gets its first card."""
 
     chunk: ClassVar[int] = 1 << 14
 

@@ -55,7 +55,7 @@ def mechanisms(n: int, epsilons: Sequence[float] = EPSILONS) -> Iterator[Mechani
         yield JRR(n, p, s=uneven.most_lean, k=k, plus=uneven.plus)
         truth = (p * k - 1) / (k - 1)
         for own in (0.0, 0.3):
-            yield DRR(n, truth, own * (1 - truth), k)
+            yield DRR(n, truth, own * (1 - truth), k=k)
 
 
 def planned(n: int, epsilons: Sequence[float] = EPSILONS) -> Iterator[Mechanism]:

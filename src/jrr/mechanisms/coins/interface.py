@@ -1,0 +1,133 @@
+"""What a coin is: a channel from one of k values to a few whole numbers.
+
+Behind masks a device reports the coin's numbers, each with a secret number added. Whoever knows
+the secret numbers sees the coin bare; to everybody else one more or less of a number is blurred by
+a factor of e^c at most, c being the rates of the masks together. So a coin says two losses, bare
+and behind masks, and MRR needs to know nothing else of it.
+
+A new coin is a class below `Coin` in a file of its own and its name in jrr.mechanisms.coins.named.
+"""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jrr._base.randomness import RandomSource
+
+Ints = NDArray[np.int64]
+Strength = int  # of a coin: how many of 2**63 random words make it lie
+
+
+class Coin(ABC):
+    """One kind of coin for k values; how strong it is comes with every call.
+
+    A strength is given as a probability p, larger is less private, and used as a whole number of
+    random words (`lie_words`): what is accounted for is what runs.
+    """
+
+    k: int  # values
+    name: ClassVar[str]  # in documents
+    largest: int = 1  # number that it says; the least is 0
+
+    @classmethod
+    @abstractmethod
+    def planned(cls, k: int) -> "list[Coin]":
+        """The coins of this kind that a plan tries for k values; none where it is not for them."""
+
+    # -- its numbers -----------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> int:
+        """How many whole numbers it says, each of which gets a mask; yes or no need one."""
+        return 1 if self.k == 2 else self.k
+
+    @property
+    @abstractmethod
+    def words(self) -> int:
+        """How many random words one toss takes."""
+
+    def support(self, sums: Any, n: Any) -> Any:
+        """How many of n reports support each value, from the sums of their numbers.
+
+        Args:
+            sums: one for each number, along the last axis.
+            n: reports, or their weight; 0: what is added to sums, such as masks.
+        """
+        if self.numbers == self.k:
+            return sums
+        return np.stack((n - sums[..., 0], sums[..., 0]), axis=-1)
+
+    # -- its strength ----------------------------------------------------------------------
+
+    @abstractmethod
+    def truth_for(self, epsilon: float) -> float:
+        """The largest p whose loss is ε at most."""
+
+    @abstractmethod
+    def check_truth(self, argument: str, p: object) -> float:
+        """A p that tells something, or a refusal."""
+
+    @abstractmethod
+    def lie_words(self, p: float) -> Strength:
+        """The words that p leaves for lies, rounded up."""
+
+    @abstractmethod
+    def chances(self, lies: Strength) -> tuple[Fraction, Fraction]:
+        """How likely it marks a value that is held, and one that is not."""
+
+    @abstractmethod
+    def ideal_chances(self, epsilon: float) -> tuple[float, float]:
+        """The same for a loss ε in floating point: what a search compares."""
+
+    # -- its losses ------------------------------------------------------------------------
+
+    @abstractmethod
+    def loss(self, lies: Strength) -> float:
+        """ε of the bare coin: of somebody who knows the masks."""
+
+    @abstractmethod
+    def masked_loss(self, lies: Strength, step: Fraction) -> float:
+        """ε behind masks.
+
+        Args:
+            lies: how strong the coin is.
+            step: c: what is seen is at most e^c times as likely with a number one more or less.
+        """
+
+    @abstractmethod
+    def step_for(self, epsilon: float, own: float) -> float:
+        """The c at which a coin of loss `own` has loss ε behind masks, in floating point.
+
+        Infinite where masks are not needed; 0 where none are enough.
+        """
+
+    # -- the device ------------------------------------------------------------------------
+
+    @abstractmethod
+    def toss(self, value: int, words: list[int], lies: Strength) -> list[int]:
+        """What random 64-bit words make of a value (docs/protocol.md)."""
+
+    @abstractmethod
+    def toss_all(
+        self, values: NDArray[Any], lies: Strength, source: RandomSource, out: NDArray[Any]
+    ) -> None:
+        """The same for many people: a row of `out` each, or an entry where it says one number."""
+
+    @abstractmethod
+    def instructions(self, p: float) -> str:
+        """What the device does before it adds a mask, as the beginning of a sentence."""
+
+    # -- the collector ---------------------------------------------------------------------
+
+    @abstractmethod
+    def can_say(self, numbers: NDArray[Any]) -> bool:
+        """Whether these are numbers that it can say: reports without a card must be."""
+
+    @abstractmethod
+    def simulated_support(
+        self, counts: Ints, runs: int, chances: tuple[float, float], rng: np.random.Generator
+    ) -> Ints:
+        """How many people it marks for each value, one row per run."""

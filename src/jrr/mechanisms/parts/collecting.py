@@ -1,0 +1,308 @@
+"""The collector's part: from reports to tallies, from tallies to estimates with error bars."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeGuard, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jrr._base import checks
+from jrr.errors import ArgumentError
+from jrr.estimation.estimates import Estimate, Population, Stratum
+from jrr.estimation.masks import NOTHING_KNOWN
+from jrr.estimation.moments import Floats, Moments
+from jrr.estimation.tally import Tally
+from jrr.estimation.weights import WeightedTally, WeightSums, check_weights
+from jrr.mechanisms.parts.arrays import Reports
+from jrr.mechanisms.parts.describing import WITH_MASKS, Describing
+from jrr.mechanisms.single_reports import carded_flags
+
+
+class Collecting(Describing):
+    """Counting and estimating."""
+
+    @abstractmethod
+    def _support(self, reports: Reports) -> tuple[int, ...]:
+        """How many checked reports support each value."""
+
+    @abstractmethod
+    def _weighted_support(self, reports: Reports, weights: Floats) -> Floats:
+        """What the checked reports that support each value weigh together."""
+
+    @overload
+    def tally(
+        self, reports: ArrayLike, carded: ArrayLike | bool | None = None, deck: str = ""
+    ) -> Tally: ...
+
+    @overload
+    def tally(
+        self,
+        reports: ArrayLike,
+        carded: ArrayLike | bool | None = None,
+        deck: str = "",
+        *,
+        weights: ArrayLike,
+    ) -> WeightedTally: ...
+
+    def tally(
+        self,
+        reports: ArrayLike,
+        carded: ArrayLike | bool | None = None,
+        deck: str = "",
+        *,
+        weights: ArrayLike | None = None,
+    ) -> Tally | WeightedTally:
+        """Count reports.
+
+        Args:
+            reports: as `respond` makes them, or a list of what `respond_one` returns.
+            carded: whose reports were made with a card: True, False or one flag per report. None
+                is what the reports themselves remember: arrays from `respond`, and single ones
+                from `respond_one` and `report_from_json`. Plain arrays, lists of plain numbers
+                and columns of tables remember nothing; there it must be said if the mechanism
+                deals cards.
+            deck: a name for the deck that the cards came from, where there are several.
+            weights: survey weights, one per report.
+
+        Returns:
+            A Tally, or with weights a WeightedTally; both add up.
+
+        Raises:
+            ArgumentError: for reports that the mechanism cannot have made, or none at all; where
+                neither the reports nor `carded` say whether cards were used.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).tally([0, 1, 1, 1]).cardless
+            (1, 3)
+            >>> m = jrr.OLH(k=100, epsilon=1.0)
+            >>> m.tally([m.respond_one(7), m.respond_one(42)]).n
+            2
+        """
+        given = self.report_format.from_list(reports) if _is_list(reports) else reports
+        checked = self._check_reports(given)
+        if len(checked) == 0:
+            raise ArgumentError("reports must hold at least one report, got none")
+        flags = self.carded_flags(reports, len(checked), carded)
+        held = int(np.count_nonzero(flags))
+        if weights is not None:
+            w = check_weights(weights, len(checked))
+            carding, others = (self._weigh(checked[part], w[part]) for part in (flags, ~flags))
+            return WeightedTally(
+                self.to_dict(),
+                carded=carding,
+                cardless=others,
+                decks=(deck,),
+                masked=self.moments.masks is not None,
+            )
+        with_card, without = self._supports(checked, flags, held)
+        return Tally(
+            self.to_dict(),
+            carded=with_card,
+            cardless=without,
+            n_carded=held,
+            n_cardless=len(checked) - held,
+            decks=(deck,),
+            masked=self.moments.masks is not None,
+        )
+
+    def carded_flags(
+        self, reports: object, n: int, carded: ArrayLike | bool | None
+    ) -> NDArray[np.bool_]:
+        """Whose reports were made with a card, one flag for each of n reports.
+
+        Args:
+            reports: as for `tally`; they may remember it.
+            n: how many reports there are.
+            carded: what the caller says, as for `tally`.
+
+        Raises:
+            ArgumentError: where the two contradict each other, or neither says it.
+        """
+        return carded_flags(self, reports, n, carded)
+
+    def _supports(
+        self, reports: Reports, flags: NDArray[np.bool_], held: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Support with and without a card."""
+        fewer = min(held, len(reports) - held)
+        if fewer > len(reports) // 16:
+            return self._support(reports[flags]), self._support(reports[~flags])
+        # Almost everybody is alike: count all where they lie, and copy only the few.
+        few = self._support(reports[flags if fewer == held else ~flags] if fewer else reports[:0])
+        many = tuple(a - b for a, b in zip(self._support(reports), few, strict=True))
+        return (few, many) if fewer == held else (many, few)
+
+    def _weigh(self, reports: Reports, weights: Floats) -> WeightSums:
+        squares = weights**2
+        return WeightSums(
+            n=len(reports),
+            support=self._weighted_support(reports, weights),
+            support_squares=self._weighted_support(reports, squares),
+            weight=float(weights.sum()),
+            weight_squares=float(squares.sum()),
+            weight_cubes=float((squares * weights).sum()),
+            heaviest=float(weights.max(initial=0.0)),
+        )
+
+    def estimate(
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        decks: int | None = None,
+        *,
+        carded: ArrayLike | bool | None = None,
+        population: Population | str = "respondents",
+        population_size: float | None = None,
+    ) -> Estimate:
+        """Unbiased counts with error bars.
+
+        Args:
+            reports: reports, or a tally of them.
+            decks: how many decks the contributors with a card were dealt from. By default as many
+                as the tally names, or one: say more where people of more decks dropped out, or
+                the error bars are too short.
+            carded: whose reports were made with a card, as for `tally`; a tally knows it.
+            population: whom error bars speak of: "respondents", or with "sample" those whom the
+                respondents are a random sample of (`Estimate.for_population`).
+            population_size: people in that population; None: no end of them.
+
+        Returns:
+            The estimate: `counts`, `frequencies`, `stderr` and `interval(level)`.
+
+        Raises:
+            ArgumentError: for a tally of another mechanism, or more reports than cards; for
+                `fresh` of a `jrr.Longitudinal` that remembers, whose own `estimate` is right.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).estimate([0] * 50 + [1] * 50).frequencies.tolist()
+            [0.5, 0.5]
+        """
+        tally = self._tally_of(reports, carded)
+        if tally.mechanism != self.to_dict():
+            raise ArgumentError(
+                f"reports must be a tally of {self.to_dict()}, got one of {dict(tally.mechanism)}"
+            )
+        moments = self.moments
+        fewest = self.fewest_decks(tally.n_carded)
+        if decks is None:
+            decks = max(1, len(tally.decks))
+            if fewest > decks:
+                named = "one deck" if decks == 1 else f"each of the {decks} decks named"
+                raise ArgumentError(
+                    f"reports with a card must be at most {moments.deck} for {named}, got "
+                    f"{tally.n_carded}: is one there twice? Of several decks, name them (deck=) or "
+                    "say how many there are (decks=)"
+                )
+        decks = checks.integer("decks", decks, fewest)
+        if isinstance(tally, WeightedTally):
+            if not tally.weight > 0:
+                raise ArgumentError("weights must not all be 0")
+            groups = ((moments, tally.carded, decks), (moments.without_cards(), tally.cardless, 1))
+            weighted = Estimate([_weighted_stratum(*group) for group in groups])
+            return weighted.for_population(population, population_size)
+        self._check_tally(tally)
+        counts = (
+            (moments, tally.n_carded, tally.carded, decks, tally.known),
+            (moments.without_cards(), tally.n_cardless, tally.cardless, 1, NOTHING_KNOWN),
+        )
+        return Estimate(
+            [
+                Stratum(
+                    moments=m,
+                    n=n,
+                    counts=m.estimate(np.asarray(support, np.float64), n),
+                    decks=used,
+                    known=known,
+                )
+                for m, n, support, used, known in counts
+            ]
+        ).for_population(population, population_size)
+
+    def _tally_of(
+        self,
+        reports: ArrayLike | Tally | WeightedTally,
+        carded: ArrayLike | bool | None,
+    ) -> Tally | WeightedTally:
+        """What `estimate` was given, counted; refused where its values are not the answers."""
+        self.check_values_are_answers()
+        if not isinstance(reports, Tally | WeightedTally):
+            return self.tally(reports, carded)
+        if carded is not None:
+            raise checks.refusal("carded", carded, "None where a tally is given, which knows it")
+        return reports
+
+    def check_values_are_answers(self) -> None:
+        """Refuse `fresh` of a `jrr.Longitudinal` that remembers: its values are no answers."""
+        if self.behind_memory:
+            allowed = (
+                "one whose values are answers: these reports are of what devices remember, whose "
+                "shares are others; give the reports or their tally to `Longitudinal.estimate`"
+            )
+            raise checks.refusal("mechanism", self, allowed)
+
+    def _check_tally(self, tally: Tally) -> None:
+        """Refuse counts that these reports cannot have."""
+        if len(tally.carded) != self.k:
+            raise checks.refusal("reports", tally, f"a tally of {self.k} values")
+        if tally.n_carded and not self.deals:
+            raise checks.refusal("reports", tally, f"card-less: {self.name} deals no cards")
+        if self.moments.without_cards().masks is None and not all(
+            0 <= count <= tally.n_cardless for count in tally.cardless
+        ):
+            raise checks.refusal("reports", tally, "a tally with card-less counts in 0..n_cardless")
+
+    def variance(self, counts: ArrayLike, decks: int = 1) -> Floats:
+        """Variance of the estimated count of each value, given the true counts of reporters.
+
+        Args:
+            counts: how many of those who reported hold each value. Fewer than there are cards
+                are drop-outs, independent of their cards.
+            decks: from how many decks they were dealt; they are taken to be assigned at random.
+
+        Returns:
+            One variance per value.
+
+        Raises:
+            ArgumentError: for more reporters than cards, or counts that are none.
+
+        Example:
+            >>> import jrr
+            >>> jrr.RR(p=0.75).variance([90, 10]).round(6).tolist()
+            [75.0, 75.0]
+        """
+        true = checks.amounts("counts", counts, self.k)
+        decks = checks.integer("decks", decks, 1)
+        n = float(true.sum())
+        self.moments.check_total("counts", n, decks)
+        return self.moments.variance(true, n, decks)
+
+    def settle(
+        self,
+        tally: Tally,
+        *,
+        announced: ArrayLike | None = None,
+        undealt: tuple[ArrayLike, int] | None = None,
+    ) -> Tally:
+        """Take off a tally what the dealer told of the masks in it (MRR)."""
+        raise checks.refusal("mechanism", self, WITH_MASKS)
+
+
+def _is_list(reports: object) -> TypeGuard[Sequence[Any]]:
+    """Whether these are single reports in a list, not an array of them."""
+    return isinstance(reports, list | tuple)
+
+
+def _weighted_stratum(moments: Moments, sums: WeightSums, decks: int) -> Stratum:
+    return Stratum(
+        moments=moments,
+        n=sums.n,
+        counts=moments.estimate(sums.support, sums.weight),
+        decks=decks,
+        weight=sums.weight,
+        weight_squares=sums.weight_squares,
+        weight_cubes=sums.weight_cubes,
+        heaviest=sums.heaviest,
+        squares=moments.estimate(sums.support_squares, sums.weight_squares),
+    )
