@@ -15,7 +15,7 @@ import numpy as np
 from jrr._base.randomness import SecureRandom, shuffled
 from jrr.client.fleet import drive_all
 from jrr.client.operator import Operator, new_invitations
-from jrr.dealing.interface import Dealing
+from jrr.dealing.interface import Dealing, even_deck
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, IntegrityError, JrrError
 from jrr.estimation.estimates import Estimate
@@ -32,7 +32,6 @@ from jrr.survey.consent import consent_of
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
 from jrr.survey.limits import Limits
-from jrr.survey.plan import deck_size
 from jrr.survey.survey import Survey
 
 PARTIES = 3
@@ -208,7 +207,7 @@ def planned_for_committee(plan: Plan, mechanism: str) -> Plan:
     """The same request, planned so that the guarantee holds when enrolment fixes n."""
     asked = plan.request
     return plan_for(
-        deck_size(asked.n),
+        even_deck(asked.n),
         asked.epsilon,
         colluders=asked.colluders,
         dealer_epsilon=math.inf if asked.dealer_epsilon is None else asked.dealer_epsilon,

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from jrr.client.operator import Operator
 
+_WITH_CARD = " answers with a card"
+
 
 def show_preview(operator: "Operator", wished: dict[str, Any], as_json: bool) -> None:
     """The groups that closing would make, what would be merged, and why it would be refused."""
@@ -81,11 +83,11 @@ def _print_groups(screen: "Console", facts: dict[str, Any]) -> None:
 
 
 def _cards(group: dict[str, Any]) -> str:
-    """Cards of each question, and of each dealer where there are several."""
-    shown = []
-    for question, counts in group["cards"].items():
-        words = " and ".join(map(str, counts))
-        if len(counts) == 1:
-            words = counted(counts[0], "answer with a card", "answers with a card")
-        shown.append(words if len(group["cards"]) == 1 else f"{question} {words}")
-    return ", ".join(shown)
+    """Cards of all questions, or of each; and of each dealer where there are several."""
+    shown = {question: " and ".join(map(str, each)) for question, each in group["cards"].items()}
+    if len(set(shown.values())) > 1:
+        return ", ".join(f"{question} {cards}" for question, cards in shown.items()) + _WITH_CARD
+    counts = next(iter(group["cards"].values()), [0])
+    if len(counts) == 1:
+        return counted(counts[0], "answer with a card", "answers with a card")
+    return " and ".join(map(str, counts)) + _WITH_CARD
