@@ -1,7 +1,7 @@
 // Open as plain.html#link=LINK&invitation=INVITATION&language=de.
 
 const given = new URLSearchParams(location.hash.slice(1));
-const element = document.createElement("jrr-question");
+const element = document.createElement("jrr-survey");
 for (const name of ["link", "invitation", "language", "limit"]) {
   if (given.has(name)) element.setAttribute(name, given.get(name));
 }

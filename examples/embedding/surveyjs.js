@@ -1,5 +1,5 @@
 // SurveyJS asks everything but the sensitive question. That one is a question of its type "html" with a
-// <jrr-question> in it: SurveyJS learns that it was answered, never what.
+// <jrr-survey> in it: SurveyJS learns that it was answered, never what.
 //
 // Open as surveyjs.html#survey=LINK&invitation=INVITATION.
 
@@ -22,7 +22,7 @@ const survey = new window.Survey.Model({
 
 // The html question may be drawn again, and the element must not be: it is made once and put where
 // it belongs each time.
-const element = document.createElement("jrr-question");
+const element = document.createElement("jrr-survey");
 element.setAttribute("link", given.get("survey") ?? "");
 if (given.has("invitation")) element.setAttribute("invitation", given.get("invitation"));
 for (const outcome of ["answered", "declined"]) {

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 import jrr
+from jrr.dealing.deck import card_to_json
 from jrr.mechanisms import hashing
 from jrr.mechanisms.base import Mechanism
-from jrr.survey.deck import card_to_json
 from tests.clients.test_javascript import node_program
 from tests.statistics_rules import accepts_only, chi_square, skewed
 

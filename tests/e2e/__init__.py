@@ -67,33 +67,9 @@ class Pair:
         """What lies in a server's database, read past the server."""
         return read_rows(self.databases[role], query)
 
-    def survey(
-        self,
-        mechanism: Mechanism,
-        *,
-        groups: Mapping[str, tuple[str, ...]] | None = None,
-        number: tuple[float, float] | None = None,
-        **more: Any,
-    ) -> Survey:
-        """A survey of one question, named "answer", with the labels "answer 0", "answer 1", …"""
-        asked = one_question(
-            "Do you?",
-            labels=tuple(f"answer {value}" for value in range(mechanism.k)),
-            number=number,
-            groups=dict(groups or {}),
-        )
-        settings: dict[str, Any] = {
-            "title": asked.title,
-            "languages": asked.languages,
-            "questions": tuple(question.as_asked for question in asked.questions),
-            "consent": {"en": ""},
-            "dealing": Dealers((self.dealer.url,)) if mechanism.deals else Nobody(),
-            "collector": self.collector.url,
-            "capacity": mechanism.moments.deck or 1_000,
-            "min_cell": 5,
-        } | more
-        settings["mechanisms"] = {"answer": settings["dealing"].fitted(mechanism)}
-        return Survey(**settings)
+    def survey(self, mechanism: Mechanism, **more: Any) -> Survey:
+        """A survey of one question at these servers (`survey_of`)."""
+        return survey_of(mechanism, self.dealer.url, self.collector.url, **more)
 
     def operator(self, survey: Survey) -> Operator:
         """Of both servers, by the addresses that the survey names."""
@@ -111,6 +87,37 @@ class Pair:
             operator.invite(invitations)
         operator.open()
         return operator, [invitation_secret(text) for text in invitations]
+
+
+def survey_of(
+    mechanism: Mechanism,
+    dealer: str,
+    collector: str = "http://127.0.0.1:9",  # nobody
+    *,
+    labels: tuple[str, ...] | None = None,
+    groups: Mapping[str, tuple[str, ...]] | None = None,
+    number: tuple[float, float] | None = None,
+    **more: Any,
+) -> Survey:
+    """A survey of one question, named "answer", with the labels "answer 0", "answer 1", …"""
+    asked = one_question(
+        "Do you?",
+        labels=labels or tuple(f"answer {value}" for value in range(mechanism.k)),
+        number=number,
+        groups=dict(groups or {}),
+    )
+    settings: dict[str, Any] = {
+        "title": asked.title,
+        "languages": asked.languages,
+        "questions": tuple(question.as_asked for question in asked.questions),
+        "consent": {"en": ""},
+        "dealing": Dealers((dealer,)) if mechanism.deals else Nobody(),
+        "collector": collector,
+        "capacity": mechanism.moments.deck or 1_000,
+        "min_cell": 5,
+    } | more
+    settings["mechanisms"] = {"answer": settings["dealing"].fitted(mechanism)}
+    return Survey(**settings)
 
 
 def read_rows(database: str, query: str) -> list[tuple[Any, ...]]:

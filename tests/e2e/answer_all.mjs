@@ -1,7 +1,7 @@
-// People enrol for or answer a campaign, one after another, by the JavaScript client, each on a
+// People enrol for or answer a survey, one after another, by the JavaScript client, each on a
 // device of its own.
 //
-// Reads {act, link, invitations, values, covariates, storages} from stdin; writes what each device
+// Reads {act, link, invitations, answers, storages} from stdin; writes what each device
 // holds after enrolling ([key, text] pairs, to be given back as storages), or what each one sent.
 
 import { readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ class Device extends MemoryStorage {
   }
 }
 
-const { act, link, invitations, values, covariates, storages } = JSON.parse(readFileSync(0, "utf8"));
+const { act, link, invitations, answers, storages } = JSON.parse(readFileSync(0, "utf8"));
 const done = [];
 for (const [at, invitation] of invitations.entries()) {
   const storage = await Device.with(storages?.[at] ?? []);
@@ -36,7 +36,7 @@ for (const [at, invitation] of invitations.entries()) {
     continue;
   }
   await person.checkReady();
-  const { body } = await person.answer(values[at], { covariates });
+  const { body } = await person.answer(answers[at]);
   const again = await new Contributor(link, { invitation, limit: 20, storage }).resume();
   if (again.body !== body) throw new Error("another report");
   done.push(body);

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from jrr import JRR, OUE
+from jrr.dealing.kinds import Dealers
+from jrr.survey.draft import Draft
 from tests.e2e import Pair, tally_of
 from tests.e2e.visits import (
     DESKTOP,
@@ -16,6 +18,7 @@ from tests.e2e.visits import (
     MECHANISM,
     PHONE,
     QUESTION,
+    TITLE,
     TRUTH,
     Visit,
     address_of,
@@ -36,7 +39,7 @@ def finish(visit: Visit, label: str) -> None:
 
 
 def in_german(visit: Visit, label: str) -> None:
-    visit.wait_for("Eine Frage, vertraulich")
+    visit.wait_for(TITLE)
     assert visit.page.locator("html").get_attribute("lang") == "de"
     visit.answer(label, german=True)
     visit.wait_for("Vielen Dank")
@@ -44,9 +47,7 @@ def in_german(visit: Visit, label: str) -> None:
 
 def offline_at_first(visit: Visit, label: str) -> None:
     """Between choosing and sending there is no network: told at once, and nothing is lost."""
-    visit.click("I agree")
-    visit.wait_for("Have you ever")
-    visit.choose(label)
+    visit.review(label)
     visit.page.context.set_offline(True)
     asked = len(visit.requests)
     visit.click("Send")
@@ -61,9 +62,7 @@ def offline_at_first(visit: Visit, label: str) -> None:
 
 def losing_the_network(visit: Visit, label: str) -> None:
     """It is gone when the dealer is asked, so there is no card; then it is sent by itself."""
-    visit.click("I agree")
-    visit.wait_for("Have you ever")
-    visit.choose(label)
+    visit.review(label)
 
     def cut(route: Any) -> None:
         visit.page.context.set_offline(True)
@@ -113,7 +112,7 @@ def closing_the_tab(visit: Visit, label: str) -> None:
     first.close()
     visit.page.goto(address)
     visit.wait_for("Thank you")
-    assert set(visit.posted("/reports")) == {visit.page.locator("#sent").inner_text()} == set(lost)
+    assert set(visit.posted("/reports")) == {visit.sent_bytes()} == set(lost)
 
 
 def without_a_card(visit: Visit, label: str) -> None:
@@ -125,13 +124,16 @@ def without_a_card(visit: Visit, label: str) -> None:
 
 def by_keyboard(visit: Visit, label: str) -> None:
     press = visit.page.keyboard.press
-    visit.wait_for("A question")
+    visit.wait_for(TITLE)
     for _ in range(2):  # past the details
         press("Tab")
     press("Enter")
     visit.wait_for("Have you ever")
     press("Tab")
     press("Space" if label == LABELS[0] else "ArrowDown")
+    press("Enter")
+    visit.wait_for("Ready to send")
+    press("Tab")
     press("Enter")
     visit.wait_for("Thank you")
 
@@ -162,7 +164,7 @@ def mistyped_at_first(visit: Visit, label: str) -> None:
     assert visit.page.locator("[aria-invalid=true]").count() == 1
     field.fill(f" {right[:10]} - {right[10:]}".upper())
     visit.page.keyboard.press("Enter")
-    visit.wait_for("A question")  # consent comes first all the same
+    visit.wait_for(TITLE)  # consent comes first all the same
     finish(visit, label)
 
 
@@ -197,12 +199,12 @@ PEOPLE: list[tuple[Way, int, str, dict[str, Any]]] = [
 
 
 def test_thirteen_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, operator, invitations = begun(sqlite_pair, 13, opens="2020-01-01T00:00:00Z")
+    survey, operator, invitations = begun(sqlite_pair, 13, opens="2020-01-01T00:00:00Z")
     coins: list[int] = []
-    bodies: list[dict[str, Any]] = []
+    reports: list[dict[str, Any]] = []
     for (way, value, coin, settings), invitation in zip(PEOPLE, invitations, strict=True):
         mistyped = way is mistyped_at_first
-        address = address_of(page_url, campaign, invitation[:-1] if mistyped else invitation)
+        address = address_of(page_url, survey, invitation[:-1] if mistyped else invitation)
         with visiting(browser, "about:blank", coin, **settings) as visit:
             visit.invitation = invitation
             if way is with_a_wrong_clock:
@@ -211,58 +213,71 @@ def test_thirteen_people_answer(browser: Any, page_url: str, sqlite_pair: Pair) 
             way(visit, LABELS[value])
             if way is by_declining:
                 continue
-            body = visit.sent()
+            report = visit.report()
             carded = way not in (without_a_card, losing_the_network)
-            assert body["carded"] is carded, way
-            card = card_of(sqlite_pair, visit, campaign) if carded else 0
-            coins.append(body["report"] - card)
-            bodies.append(body)
+            assert report["carded"] is carded, way
+            card = card_of(sqlite_pair, visit, survey) if carded else 0
+            coins.append(report["report"] - card)
+            reports.append(report)
             assert_nothing_of_the_answer(visit, invitation)
             assert visit.page.locator("main :is(input, select)").count() == 0
     told = [value ^ (coin == LIE) for _, value, coin, _ in PEOPLE[:-1]]
     assert coins == told
 
-    query = f"SELECT carded FROM reports WHERE campaign = '{campaign.hash}' ORDER BY carded"
+    query = f"SELECT carded FROM reports WHERE survey = '{survey.hash}' ORDER BY carded"
     assert sqlite_pair.rows("collector", query) == [(0,)] * 2 + [(1,)] * 10
     closed = operator.close()
     assert closed["collector"]["reports"] == 12
     assert closed["collector"]["settled"] is True
     # The masks come off but for the announced noise; what is left is the sum of the coins.
-    query = f"SELECT sums FROM campaigns WHERE campaign = '{campaign.hash}'"
+    query = f"SELECT sums FROM surveys WHERE survey = '{survey.hash}'"
     ((sums,),) = sqlite_pair.rows("collector", query)
-    announced = json.loads(sums)["announced"][0]["sums"][""]["sum"]
-    cards = sum(body["report"] - coin for body, coin in zip(bodies, coins, strict=True))
+    announced = json.loads(sums)["announced"][0]["questions"]["answer"][""]["sum"]
+    cards = sum(report["report"] - coin for report, coin in zip(reports, coins, strict=True))
     assert abs(announced - cards) <= REACH / MECHANISM.announced_rate
-    tally = MECHANISM.settle(tally_of(MECHANISM, bodies), announced=[announced])
-    assert operator.estimate()["estimate"] == MECHANISM.estimate(tally).to_dict()
+    tally = MECHANISM.settle(tally_of(MECHANISM, reports), announced=[announced])
+    assert operator.estimate("answer")["estimate"] == MECHANISM.estimate(tally).to_dict()
 
 
-def test_texts_of_a_campaign_are_text_and_the_card_is_fetched_last(
+def test_texts_of_a_survey_are_text_and_the_card_is_fetched_last(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
     evil = '"><script>document.title=1</script><img src=x onerror=document.title=1>'
-    campaign, _, _ = begun(
-        sqlite_pair, 1, question=QUESTION, labels=(evil, f"{evil} {{collector}}"), consent=evil,
-        covariates={evil: (evil, "b")}, invitations=False,
+    where = {"name": "where", "kind": "choice", "labels": [evil, "b"], "sensitive": False}
+    what = {"name": "answer", "kind": "choice", "labels": [evil, f"{evil} {{collector}}"]}
+    asked = Draft.from_dict(
+        {"title": evil, "questions": [where | {"text": evil}, what | {"text": QUESTION}]}
+    )
+    survey, _, _ = begun(
+        sqlite_pair, 1, title=asked.title, consent={"en": evil}, invitations=False,
+        questions=tuple(question.as_asked for question in asked.questions),
     )  # fmt: skip
-    address = address_of(page_url, campaign, more=f"&language={evil}&invitation={evil}")
+    address = address_of(page_url, survey, more=f"&language={evil}&invitation={evil}")
     with visiting(browser, address) as visit:
-        visit.wait_for("A question")
-        assert evil in visit.text()
+        visit.page.locator(".people").wait_for()
+        assert visit.heading() == evil
+        assert visit.text().count(evil) == 2  # and the consent text
         assert not any(sqlite_pair.dealer.url in url for _, url, _ in visit.requests)
         visit.click("Try it first")
         visit.wait_for("Try it")
         assert evil in visit.text()
         visit.click("Back")
         visit.click("I agree")
+        visit.page.locator("form").wait_for()
+        assert visit.heading() == evil
+        visit.page.locator("input[type=radio]").nth(0).check()
+        visit.click("Next")
         visit.wait_for("Have you ever")
         assert visit.heading() == QUESTION
         visit.page.locator("input[type=radio]").nth(1).check()
-        visit.page.locator("main select").select_option("b")
+        visit.click("Next")
+        visit.wait_for("Ready to send")
+        assert visit.text().count(evil) == 2  # question and answer
         assert not visit.posted("/cards")
         visit.click("Send")
         visit.wait_for("Thank you")
-        assert visit.sent()["covariates"] == {evil: "b"}
+        assert visit.sent()["open"] == {"where": evil}
+        assert visit.text().count(evil) == 2
         assert visit.page.locator("main :is(img, script)").count() == 0
         assert visit.page.title() != "1"
         assert visit.console == []
@@ -271,8 +286,8 @@ def test_texts_of_a_campaign_are_text_and_the_card_is_fetched_last(
 
 
 def test_a_used_invitation_is_told_kindly(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    address = address_of(page_url, campaign, invitation)
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    address = address_of(page_url, survey, invitation)
     with visiting(browser, address) as visit:
         finish(visit, LABELS[1])
     with visiting(browser, address) as visit:  # on another device
@@ -286,8 +301,8 @@ def test_a_used_invitation_is_told_kindly(browser: Any, page_url: str, sqlite_pa
 def test_nothing_moves_when_the_card_arrives(
     browser: Any, page_url: str, sqlite_pair: Pair, size: dict[str, Any]
 ) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    with visiting(browser, address_of(page_url, campaign, invitation), **size) as visit:
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    with visiting(browser, address_of(page_url, survey, invitation), **size) as visit:
 
         def late(route: Any) -> None:
             visit.page.wait_for_timeout(700)  # what moves soon after a click is forgiven
@@ -300,12 +315,16 @@ def test_nothing_moves_when_the_card_arrives(
 
 @pytest.mark.slow
 def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, operator, invitations = begun(
-        sqlite_pair, 4, mechanism=JRR(n=3, p=0.6, s=0.25), dealing="enrol", capacity=9
+    survey, operator, invitations = begun(
+        sqlite_pair,
+        4,
+        mechanism=JRR(n=3, p=0.6, s=0.25),
+        capacity=9,
+        dealing=Dealers((sqlite_pair.dealer.url,), enrol_first=True),
     )
     with ExitStack() as stack:
         people = [
-            stack.enter_context(visiting(browser, address_of(page_url, campaign, invitation)))
+            stack.enter_context(visiting(browser, address_of(page_url, survey, invitation)))
             for invitation in invitations[:3]
         ]
         for visit in people:
@@ -320,26 +339,27 @@ def test_two_steps_where_people_enrol(browser: Any, page_url: str, sqlite_pair: 
         for visit in people:
             visit.page.reload()
             finish(visit, LABELS[1])
-            assert visit.sent()["carded"] is True
-    with visiting(browser, address_of(page_url, campaign, invitations[3])) as visit:  # too late
+            assert visit.report()["carded"] is True
+    with visiting(browser, address_of(page_url, survey, invitations[3])) as visit:  # too late
         finish(visit, LABELS[0])
-        assert visit.sent()["carded"] is False
+        assert visit.report()["carded"] is False
     assert operator.close()["collector"]["reports"] == 4
 
 
 @pytest.mark.parametrize("answer", ["7,5", "24"])
 def test_a_number(browser: Any, page_url: str, sqlite_pair: Pair, answer: str) -> None:
-    campaign, _, _ = begun(sqlite_pair, 1, number=(0.0, 24.0), invitations=False)
-    with visiting(browser, address_of(page_url, campaign), TRUTH) as visit:
+    survey, _, _ = begun(sqlite_pair, 1, number=(0.0, 24.0), invitations=False)
+    with visiting(browser, address_of(page_url, survey), TRUTH) as visit:
         visit.click("I agree")
         for wrong in ("", "24.5", "-1", "7,500", "7e0"):  # 7,500: a thousand, or a half?
             visit.page.locator("#number").fill(wrong)
-            visit.click("Send")
+            visit.click("Next")
             assert "A number from 0 to 24" in visit.page.locator("#problem").inner_text()
         visit.page.locator("#number").fill(answer)
+        visit.click("Next")
         visit.click("Send")
         visit.wait_for("Thank you")
-        coin = visit.sent()["report"] - card_of(sqlite_pair, visit, campaign)
+        coin = visit.report()["report"] - card_of(sqlite_pair, visit, survey)
         assert coin == (1 if answer == "24" else 0)  # rounded by the same word as the coin
         left = json.dumps([visit.requests, visit.kept()])
         assert "7.5" not in left
@@ -348,22 +368,22 @@ def test_a_number(browser: Any, page_url: str, sqlite_pair: Pair, answer: str) -
 
 def test_many_answers_without_cards(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
     labels = tuple(f"Answer-{at}" for at in range(9))
-    campaign, _, _ = begun(
+    survey, _, _ = begun(
         sqlite_pair, 1, mechanism=OUE(9, epsilon=1.0), labels=labels, invitations=False
     )
-    with visiting(browser, address_of(page_url, campaign)) as visit:
+    with visiting(browser, address_of(page_url, survey)) as visit:
         finish(visit, "Answer-7")
-        assert len(visit.sent()["report"]) == 4
-        assert visit.sent()["carded"] is False
-        assert "Answer" not in json.dumps([visit.requests, visit.kept(), visit.page.content()])
+        assert len(visit.report()["report"]) == 4
+        assert visit.report()["carded"] is False
+        assert "Answer-" not in json.dumps([visit.requests, visit.kept(), visit.page.content()])
 
 
 def test_on_a_slow_network(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
     with visiting(browser, "about:blank") as visit:
         network = visit.page.context.new_cdp_session(visit.page)
         slow = {"latency": 150, "downloadThroughput": 50_000, "uploadThroughput": 20_000}
         network.send("Network.emulateNetworkConditions", {"offline": False} | slow)
-        visit.page.goto(address_of(page_url, campaign, invitation))
+        visit.page.goto(address_of(page_url, survey, invitation))
         finish(visit, LABELS[1])
-        assert visit.sent()["carded"] is True
+        assert visit.report()["carded"] is True

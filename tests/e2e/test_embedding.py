@@ -1,7 +1,8 @@
-"""<jrr-question> inside pages of others: a plain one, and a SurveyJS survey."""
+"""<jrr-survey> inside pages of others: a plain one, and a SurveyJS survey."""
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,8 +13,7 @@ import pytest
 
 from tests.e2e import Pair
 from tests.e2e.test_page_surveys import DOCUMENT, OFFICE, label_of
-from tests.e2e.test_page_surveys import begun as begun_survey
-from tests.e2e.visits import LABELS, Visit, begun, visiting
+from tests.e2e.visits import LABELS, Visit, begun, begun_draft, visiting
 
 ROOT = Path(__file__).parents[2]
 SURVEYJS = ROOT / "examples" / "embedding" / "node_modules" / "survey-js-ui"
@@ -45,17 +45,13 @@ Element.prototype.attachShadow = function () { return attach.call(this, { mode: 
 """
 
 
-def opened(browser: Any, address: str, **settings: Any) -> Any:
-    from contextlib import contextmanager
-
-    @contextmanager
-    def visit() -> Iterator[Visit]:
-        with visiting(browser, "about:blank", **settings) as one:
-            one.page.add_init_script(OPENED)
-            one.page.goto(address)
-            yield one
-
-    return visit()
+@contextmanager
+def looking_in(browser: Any, address: str, **settings: Any) -> Iterator[Visit]:
+    """A person at a page of others, whose element can be looked into."""
+    with visiting(browser, "about:blank", **settings) as visit:
+        visit.page.add_init_script(OPENED)
+        visit.page.goto(address)
+        yield visit
 
 
 def told(visit: Visit) -> dict[str, Any]:
@@ -63,42 +59,43 @@ def told(visit: Visit) -> dict[str, Any]:
     return dict(json.loads(visit.page.locator("#told").inner_text()))
 
 
-def test_a_campaign_in_a_plain_page(browser: Any, site: str, sqlite_pair: Pair) -> None:
-    campaign, operator, (invitation, other) = begun(sqlite_pair, 2)
-    address = f"{site}/plain.html#link={campaign.link}&invitation={invitation}"
-    with opened(browser, address) as visit:
+def test_one_question_in_a_plain_page(browser: Any, site: str, sqlite_pair: Pair) -> None:
+    survey, operator, (invitation, other) = begun(sqlite_pair, 2)
+    address = f"{site}/plain.html#link={survey.link}&invitation={invitation}"
+    with looking_in(browser, address) as visit:
         visit.page.get_by_role("button", name="I agree").click()
         visit.page.get_by_label(LABELS[1]).check()
         visit.photograph("embedded-plain")
+        visit.click("Next")
         visit.click("Send")
-        assert told(visit) == {"outcome": "answered", "hash": campaign.hash, "before": False}
+        assert told(visit) == {"outcome": "answered", "hash": survey.hash, "before": False}
         assert LABELS[1] not in visit.page.content()
         assert LABELS[1] not in json.dumps(visit.requests)
         assert invitation not in json.dumps([[m, u.split("#")[0], b] for m, u, b in visit.requests])
         visit.page.reload()  # it counts once
         assert told(visit)["before"] is True
     assert operator.show()["collector"]["reports"] == 1
-    with opened(browser, address.replace(invitation, other)) as visit:
+    with looking_in(browser, address.replace(invitation, other)) as visit:
         visit.click("No, thank you")
         assert told(visit) == {"outcome": "declined"}
         assert all(method == "GET" for method, _, _ in visit.requests)
-    with opened(browser, address.replace(invitation, invitation[::-1])) as visit:
+    with looking_in(browser, address.replace(invitation, invitation[::-1])) as visit:
         assert told(visit) == {"outcome": "failed", "kind": "invitation"}
 
 
-def test_a_survey_in_a_plain_page_in_german(browser: Any, site: str, sqlite_pair: Pair) -> None:
-    survey, operator, invitations = begun_survey(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+def test_a_survey_of_several_in_german(browser: Any, site: str, sqlite_pair: Pair) -> None:
+    survey, operator, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     told_to = f"link={survey.link}&invitation={invitations[0]}&language=de"
-    with opened(browser, f"{site}/plain.html#{told_to}") as visit:
+    with looking_in(browser, f"{site}/plain.html#{told_to}") as visit:
         visit.click("Ich bin einverstanden")
-        for item in DOCUMENT["items"][:-1]:  # the last is of workshops only
-            visit.page.locator("h2", has_text=item["text"]["de"]).wait_for()
-            answer = OFFICE[item["name"]]
-            if item["kind"] == "number":
+        for question in DOCUMENT["questions"][:-1]:  # the last is of workshops only
+            visit.page.locator("h2", has_text=question["text"]["de"]).wait_for()
+            answer = OFFICE[question["name"]]
+            if question["kind"] == "number":
                 visit.page.locator("#number").fill(str(answer))
             for one in answer if isinstance(answer, list) else [answer]:
-                if item["kind"] != "number":
-                    shown = str(one) if isinstance(one, int) else label_of(item, one, "de")
+                if question["kind"] != "number":
+                    shown = str(one) if isinstance(one, int) else label_of(question, one, "de")
                     visit.page.get_by_label(shown, exact=True).check()
             visit.click("Weiter")
         visit.click("Senden")
@@ -112,10 +109,10 @@ def test_a_survey_in_a_plain_page_in_german(browser: Any, site: str, sqlite_pair
     not SURVEYJS.is_dir(),
     reason="npm install in examples/embedding brings SurveyJS: it is not tried here",
 )
-def test_an_item_of_a_surveyjs_survey(browser: Any, site: str, sqlite_pair: Pair) -> None:
-    campaign, operator, (invitation,) = begun(sqlite_pair, 1)
-    address = f"{site}/surveyjs.html#campaign={campaign.link}&invitation={invitation}"
-    with opened(browser, address) as visit:
+def test_in_a_survey_of_surveyjs(browser: Any, site: str, sqlite_pair: Pair) -> None:
+    survey, operator, (invitation,) = begun(sqlite_pair, 1)
+    address = f"{site}/surveyjs.html#survey={survey.link}&invitation={invitation}"
+    with looking_in(browser, address) as visit:
         page = visit.page
         page.get_by_text("south", exact=True).click()
         page.get_by_role("button", name="I agree").wait_for()
@@ -124,6 +121,7 @@ def test_an_item_of_a_surveyjs_survey(browser: Any, site: str, sqlite_pair: Pair
         page.get_by_role("button", name="I agree").click()
         page.get_by_label(LABELS[1]).check()
         visit.photograph("embedded-surveyjs")
+        visit.click("Next")
         visit.click("Send")
         page.get_by_text("Thank you").wait_for()
         page.locator("input[value=Next], .sd-navigation__next-btn").first.click()

@@ -13,12 +13,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from jrr import DRR, MRR
 from jrr.client.operator import Operator, new_invitations
 from jrr.mechanisms.base import Mechanism
+from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import invitation_secret
-from tests.e2e import cards_of, read_rows
+from tests.e2e import cards_of, read_rows, survey_of
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="memory is read from /proc"
@@ -46,20 +44,22 @@ def places_in_memory(process: int, needles: dict[str, bytes]) -> dict[str, int]:
     return found
 
 
-def keys_of(key: bytes, size: int) -> dict[str, bytes]:
-    """The key and what is derived from it (docs/protocol.md)."""
+def keys_of(key: bytes, salt: str, size: int) -> dict[str, bytes]:
+    """The key of a survey, and what is derived from it for its only question (docs/protocol.md)."""
+    question = HKDF(SHA256(), 32, bytes.fromhex(salt), b"jrr deck 1").derive(key)
     order = b"jrr deck permutation 1" + size.to_bytes(8, "little")
 
-    def derived(tweak: bytes) -> bytes:
-        return HKDF(SHA256(), 32, salt=None, info=order + tweak).derive(key)
+    def derived(secret: bytes, tweak: bytes) -> bytes:
+        return HKDF(SHA256(), 32, salt=None, info=order + tweak).derive(secret)
 
     def keyed(label: bytes) -> bytes:
-        return hmac.new(key, label, hashlib.sha256).digest()
+        return hmac.new(question, label, hashlib.sha256).digest()
 
     return {
         "key": key,
-        "seats": derived(b"seats:" + bytes(8)),
-        "deck": derived(bytes(8)),
+        "question": question,
+        "seats": derived(key, b"seats:" + bytes(8)),
+        "deck": derived(question, bytes(8)),
         "masks": keyed(b"jrr keyed words 1:masks:" + bytes(8)),
         "serials": keyed(b"jrr serials 1"),
     }
@@ -69,8 +69,11 @@ def keys_of(key: bytes, size: int) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("mechanism", "held"),
     [
-        (DRR(PEOPLE, truth=0.5, own=0.1), {"key", "seats", "deck", "serials"}),
-        (MRR(PEOPLE, own=3.0, card_rate=0.8, total_rate=0.3), {"key", "seats", "serials"}),
+        (DRR(PEOPLE, truth=0.5, own=0.1), {"key", "question", "seats", "deck", "serials"}),
+        (
+            MRR(PEOPLE, own=3.0, card_rate=0.8, total_rate=0.3),
+            {"key", "question", "seats", "serials"},
+        ),
     ],
     ids=["drr", "mrr"],
 )
@@ -79,25 +82,20 @@ def test_an_idle_dealer_has_no_key_in_memory_after_the_end(
 ) -> None:
     database = f"sqlite:///{tmp_path}/dealer.db"
     with running("dealer", tmp_path, database) as server:
-        campaign = Campaign(
-            question="Do you?",
-            labels=("no", "yes"),
-            mechanism=mechanism,
-            dealer=DealerServer(server.url),
-            collector="http://127.0.0.1:9",
-            capacity=PEOPLE,
-        )
-        operator = Operator(campaign, server.admin)
+        survey = survey_of(mechanism, server.url)
+        operator = Operator(survey, {0: server.admin})
         operator.install()
         invitations = new_invitations(PEOPLE)
         operator.invite(invitations)
         operator.open()
-        cards_of(server.url, campaign, [invitation_secret(text) for text in invitations])
+        cards_of(server.url, survey, [invitation_secret(text) for text in invitations])
         keys = KeyFiles(tmp_path / "keys")
-        ((wrapped,),) = read_rows(database, "SELECT wrapped_key FROM campaigns")
-        key = keys.unwrap(campaign.hash, bytes(wrapped))
+        ((wrapped,),) = read_rows(database, "SELECT wrapped_key FROM surveys")
+        key = keys.unwrap(survey.hash, bytes(wrapped))
         assert key is not None
-        needles = keys_of(key, PEOPLE) | {"wrapping": keys.path(campaign.hash).read_bytes()}
+        needles = keys_of(key, survey.sensitive[0].salt, PEOPLE) | {
+            "wrapping": keys.path(survey.hash).read_bytes()
+        }
         before = places_in_memory(server.process.pid, needles)
         assert {name for name, count in before.items() if count} == held, "the search finds them"
         assert operator.close()["dealer"]["state"] == "closed"

@@ -10,12 +10,12 @@ import pytest
 
 from jrr import DRR, JRR, MRR, OLH, OUE, RR, SS, SUE, Laplace, MaskedLaplace
 from jrr.client.operator import Operator, Tokens, new_invitations
+from jrr.dealing.kinds import Dealers
 from jrr.mechanisms.base import Mechanism
 from jrr.research.processes import Running, running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServers
+from jrr.survey.survey import Survey
 from tests.clients.test_javascript import node_program
-from tests.e2e import Pair, ask, path_of, tally_of
+from tests.e2e import Pair, answer_of, ask, path_of, tally_of
 
 SCRIPT = Path(__file__).with_name("answer_all.mjs")
 PEOPLE = 12
@@ -40,24 +40,30 @@ def second_dealer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]
 
 
 def answer(
-    campaign: Campaign, operator: Operator, values: list[float] | None = None
+    survey: Survey, operator: Operator, values: list[float] | None = None
 ) -> list[dict[str, Any]]:
     operator.install()
     invitations = new_invitations(PEOPLE)
     operator.invite(invitations)
+    (question,) = survey.sensitive
+    given = values or [at % question.mechanism.k for at in range(PEOPLE)]
     people = {
-        "link": campaign.link,
+        "link": survey.link,
         "invitations": invitations,
-        "values": values or [at % campaign.mechanism.k for at in range(PEOPLE)],
-        "covariates": {"region": "süd"},
+        "answers": [answer_of(survey, value, {"region": "süd"}) for value in given],
     }
     operator.open()
-    if campaign.enrols:
+    if survey.dealing.enrols:
         people["storages"] = by_script(people | {"act": "enrol"})
         assert operator.deal() == PEOPLE
-    sent = [json.loads(body) for body in by_script(people | {"act": "answer"})]
+    sent = reports_of(by_script(people | {"act": "answer"}))
     assert len(sent) == PEOPLE
     return sent
+
+
+def reports_of(bodies: list[str]) -> list[dict[str, Any]]:
+    """The reports of the only sensitive question."""
+    return [json.loads(body)["reports"]["answer"] for body in bodies]
 
 
 def by_script(people: dict[str, Any]) -> Any:
@@ -71,13 +77,13 @@ def by_script(people: dict[str, Any]) -> Any:
 @pytest.mark.slow_variants("OLH")
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
 def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(mechanism, covariates={"region": ("nord", "süd")})
-    operator = sqlite_pair.operator(campaign)
-    sent = answer(campaign, operator)
+    survey = sqlite_pair.survey(mechanism, groups={"region": ("nord", "süd")})
+    operator = sqlite_pair.operator(survey)
+    sent = answer(survey, operator)
     assert all(entry["carded"] is mechanism.deals for entry in sent)
     closed = operator.close()
     assert closed["collector"]["reports"] == PEOPLE
-    found = operator.estimate()["estimate"]
+    found = operator.estimate("answer")["estimate"]
     assert found["n"] == PEOPLE
     if not mechanism.masked:  # of masks only the dealer knows what to take off
         counted = mechanism.estimate(tally_of(mechanism, sent)).to_dict()
@@ -94,17 +100,20 @@ def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> No
     ids=lambda m: m.name,
 )
 def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(
-        mechanism, dealing="enrol", capacity=40, covariates={"region": ("nord", "süd")}
+    survey = sqlite_pair.survey(
+        mechanism,
+        capacity=40,
+        dealing=Dealers((sqlite_pair.dealer.url,), enrol_first=True),
+        groups={"region": ("nord", "süd")},
     )
-    operator = sqlite_pair.operator(campaign)
-    sent = answer(campaign, operator)
+    operator = sqlite_pair.operator(survey)
+    sent = answer(survey, operator)
     assert all(entry["carded"] for entry in sent)
     operator.close()
-    found = operator.estimate()["estimate"]
+    found = operator.estimate("answer")["estimate"]
     assert found["n"] == PEOPLE
     if not mechanism.masked:
-        dealt = campaign.for_people(PEOPLE)
+        dealt = survey.sensitive[0].for_people(PEOPLE)
         assert (
             found["frequencies"] == dealt.estimate(tally_of(dealt, sent)).to_dict()["frequencies"]
         )
@@ -120,33 +129,33 @@ def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> No
     ids=lambda m: m.name,
 )
 def test_numbers(mechanism: Mechanism, sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(
+    survey = sqlite_pair.survey(
         mechanism,
         number=(0.0, 10.0),
-        covariates={"region": ("nord", "süd")},
+        groups={"region": ("nord", "süd")},
     )
-    operator = sqlite_pair.operator(campaign)
-    sent = answer(campaign, operator, [at % 11 / 1.1 for at in range(PEOPLE)])
+    operator = sqlite_pair.operator(survey)
+    sent = answer(survey, operator, [at % 11 / 1.1 for at in range(PEOPLE)])
     assert all(type(entry["report"]) is int for entry in sent)
     closed = operator.close()
-    assert closed["collector"].get("settled", False) is mechanism.announced
-    assert operator.estimate()["estimate"]["n"] == PEOPLE
+    assert closed["collector"]["settled"] is True
+    assert operator.estimate("answer")["estimate"]["n"] == PEOPLE
 
 
 def test_cards_of_two_dealers(sqlite_pair: Pair, second_dealer: Running) -> None:
     mechanism = MRR(20, own=3.0, card_rate=0.4, announced_rate=0.5)
     dealers = (sqlite_pair.dealer, second_dealer)
-    campaign = sqlite_pair.campaign(
+    survey = sqlite_pair.survey(
         mechanism,
-        dealer=DealerServers(tuple(one.url for one in dealers)),
-        covariates={"region": ("nord", "süd")},
+        dealing=Dealers(tuple(one.url for one in dealers)),
+        groups={"region": ("nord", "süd")},
     )
     tokens = Tokens(
         dealers={at: one.token for at, one in enumerate(dealers)},
         collector=sqlite_pair.collector.token,
     )
-    sent = answer(campaign, Operator.by_tokens(campaign, tokens))
+    sent = answer(survey, Operator.by_tokens(survey, tokens))
     assert all(len(entry["serials"]) == 2 and None not in entry["serials"] for entry in sent)
-    closed = Operator.by_tokens(campaign, tokens).close()
+    closed = Operator.by_tokens(survey, tokens).close()
     assert closed["collector"]["settled"] is True
-    assert ask(campaign.collector, "GET", path_of(campaign, "status")).json["state"] == "closed"
+    assert ask(survey.collector, "GET", path_of(survey, "status")).json["state"] == "closed"

@@ -1,4 +1,4 @@
-"""`jrr invite --page` and `jrr serve all --questionnaire`: links that people can be sent."""
+"""`jrr survey invite --page` and `jrr serve all --draft`: links that people can be sent."""
 
 import csv
 import json
@@ -12,29 +12,36 @@ import pytest
 
 from jrr import RR
 from jrr.research.processes import free_port
+from jrr.survey.survey import Survey
 from tests.e2e import Pair
 from tests.e2e.test_commands import RUN, clean, jrr
-from tests.e2e.test_questionnaires import survey_at
+from tests.e2e.visits import planned
 
 PAGE = "https://page.example/page/"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.toml"
-ITEM = {"name": "drinks", "kind": "yes-no", "text": {"en": "Drink?", "de": "Trinken Sie?"}}
+DRINKS = {"name": "drinks", "kind": "yes-no", "text": {"en": "Drink?", "de": "Trinken Sie?"}}
 TITLE = {"en": "Health", "de": "Gesundheit"}
-DOCUMENT: dict[str, Any] = {"title": TITLE, "languages": ["en", "de"], "items": [ITEM]}
+DOCUMENT: dict[str, Any] = {"title": TITLE, "languages": ["en", "de"], "questions": [DRINKS]}
 
 
 def tokens_of(pair: Pair) -> dict[str, str]:
     return {"JRR_DEALER_TOKEN": pair.dealer.token, "JRR_COLLECTOR_TOKEN": pair.collector.token}
 
 
+def survey_in(pair: Pair, folder: Path) -> Survey:
+    """A survey at these servers, and its file."""
+    survey = planned(pair, 20, DOCUMENT)
+    (folder / "survey.json").write_bytes(survey.to_bytes())
+    return survey
+
+
 @pytest.mark.slow
 def test_invitations_become_links_of_every_format(sqlite_pair: Pair, tmp_path: Path) -> None:
-    survey = survey_at(sqlite_pair, 20, DOCUMENT)
-    (tmp_path / "survey.json").write_bytes(survey.to_bytes())
+    survey = survey_in(sqlite_pair, tmp_path)
     env = tokens_of(sqlite_pair)
 
     def invite(*more: str) -> Any:
-        words = ("invite", "survey.json", "--page", PAGE, "--json", *more)
+        words = ("survey", "invite", "survey.json", "--page", PAGE, "--json", *more)
         return jrr(*words, cwd=tmp_path, env=env)
 
     assert invite("--count", "3") == {"invitations": 3, "file": "invitations.csv"}
@@ -57,19 +64,19 @@ def test_invitations_become_links_of_every_format(sqlite_pair: Pair, tmp_path: P
     assert invite("--count", "2", "-o", "more.csv", "--format", "links")["links"] == "more.txt"
     more = list(csv.DictReader((tmp_path / "more.csv").read_text("utf-8").splitlines()))
     assert [row["link"] for row in more] == (tmp_path / "more.txt").read_text().split()
-    shown = jrr("campaign", "show", "survey.json", "--json", cwd=tmp_path, env=env)
+    shown = jrr("survey", "show", "survey.json", "--json", cwd=tmp_path, env=env)
     assert shown["collector"]["invited"] == 5
 
 
-def test_one_link_for_a_public_campaign_and_its_limits(sqlite_pair: Pair, tmp_path: Path) -> None:
-    campaign = sqlite_pair.campaign(RR(epsilon=1.0), invitations=False)
-    (tmp_path / "campaign.json").write_bytes(campaign.to_bytes())
-    words = ("invite", "campaign.json", "--page", PAGE, "--format", "links", "--json")
+def test_one_link_for_a_public_survey_and_its_limits(sqlite_pair: Pair, tmp_path: Path) -> None:
+    survey = sqlite_pair.survey(RR(epsilon=1.0), invitations=False)
+    (tmp_path / "survey.json").write_bytes(survey.to_bytes())
+    words = ("survey", "invite", "survey.json", "--page", PAGE, "--format", "links", "--json")
     told = jrr(*words, cwd=tmp_path)
     assert told["links"] == 1
     assert "count devices" in told["limits"]
     line = (tmp_path / "invitations.txt").read_text("utf-8")
-    assert line == f"{PAGE}#campaign={campaign.link}\n"
+    assert line == f"{PAGE}#survey={survey.link}\n"
 
 
 @pytest.mark.parametrize(
@@ -84,10 +91,9 @@ def test_one_link_for_a_public_campaign_and_its_limits(sqlite_pair: Pair, tmp_pa
 def test_what_is_refused_leaves_no_file(
     sqlite_pair: Pair, tmp_path: Path, more: tuple[str, ...], wrong: str
 ) -> None:
-    survey = survey_at(sqlite_pair, 20, DOCUMENT)
-    (tmp_path / "survey.json").write_bytes(survey.to_bytes())
+    survey_in(sqlite_pair, tmp_path)
     done = subprocess.run(
-        [*RUN, "invite", "survey.json", *more],
+        [*RUN, "survey", "invite", "survey.json", *more],
         cwd=tmp_path,
         env=clean(tokens_of(sqlite_pair)),
         capture_output=True,
@@ -104,7 +110,7 @@ def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
     port = free_port(2)
     command = [*RUN, "serve", "all", "--folder", str(tmp_path), "--port", str(port)]
     process = subprocess.Popen(
-        [*command, "--questionnaire", str(EXAMPLE), "--people", "20", "--json"],
+        [*command, "--draft", str(EXAMPLE), "--people", "20", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -122,7 +128,7 @@ def test_a_sample_survey_to_try_things_out(tmp_path: Path) -> None:
         env = {
             f"JRR_{role.upper()}_TOKEN": facts[role]["token"] for role in ("dealer", "collector")
         }
-        shown = jrr("campaign", "show", facts["file"], "--json", cwd=tmp_path, env=env)
+        shown = jrr("survey", "show", facts["file"], "--json", cwd=tmp_path, env=env)
         assert shown["collector"]["state"] == "open"
         assert shown["collector"]["invited"] == 20
     finally:

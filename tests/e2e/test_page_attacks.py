@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jrr.servers.page.files import page_files, page_hash
-from tests.e2e import Pair, http_reply, pretender
-from tests.e2e.visits import LABELS, Visit, address_of, begun, visiting
+from tests.e2e import Pair, http_reply, path_of, pretender
+from tests.e2e.visits import LABELS, TITLE, Visit, address_of, begun, visiting
 
 
 def shown_hash(visit: Visit) -> str:
@@ -16,14 +16,12 @@ def shown_hash(visit: Visit) -> str:
     return str(field.inner_text())
 
 
-def test_a_dealer_with_another_campaign_ends_it(
-    browser: Any, page_url: str, sqlite_pair: Pair
-) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    changed = campaign.to_bytes().replace(b"Have you ever", b"Have we never")
+def test_servers_with_another_survey_end_it(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    changed = survey.to_bytes().replace(b"Have you ever", b"Have we never")
     open_to_all = {"access-control-allow-origin": "*"}
-    place = f"/v1/campaigns/{campaign.hash}"
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+    place = path_of(survey)
+    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
         visit.click("I agree")  # the dealer's is looked at now, and again when it is asked
         visit.wait_for("Have you ever")
         visit.page.route(
@@ -31,6 +29,7 @@ def test_a_dealer_with_another_campaign_ends_it(
             lambda route: route.fulfill(body=changed, headers=open_to_all),
         )
         visit.choose(LABELS[1])
+        visit.click("Next")
         visit.click("Send")
         visit.wait_for("This did not work")
         assert "No answer was sent" in visit.text()
@@ -41,10 +40,10 @@ def test_a_dealer_with_another_campaign_ends_it(
             sqlite_pair.collector.url + place,
             lambda route: route.fulfill(body=changed, headers=open_to_all),
         )
-        visit.page.goto(address_of(page_url, campaign, invitation))
+        visit.page.goto(address_of(page_url, survey, invitation))
         visit.wait_for("This did not work")
         assert "do not serve the survey that the link names" in visit.text()
-    with visiting(browser, f"{page_url}#campaign={campaign.link[:-1]}") as visit:
+    with visiting(browser, f"{page_url}#survey={survey.link[:-1]}") as visit:
         visit.wait_for("This did not work")
         assert "link is not complete" in visit.text()
 
@@ -85,26 +84,26 @@ def test_it_shows_the_hash_that_the_command_tells(browser: Any, page_url: str) -
 def test_one_byte_changed_in_a_script_and_nothing_runs(
     browser: Any, page_url: str, sqlite_pair: Pair, name: str
 ) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
     file = next(file for file in page_files() if file.path == name)
     with visiting(browser, "about:blank") as visit:
         visit.page.route(
             f"**/{name}",
             lambda route: route.fulfill(body=file.body + b" ", content_type="text/javascript"),
         )
-        visit.page.goto(address_of(page_url, campaign, invitation))
+        visit.page.goto(address_of(page_url, survey, invitation))
         visit.page.wait_for_timeout(500)
         assert visit.page.locator("h1").count() == 0
         assert any("integrity" in line for line in visit.console)
-        assert not any(campaign.hash in url.partition("#")[0] for _, url, _ in visit.requests)
+        assert not any(survey.hash in url.partition("#")[0] for _, url, _ in visit.requests)
 
 
 def test_scripts_from_elsewhere_and_foreign_requests_are_blocked(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
-        visit.wait_for("A question")
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
+        visit.wait_for(TITLE)
         visit.page.evaluate(
             """() => {
               const script = document.createElement("script");

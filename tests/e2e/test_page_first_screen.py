@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
-from jrr.client.answer_links import answer_link
+from jrr.dealing.kinds import Nobody
 from jrr.privacy.cost_table import people_of_100
-from jrr.survey.creation import CampaignRequest
 from tests.e2e import Pair
-from tests.e2e.test_page_surveys import begun as begun_survey
-from tests.e2e.visits import LABELS, MECHANISM, Visit, address_of, begun, visiting
+from tests.e2e.visits import (
+    MECHANISM,
+    Visit,
+    address_of,
+    begun,
+    begun_draft,
+    opened,
+    planned,
+    visiting,
+)
 from tools.reading_ease import HARDEST, MOST_WORDS, ease
 
 AGE = {
@@ -25,13 +32,16 @@ DOCUMENT: dict[str, Any] = {
     "by": {"en": "The University of Example", "de": "Die Universität Beispiel"},
     "contact": {"en": "study@university.example", "de": "study@university.example"},
     "epsilon": 1.0,
-    "items": [AGE, DRINKS],
+    "questions": [AGE, DRINKS],
 }
 SURVEYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "some open": (DOCUMENT, {}),
-    "none open": (DOCUMENT | {"items": [DRINKS]}, {}),
-    "no dealer": (DOCUMENT, {"dealers": (), "mechanism": "rr"}),
-    "no dealer, none open": (DOCUMENT | {"items": [DRINKS]}, {"dealers": (), "mechanism": "rr"}),
+    "none open": (DOCUMENT | {"questions": [DRINKS]}, {}),
+    "no dealer": (DOCUMENT, {"dealing": Nobody(), "mechanism": "rr"}),
+    "no dealer, none open": (
+        DOCUMENT | {"questions": [DRINKS]},
+        {"dealing": Nobody(), "mechanism": "rr"},
+    ),
     "two waves": (DOCUMENT | {"waves": 2}, {}),
     "four waves": (DOCUMENT | {"waves": 4}, {}),
     "at a δ": (DOCUMENT, {"mechanism": "drr", "closed_deck": True}),
@@ -64,67 +74,41 @@ def check_first_screen(visit: Visit, language: str) -> str:
 @pytest.mark.parametrize("name", list(SURVEYS))
 def test_a_survey(browser: Any, page_url: str, sqlite_pair: Pair, name: str, language: str) -> None:
     document, more = SURVEYS[name]
-    survey, _, invitations = begun_survey(sqlite_pair, 200, document, **more)
-    address = answer_link(page_url, survey.link, invitations[0])
+    survey, _, invitations = begun_draft(sqlite_pair, 200, document, **more)
+    address = address_of(page_url, survey, invitations[0])
     with visiting(browser, address, locale=LANGUAGES[language]) as visit:
         words = check_first_screen(visit, language)
         visit.photograph(f"first-{name}-{language}")
         open_told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
-        assert open_told is (AGE in document["items"])
+        assert open_told is (AGE in document["questions"])
+        assert (re.search("cheat|Betrügen", words) is not None) is survey.deals
         assert visit.page.locator(".computed").is_hidden()  # the text says the same
         protected = re.compile("Protected: |Geschützt: ")
-        for item in document["items"]:
+        for question in document["questions"]:
             visit.page.locator("button.first").click()
-            visit.wait_for(item["text"][language])
+            visit.wait_for(question["text"][language])
             badge = visit.page.locator("#badge").inner_text()
-            assert (protected.match(badge) is not None) is item.get("sensitive", True)
-            if item is AGE:
+            assert (protected.match(badge) is not None) is question.get("sensitive", True)
+            if question is AGE:
                 visit.page.locator("#number").fill("30")
 
 
 @pytest.mark.parametrize("language", list(LANGUAGES))
-@pytest.mark.parametrize("covariates", [{}, {"Region": ("north", "south")}], ids=["alone", "about"])
-@pytest.mark.parametrize("dealt", [True, False], ids=["dealer", "no dealer"])
-def test_a_question(
-    browser: Any,
-    page_url: str,
-    sqlite_pair: Pair,
-    covariates: dict[str, tuple[str, ...]],
-    language: str,
-    dealt: bool,
+@pytest.mark.parametrize("name", ["some open", "none open", "no dealer", "no dealer, none open"])
+def test_a_text_that_says_nothing_of_costs(
+    browser: Any, page_url: str, sqlite_pair: Pair, name: str, language: str
 ) -> None:
-    """With the consent text of the catalogue, and with one that says nothing of costs."""
-    request = CampaignRequest(
-        question="Have you ever taken a bribe?",
-        n=50,
-        epsilon=1.0,
-        labels=LABELS,
-        collector=sqlite_pair.collector.url,
-        dealer=sqlite_pair.dealer.url if dealt else None,
-        mechanism="auto" if dealt else "rr",
-        language=language,
-        by="The institute of made-up studies",
-        contact="ask@institute.example",
-        covariates=covariates,
-        invitations=False,
-    )
-    written = request.campaign()
-    for campaign in (written, replace(written, consent="")):
-        operator = sqlite_pair.operator(campaign)
-        operator.install()
-        operator.open()
-        address = address_of(page_url, campaign)
-        with visiting(browser, address, locale=LANGUAGES[language]) as visit:
-            words = check_first_screen(visit, language)
-            visit.photograph(f"first-question-{len(covariates)}-{dealt}-{language}")
-            told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
-            assert told is bool(covariates)
-            assert (re.search("cheat|Betrügen", words) is not None) is dealt
-            visit.page.locator("button.first").click()
-            visit.wait_for("Have you ever")
-            assert re.match("Protected: |Geschützt: ", visit.page.locator("#badge").inner_text())
-            if covariates:
-                assert re.search("not protected|nicht geschützt", visit.text())
+    """What the text leaves out, the page says."""
+    document, more = SURVEYS[name]
+    written = planned(sqlite_pair, 200, document, invitations=False, **more)
+    survey, _, _ = opened(sqlite_pair, replace(written, consent={"en": "", "de": ""}), 0)
+    with visiting(browser, address_of(page_url, survey), locale=LANGUAGES[language]) as visit:
+        words = check_first_screen(visit, language)
+        visit.photograph(f"first-empty-{name}-{language}")
+        assert re.search("by chance|durch Zufall", words)
+        told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
+        assert told is (AGE in document["questions"])
+        assert (re.search("cheat|Betrügen", words) is not None) is ("dealing" not in more)
 
 
 def test_a_text_that_says_another_number_does_not_hide_what_was_computed(
@@ -132,7 +116,7 @@ def test_a_text_that_says_another_number_does_not_hide_what_was_computed(
 ) -> None:
     written, _, _ = begun(
         sqlite_pair, 1, invitations=False, mechanism=MECHANISM,
-        consent="Of 100 who send what you send, at most 11 have it.\n\nDetails:\nNone.",
+        consent={"en": "Of 100 who send what you send, at most 11 have it.\n\nDetails:\nNone."},
     )  # fmt: skip
     with visiting(browser, address_of(page_url, written)) as visit:
         visit.page.locator(".people").wait_for()

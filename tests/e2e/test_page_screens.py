@@ -7,10 +7,19 @@ from typing import Any
 import pytest
 
 from jrr import JRR, OUE, Laplace
-from jrr.client.operator import new_invitations
-from jrr.survey.creation import CampaignRequest
+from jrr.dealing.kinds import Dealers
 from tests.e2e import Pair
-from tests.e2e.visits import DESKTOP, LABELS, PHONE, Visit, address_of, begun, visiting
+from tests.e2e.visits import (
+    DESKTOP,
+    LABELS,
+    PHONE,
+    TITLE,
+    Visit,
+    address_of,
+    begun,
+    begun_draft,
+    visiting,
+)
 
 LOOKS: dict[str, tuple[dict[str, Any], str]] = {
     "phone-light": (PHONE, "light"),
@@ -18,7 +27,7 @@ LOOKS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-RIGHT_TO_LEFT = {"1-introduction", "3-try", "6-chosen", "9-thanks"}  # pictures of these
+RIGHT_TO_LEFT = {"1-introduction", "3-try", "7-chosen", "11-thanks"}  # pictures of these
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +69,18 @@ def inspect(visit: Visit, name: str, axe_script: str) -> None:
 def test_every_screen_of_an_answer(
     browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str
 ) -> None:
-    campaign, _, (invitation,) = begun(
+    survey, _, (invitation,) = begun(
         sqlite_pair,
         1,
-        question="Have you ever taken a bribe?",
-        consent="The institute of made-up studies asks 50 people who decide on permits.",
-        covariates={"Region": ("north", "south")},
+        text="Have you ever taken a bribe?",
+        consent={"en": "The institute of made-up studies asks 50 people who decide on permits."},
+        groups={"Region": ("north", "south")},
     )
 
     def seen(name: str) -> None:
         inspect(visit, name, axe_script)
 
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
         visit.page.locator(".people").wait_for()
         seen("1-introduction")
         visit.page.get_by_text("How does this work?", exact=True).click()
@@ -84,30 +93,40 @@ def test_every_screen_of_an_answer(
         assert visit.page.locator(".chart").count() == 2
         visit.click("Back")
         visit.click("I agree")
+        visit.wait_for("Region")
+        seen("4-open-question")
+        visit.choose("south")
+        visit.click("Next")
         visit.wait_for("Have you ever")
-        seen("4-question")
-        visit.click("Send")
-        seen("5-missing")
+        seen("5-question")
+        visit.click("Next")
+        seen("6-missing")
         visit.choose(LABELS[1])
-        visit.page.get_by_label("Region").select_option("south")
-        seen("6-chosen")
+        seen("7-chosen")
+        visit.click("Next")
+        visit.wait_for("Ready to send")
+        seen("8-review")
         visit.page.route("**/cards", lambda route: None)  # never answered: it stays on "sending"
         visit.click("Send")
-        seen("7-sending")
+        seen("9-sending")
     # A browser of its own: whether a reload still ends what is being sent is a matter of luck.
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
+    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
         visit.page.route("**/reports", lambda route: route.abort())
         visit.click("I agree")
+        visit.choose("south")
+        visit.click("Next")
         visit.wait_for("Have you ever")
         visit.choose(LABELS[1])
-        visit.page.get_by_label("Region").select_option("south")
+        visit.click("Next")
         visit.click("Send")
-        visit.page.locator("main button.first").wait_for()
-        seen("8-not-sent")
+        visit.wait_for("Not confirmed yet")
+        seen("10-not-sent")
         visit.page.unroute("**/reports")
         visit.page.locator("main button.first").click()
-        visit.page.locator("#sent").wait_for()
-        seen("9-thanks")
+        visit.page.locator("#sent").wait_for(state="attached")
+        seen("11-thanks")
+        visit.page.get_by_text("The very bytes", exact=True).click()
+        seen("12-thanks-bytes")
 
 
 def test_every_other_screen(
@@ -116,51 +135,51 @@ def test_every_other_screen(
     def seen(name: str) -> None:
         inspect(visit, name, axe_script)
 
-    campaign, _, _ = begun(sqlite_pair, 1)
-    with visiting(browser, address_of(page_url, campaign, "b" * 34)) as visit:
+    survey, _, _ = begun(sqlite_pair, 1)
+    with visiting(browser, address_of(page_url, survey, "b" * 34)) as visit:
         visit.page.locator("#invitation").wait_for()
-        seen("10-mistyped")
-    with visiting(browser, f"{page_url}#campaign=nothing") as visit:
+        seen("13-mistyped")
+    with visiting(browser, f"{page_url}#survey=nothing") as visit:
         visit.wait_for("This did not work")
-        seen("11-error")
+        seen("14-error")
         assert not visit.posted("")
-    with visiting(browser, address_of(page_url, campaign)) as visit:
+    with visiting(browser, address_of(page_url, survey)) as visit:
         visit.click("No, thank you")
-        seen("12-declined")
+        seen("15-declined")
     enrolling, _, (invitation,) = begun(
-        sqlite_pair, 1, mechanism=JRR(n=9, p=0.6, s=0.25), dealing="enrol", capacity=40
-    )
+        sqlite_pair, 1, mechanism=JRR(n=9, p=0.6, s=0.25), capacity=40,
+        dealing=Dealers((sqlite_pair.dealer.url,), enrol_first=True),
+    )  # fmt: skip
     with visiting(browser, address_of(page_url, enrolling, invitation)) as visit:
         visit.click("I agree")
         visit.page.get_by_role("button", name="Take a place").wait_for()
-        seen("13-seat")
+        seen("16-seat")
         visit.click("Take a place")
         visit.wait_for("You have a place")
-        seen("14-seated")
+        seen("17-seated")
     asking, _, _ = begun(
         sqlite_pair, 1, mechanism=Laplace(epsilon=1.0), number=(0.0, 24.0), invitations=False,
-        question="How many hours did you sleep?", labels=("0 hours", "24 hours"),
+        text="How many hours did you sleep?",
     )  # fmt: skip
     with visiting(browser, address_of(page_url, asking)) as visit:
         visit.click("Try it first")
         visit.page.locator(".crowd li").first.wait_for()
-        seen("17-try-number")
+        seen("18-try-number")
         visit.click("Back")
         visit.click("I agree")
         visit.page.locator("#number").fill("25")
-        visit.click("Send")
-        seen("15-number")
+        visit.click("Next")
+        seen("19-number")
     many, _, _ = begun(
-        sqlite_pair, 1, mechanism=OUE(9, epsilon=1.0), invitations=False, question="Which party?",
+        sqlite_pair, 1, mechanism=OUE(9, epsilon=1.0), invitations=False, text="Which party?",
         labels=tuple(f"The party of those who want {at}" for at in range(9)),
     )  # fmt: skip
     with visiting(browser, address_of(page_url, many)) as visit:
         visit.click("Try it first")
         visit.page.locator(".crowd li").first.wait_for()
-        seen("16-try-many")
+        seen("20-try-many")
 
 
-AGREE = {"en": "I agree", "de": "Ich bin einverstanden"}
 SEND = {"en": "Send", "de": "Senden"}
 
 
@@ -170,30 +189,22 @@ SEND = {"en": "Send", "de": "Senden"}
 def test_the_main_screens_in_every_look(
     browser: Any, page_url: str, sqlite_pair: Pair, axe_script: str, language: str, scheme: str
 ) -> None:
-    request = CampaignRequest(
-        question="Have you ever taken a bribe?",
-        n=50,
-        epsilon=1.0,
-        labels=LABELS,
-        collector=sqlite_pair.collector.url,
-        dealer=sqlite_pair.dealer.url,
-        language=language,
-        by="The institute of made-up studies",
-        contact="ask@institute.example, 030 1234567",
-    )
-    campaign = request.campaign()
-    operator = sqlite_pair.operator(campaign)
-    operator.install()
-    (invitation,) = new_invitations(1)
-    operator.invite([invitation])
-    operator.open()
+    asked = {"name": "answer", "kind": "choice", "text": "Have you ever taken a bribe?"}
+    document = {
+        "title": TITLE,
+        "languages": [language],
+        "by": "The institute of made-up studies",
+        "contact": "ask@institute.example, 030 1234567",
+        "questions": [asked | {"labels": list(LABELS)}],
+    }
+    survey, _, (invitation, *_) = begun_draft(sqlite_pair, 50, document)
 
     def seen(name: str) -> None:
         visit.photograph(f"look-{name}-{language}-{scheme}")
         check_accessible(visit, axe_script, name)
         assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    address = address_of(page_url, campaign, invitation, f"&language={language}")
+    address = address_of(page_url, survey, invitation, f"&language={language}")
     with visiting(browser, page_url, color_scheme=scheme, locale=language) as visit:
         visit.page.locator("#start").wait_for()
         seen("0-start")
@@ -205,14 +216,16 @@ def test_the_main_screens_in_every_look(
         visit.page.locator("main summary").click()
         assert visit.page.locator(".computed").is_visible()
         seen("2-details")
-        visit.click(AGREE[language])
-        visit.wait_for("Have you ever")
-        visit.choose(LABELS[1])
-        seen("3-question")
+        visit.review(LABELS[1], german=language == "de")
+        seen("3-review")
+        visit.page.go_back()
+        visit.page.locator("input:checked").wait_for()
+        seen("4-question")
+        visit.page.go_forward()
         visit.click(SEND[language])
-        visit.page.locator("#sent").wait_for()
-        seen("4-thanks")
+        visit.page.locator("#sent").wait_for(state="attached")
+        seen("5-thanks")
     with visiting(browser, address, color_scheme=scheme, locale=language) as visit:
         visit.answer(LABELS[0], german=language == "de")
         visit.page.locator("h1", has_text=re.compile("Already|Schon")).wait_for()
-        seen("5-used")
+        seen("6-used")

@@ -1,4 +1,4 @@
-"""People answer a survey of several items on the page, in a real browser, over real servers."""
+"""People answer a survey of several questions on the page, in a real browser, over real servers."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jrr.client.answer_links import answer_link
-from jrr.client.operator import new_invitations
-from jrr.client.survey_operator import SurveyOperator
 from jrr.servers.page.files import page_files
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 from tests.e2e import Pair, ask
 from tests.e2e.test_page_screens import axe_script, inspect  # noqa: F401 - a fixture
-from tests.e2e.test_questionnaires import operator_at, survey_at
-from tests.e2e.visits import DESKTOP, TRUTH, Visit, visiting
+from tests.e2e.visits import DESKTOP, TRUTH, Visit, address_of, begun_draft, visiting
 
 SECTOR = {"en": "Where do you <b>work</b>?", "de": "Wo <b>arbeiten</b> Sie?"}
 # Labels of sensitive answers that are found nowhere else.
@@ -29,7 +25,7 @@ DOCUMENT: dict[str, Any] = {
     "title": {"en": "Health at work", "de": "Gesundheit bei der Arbeit"},
     "languages": ["en", "de"],
     "epsilon": 100.0,  # so much that reports are nearly exact, and cards still pay
-    "items": [
+    "questions": [
         {
             "name": "sector",
             "kind": "choice",
@@ -119,20 +115,7 @@ HEADINGS = {
         "thanks": "Vielen Dank",
     },
 }
-ITEMS = {item["name"]: item for item in DOCUMENT["items"]}
-
-
-def begun(
-    pair: Pair, people: int, document: dict[str, Any] = DOCUMENT, **more: Any
-) -> tuple[Survey, SurveyOperator, list[str]]:
-    survey = survey_at(pair, people, document, **({"min_cell": 2} | more))
-    operator = operator_at(pair, survey)
-    operator.install()
-    invitations = new_invitations(people)
-    if survey.invitations:
-        operator.invite(invitations)
-    operator.open()
-    return survey, operator, invitations
+QUESTIONS = {question["name"]: question for question in DOCUMENT["questions"]}
 
 
 @pytest.fixture(scope="module")
@@ -177,44 +160,44 @@ def answering(
     **settings: Any,
 ) -> AbstractContextManager[Visit]:
     """A person who has opened the link."""
-    return visiting(browser, answer_link(page_url, survey.link, invitation), coin, **settings)
+    return visiting(browser, address_of(page_url, survey, invitation), coin, **settings)
 
 
-def label_of(item: dict[str, Any], word: str | None, language: str) -> str:
-    for label in item.get("labels", ()):
+def label_of(question: dict[str, Any], word: str | None, language: str) -> str:
+    for label in question.get("labels", ()):
         if word in label.values():
             return str(label[language])
     return WORDS[language][word]
 
 
-def answer_item(visit: Visit, name: str, answer: Any, language: str) -> None:
-    """Choose or type an answer on the screen of one item."""
-    item, page = ITEMS[name], visit.page
-    page.locator("h1", has_text=item["text"][language]).wait_for()
+def answer_question(visit: Visit, name: str, answer: Any, language: str) -> None:
+    """Choose or type an answer on the screen of one question."""
+    question, page = QUESTIONS[name], visit.page
+    page.locator("h1", has_text=question["text"][language]).wait_for()
     assert page.locator("fieldset > legend").count() == 1
     badge = page.locator("#badge")
-    assert ("changed" in (badge.get_attribute("class") or "")) is item.get("sensitive", True)
+    assert ("changed" in (badge.get_attribute("class") or "")) is question.get("sensitive", True)
     if answer is None:
         page.get_by_label(WORDS[language][None]).check()
-    elif item["kind"] == "number":
+    elif question["kind"] == "number":
         page.locator("#number").fill(str(answer))
-    elif item["kind"] == "several":
+    elif question["kind"] == "several":
         for one in answer:
-            page.get_by_label(label_of(item, one, language)).check()
+            page.get_by_label(label_of(question, one, language)).check()
     else:
-        shown = str(answer) if item["kind"] == "scale" else label_of(item, answer, language)
+        shown = str(answer) if question["kind"] == "scale" else label_of(question, answer, language)
         page.get_by_label(shown, exact=True).check()
 
 
 def answer_all(
     visit: Visit, answers: dict[str, Any], language: str = "en", shots: str = ""
 ) -> None:
-    """From the introduction to the last item."""
+    """From the introduction to the last question."""
     visit.click(HEADINGS[language]["agree"])
     for at, (name, answer) in enumerate(answers.items()):
-        visit.wait_for(ITEMS[name]["text"][language])
+        visit.wait_for(QUESTIONS[name]["text"][language])
         assert visit.page.locator("h1").evaluate("node => node === document.activeElement")
-        answer_item(visit, name, answer, language)
+        answer_question(visit, name, answer, language)
         if shots:
             visit.photograph(f"survey-{shots}-{at + 1}-{name}")
         assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -226,13 +209,6 @@ def send(visit: Visit, language: str = "en") -> dict[str, Any]:
     assert not visit.posted("/cards")  # cards are fetched at the moment of sending
     visit.click(WORDS[language]["send"])
     visit.wait_for(HEADINGS[language]["thanks"])
-    return sent_by(visit)
-
-
-def sent_by(visit: Visit) -> dict[str, Any]:
-    visit.page.locator("summary", has_text="bytes").or_(
-        visit.page.locator("summary", has_text="Bytes")
-    ).first.click()
     return visit.sent()
 
 
@@ -286,23 +262,23 @@ def by_keyboard(visit: Visit, answers: dict[str, Any]) -> None:
     reach("I agree")
     keyboard.press("Enter")
     for name, answer in answers.items():
-        item = ITEMS[name]
-        visit.page.locator("h1", has_text=item["text"]["en"]).wait_for()
-        if item["kind"] == "number":
+        question = QUESTIONS[name]
+        visit.page.locator("h1", has_text=question["text"]["en"]).wait_for()
+        if question["kind"] == "number":
             if answer is None:
                 reach("Prefer not to say")
                 keyboard.press("Space")
             else:
                 keyboard.press("Tab")
                 keyboard.type(str(answer))
-        elif item["kind"] == "several":
+        elif question["kind"] == "several":
             for one in answer:
-                reach(label_of(item, one, "en"))
+                reach(label_of(question, one, "en"))
                 keyboard.press("Space")
         else:
             keyboard.press("Tab")
             keyboard.press("Space")  # the first; arrows go on from it
-            wanted = str(answer) if isinstance(answer, int) else label_of(item, answer, "en")
+            wanted = str(answer) if isinstance(answer, int) else label_of(question, answer, "en")
             for _ in range(10):
                 chosen = visit.page.locator("label.choice:has(:checked)").inner_text().strip()
                 if chosen == wanted:
@@ -316,10 +292,10 @@ def by_keyboard(visit: Visit, answers: dict[str, Any]) -> None:
     visit.wait_for("Thank you")
 
 
-def test_people_answer_all_kinds_of_items(
+def test_people_answer_all_kinds_of_questions(
     browser: Any, generous_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, operator, invitations = begun(sqlite_pair, 6)
+    survey, operator, invitations = begun_draft(sqlite_pair, 6, DOCUMENT)
     answers = [OFFICE, WORKSHOP, WORKSHOP | {"age": 30}, OFFICE, OFFICE]
     bodies = []
     with answering(
@@ -336,17 +312,17 @@ def test_people_answer_all_kinds_of_items(
         assert not any(word in visit.text() for word in SENSITIVE)
         bodies.append(send(visit))
         visit.photograph("survey-phone-9-thanks")
-        assert visit.posted("/reports") == [visit.page.locator("#sent").inner_text()]
+        assert visit.posted("/reports") == [visit.sent_bytes()]
         assert_no_true_answer(visit, answers[0], invitations[0])
         visit.page.reload()  # comes again: counts once, and shows the same
         visit.wait_for("Thank you")
-        assert sent_by(visit) == bodies[0]
+        assert visit.sent() == bodies[0]
     with answering(
         browser, generous_url, survey, invitations[1], TRUTH
     ) as visit:  # With keys alone.
         keys = answers[1] | {"pills": ["red-pill"]}
         by_keyboard(visit, keys)
-        bodies.append(sent_by(visit))
+        bodies.append(visit.sent())
         assert_no_true_answer(visit, keys, invitations[1])
     german = {"locale": "de-DE", "color_scheme": "dark"} | DESKTOP
     with answering(browser, generous_url, survey, invitations[2], TRUTH, **german) as visit:
@@ -377,20 +353,20 @@ def test_people_answer_all_kinds_of_items(
         visit.page.context.set_offline(False)  # the browser says so, and the page goes on
         visit.wait_for("Thank you")
         assert "changed by chance first, as promised" in visit.text()
-        bodies.append(sent_by(visit))
+        bodies.append(visit.sent())
         assert not any(report["carded"] for report in bodies[3]["reports"].values())
     with answering(
         browser, generous_url, survey, invitations[4], TRUTH
     ) as visit:  # Changes their mind.
         answer_all(visit, WORKSHOP)
-        for _ in WORKSHOP:  # back to the first item, where all is as it was
+        for _ in WORKSHOP:  # back to the first question, where all is as it was
             visit.click("Back")
         visit.wait_for("Where do you")
         assert visit.page.get_by_label("workshop").is_checked()
         for name, answer in answers[4].items():
             if name == "pills":
                 assert visit.page.locator("input:checked").count() == 0
-            answer_item(visit, name, answer, "en")
+            answer_question(visit, name, answer, "en")
             visit.click("Next")
         visit.wait_for("Ready to send")
         bodies.append(send(visit))
@@ -399,7 +375,7 @@ def test_people_answer_all_kinds_of_items(
         browser, generous_url, survey, invitations[5], TRUTH
     ) as visit:  # Declines midway.
         visit.click("I agree")
-        answer_item(visit, "sector", "office", "en")
+        answer_question(visit, "sector", "office", "en")
         visit.click("Next")
         visit.click("Stop and delete my answers")
         visit.click("Delete and stop")
@@ -413,10 +389,10 @@ def test_people_answer_all_kinds_of_items(
     operator.close()
     found = operator.estimates()
 
-    def shares(part: str, wanted: list[float], changed: int = 1) -> None:
+    def shares(question: str, wanted: list[float], changed: int = 1) -> None:
         """But for so many of five reports; more are changed in fewer than one run in 10^7."""
-        told = found[part]["estimate"]["frequencies"]
-        assert np.allclose(told, wanted, atol=changed / 5 + 0.05), (part, told)
+        told = found[question]["estimate"]["frequencies"]
+        assert np.allclose(told, wanted, atol=changed / 5 + 0.05), (question, told)
 
     shares("drinks", [2 / 5, 3 / 5])
     shares("fury", [0, 3 / 5, 0, 2 / 5])
@@ -430,7 +406,7 @@ def test_people_answer_all_kinds_of_items(
 def test_a_survey_that_costs_more_than_the_page_accepts_is_not_asked(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, _, (invitation, _) = begun(sqlite_pair, 2)
+    survey, _, (invitation, _) = begun_draft(sqlite_pair, 2, DOCUMENT)
     with answering(browser, page_url, survey, invitation) as visit:
         visit.wait_for("This did not work")
         assert "too much about you" in visit.text()
@@ -440,7 +416,7 @@ def test_a_survey_that_costs_more_than_the_page_accepts_is_not_asked(
 def test_wrong_answers_are_told_and_the_language_can_be_changed(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, _, invitations = begun(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    survey, _, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     with answering(browser, page_url, survey, invitations[0]) as visit:
         visit.click("I agree")
         visit.wait_for("Where do you")
@@ -448,17 +424,17 @@ def test_wrong_answers_are_told_and_the_language_can_be_changed(
         visit.click("Next")
         assert "Please choose" in visit.page.locator("[role=alert]").inner_text()
         visit.photograph("survey-phone-11-choose")
-        answer_item(visit, "sector", "office", "en")
+        answer_question(visit, "sector", "office", "en")
         visit.click("Next")
         visit.page.locator("#number").fill("14")
         visit.click("Next")
         assert "from 15 to 80" in visit.page.locator("[role=alert]").inner_text()
         visit.page.locator("#number").fill("15")
         visit.click("Next")
-        answer_item(visit, "drinks", "yes", "en")
+        answer_question(visit, "drinks", "yes", "en")
         visit.page.locator("#language").select_option("de")
         visit.wait_for("Trinken Sie?")
-        answer_item(visit, "drinks", "no", "de")
+        answer_question(visit, "drinks", "no", "de")
         visit.click("Weiter")
         visit.page.get_by_label("hidden-Wut").check()
         visit.click("Zurück")
@@ -477,7 +453,7 @@ def assert_memory_only(visit: Visit) -> None:
 def test_a_dealer_with_another_survey_ends_it(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, operator, invitations = begun(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    survey, operator, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     changed = survey.to_bytes().replace(b"Health at work", b"Wealth at work")
     with answering(browser, page_url, survey, invitations[0]) as visit:
         visit.page.route(
@@ -485,7 +461,7 @@ def test_a_dealer_with_another_survey_ends_it(
             lambda route: route.fulfill(body=changed, headers={"access-control-allow-origin": "*"}),
         )
         visit.click("I agree")
-        visit.wait_for("This did not work")  # before the first item
+        visit.wait_for("This did not work")  # before the first question
         assert "No answer was sent" in visit.text()
         assert not visit.posted("/cards")
         assert not visit.posted("/reports")
@@ -500,7 +476,7 @@ def test_every_screen_of_a_survey_is_accessible(
     sqlite_pair: Pair,
     axe_script: str,  # noqa: F811 - the fixture of that name
 ) -> None:
-    survey, _, invitations = begun(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    survey, _, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     with answering(browser, page_url, survey, invitations[0]) as visit:
         visit.wait_for("Health at work")
         visit.page.locator("summary", has_text="How does this work?").click()
@@ -511,7 +487,7 @@ def test_every_screen_of_a_survey_is_accessible(
         visit.click("Back")
         visit.click("I agree")
         for name, answer in (OFFICE | {"sector": "workshop", "welding": "no"}).items():
-            answer_item(visit, name, answer, "en")
+            answer_question(visit, name, answer, "en")
             inspect(visit, f"survey-{name}", axe_script)
             visit.click("Next")
         visit.wait_for("Ready to send")

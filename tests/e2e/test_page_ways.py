@@ -12,21 +12,20 @@ from tests.e2e.test_page_surveys import (
     DOCUMENT,
     OFFICE,
     answer_all,
-    answer_item,
+    answer_question,
     answering,
     send,
 )
-from tests.e2e.test_page_surveys import begun as begun_survey
-from tests.e2e.visits import LABELS, address_of, begun, visiting
+from tests.e2e.visits import LABELS, TITLE, address_of, begun, begun_draft, visiting
 
 REGIONS = {"Region": ("north", "south")}
 EVIL = 'Institute <img src=x onerror="document.title=1">'
 
 
-def test_back_of_the_browser_leads_to_the_item_before_and_loses_no_answer(
+def test_back_of_the_browser_leads_to_the_question_before_and_loses_no_answer(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, _, invitations = begun_survey(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
+    survey, _, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     with answering(browser, page_url, survey, invitations[0]) as visit:
         visit.click("Try it first")
         visit.wait_for("Try it")
@@ -34,10 +33,10 @@ def test_back_of_the_browser_leads_to_the_item_before_and_loses_no_answer(
         visit.wait_for("Health at work")
         visit.click("I agree")
         for name in ("sector", "age", "drinks"):
-            answer_item(visit, name, OFFICE[name], "en")
+            answer_question(visit, name, OFFICE[name], "en")
             visit.click("Next")
         visit.page.get_by_label("hidden-fury").check()
-        visit.page.go_back()  # from an item that is answered and not confirmed
+        visit.page.go_back()  # from a question that is answered and not confirmed
         visit.wait_for("Drink?")
         assert visit.page.get_by_label("Yes", exact=True).is_checked()
         told = visit.page.evaluate("[history.state, location.hash]")
@@ -63,27 +62,34 @@ def test_back_of_the_browser_leads_to_the_item_before_and_loses_no_answer(
 def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    campaign, _, (invitation,) = begun(
-        sqlite_pair, 1, covariates=REGIONS, by=EVIL, contact="Street 1\n12345 Town"
+    survey, _, (invitation,) = begun(
+        sqlite_pair, 1, groups=REGIONS, by={"en": EVIL}, contact={"en": "Street 1\n12345 Town"}
     )
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
-        visit.wait_for("A question")
-        assert f"{EVIL} asks you one question." in visit.text()
+    with visiting(browser, address_of(page_url, survey, invitation)) as visit:
+        visit.wait_for(TITLE)
+        assert f"{EVIL} asks up to 2 questions." in visit.text()
         assert "12345 Town" in visit.text()
         assert visit.page.locator("main :is(img, a)").count() == 0
         visit.click("I agree")
+        visit.wait_for("Region")
+        visit.choose("south")
+        visit.click("Next")
         visit.wait_for("Have you ever")
         visit.choose(LABELS[1])
-        visit.page.get_by_label("Region").select_option("south")
         visit.page.locator("#language").select_option("de")
         assert visit.page.get_by_label(LABELS[1]).is_checked()
         visit.page.go_back()
-        visit.wait_for("Eine Frage")
+        visit.wait_for("Region")
+        assert visit.page.get_by_label("south").is_checked()
+        visit.page.go_back()
+        visit.wait_for(TITLE)
+        visit.page.go_forward()
         visit.page.go_forward()
         visit.wait_for("Have you ever")
         assert visit.page.get_by_label(LABELS[1]).is_checked()
-        assert visit.page.get_by_label("Region").input_value() == "1"
         assert LABELS[1] not in visit.kept()
+        visit.click("Weiter")
+        visit.wait_for("Bereit zum Senden")
         visit.click("Senden")
         visit.wait_for("Vielen Dank")
         visit.page.go_back()  # leads to no form any more
@@ -94,7 +100,7 @@ def test_a_choice_stays_when_the_language_changes_or_somebody_reads_again(
 def test_what_is_over_says_so_and_shows_no_introduction(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, operator, invitations = begun_survey(
+    survey, operator, invitations = begun_draft(
         sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0, "contact": "ask@institute.example"}
     )
     operator.close()
@@ -102,41 +108,25 @@ def test_what_is_over_says_so_and_shows_no_introduction(
         visit.wait_for("This survey is over")
         assert "ask@institute.example" in visit.text()
         assert visit.page.locator("main button").count() == 0
-    campaign, single, (invitation,) = begun(sqlite_pair, 1)
-    single.close()
-    with visiting(browser, address_of(page_url, campaign, invitation), locale="de-DE") as visit:
+    with answering(browser, page_url, survey, invitations[1], locale="de-DE") as visit:
         visit.wait_for("Diese Umfrage ist beendet")
 
 
-def test_a_dealer_with_another_campaign_is_told_before_the_question(
-    browser: Any, page_url: str, sqlite_pair: Pair
-) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    with visiting(browser, address_of(page_url, campaign, invitation)) as visit:
-        visit.page.route(
-            f"{sqlite_pair.dealer.url}/v1/campaigns/{campaign.hash}",
-            lambda route: route.fulfill(body="{}", headers={"access-control-allow-origin": "*"}),
-        )
-        visit.click("I agree")
-        visit.wait_for("This did not work")
-        assert "No answer was sent" in visit.text()
-
-
 def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: Pair) -> None:
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
     with visiting(browser, page_url) as visit:
         visit.wait_for("Which survey?")
         field = visit.page.get_by_label("Address of the survey")
-        for wrong in ("", "nothing", campaign.link[:-1], "https://page.example/page/#invitation=a"):
+        for wrong in ("", "nothing", survey.link[:-1], "https://page.example/page/#invitation=a"):
             field.fill(wrong)
             visit.page.keyboard.press("Enter")
             assert visit.page.locator("[aria-invalid=true]").count() == 1
-        before, _, name = campaign.link.rpartition("/")
+        before, _, name = survey.link.rpartition("/")
         field.fill(f"{before.upper()}/ {name[:30]} {name[30:].upper()}")
         visit.page.locator("#language").select_option("de")
         visit.page.locator("#language").select_option("en")  # what was typed stays
         visit.click("Next")
-        visit.wait_for("A question")
+        visit.wait_for(TITLE)
         visit.click("I agree")
         visit.wait_for("Your invitation")
         visit.page.get_by_label("Invitation").fill(invitation)
@@ -144,7 +134,7 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
         visit.wait_for("Have you ever")
     with visiting(browser, page_url) as visit:  # copies the whole link
         visit.page.get_by_label("Address of the survey").fill(
-            address_of("https://elsewhere.example/", campaign, invitation)
+            address_of("https://elsewhere.example/", survey, invitation)
         )
         visit.page.keyboard.press("Enter")
         visit.click("I agree")
@@ -154,8 +144,8 @@ def test_somebody_who_types_addresses(browser: Any, page_url: str, sqlite_pair: 
 @pytest.fixture
 def knowing_page(tmp_path: Any, sqlite_pair: Pair) -> Iterator[tuple[str, str]]:
     """A page that opens a survey without being told which, and an invitation to that."""
-    campaign, _, (invitation,) = begun(sqlite_pair, 1)
-    with running("page", tmp_path, None, "--survey", campaign.link) as server:
+    survey, _, (invitation,) = begun(sqlite_pair, 1)
+    with running("page", tmp_path, None, "--survey", survey.link) as server:
         yield server.url, invitation
 
 
@@ -173,21 +163,20 @@ def test_with_coins_of_their_own_every_report_is_legal_and_counted(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
     """What chance makes of answers is tested under Node (tests/clients); here, that it fits."""
-    survey, operator, invitations = begun_survey(sqlite_pair, 5, DOCUMENT | {"epsilon": 4.0})
+    survey, operator, invitations = begun_draft(sqlite_pair, 5, DOCUMENT | {"epsilon": 4.0})
     for at in range(3):
         with answering(browser, page_url, survey, invitations[at]) as visit:
             answer_all(visit, OFFICE)
             body = send(visit)
             assert set(body["reports"]) == {
-                part.name for part in survey.asked({"sector": "office", "age": 41.5})
+                question.name for question in survey.asked({"sector": "office", "age": 41.5})
             }
             for name, told in body["reports"].items():
-                mechanism = survey.campaigns[name].mechanism
+                mechanism = survey.by_name[name].mechanism
                 report = mechanism.report_from_bytes(mechanism.report_bytes(told["report"]))
                 assert mechanism.report_format.to_json(report) == told["report"]
                 assert told["carded"] is mechanism.deals
     assert operator.show()["collector"]["reports"] == 3
     asked = len(survey.asked({"sector": "office", "age": 41.5}))
-    hashes = ", ".join(f"'{one.hash}'" for one in survey.campaigns.values())
-    query = f"SELECT COUNT(*) FROM reports WHERE campaign IN ({hashes})"
+    query = f"SELECT COUNT(*) FROM reports WHERE survey = '{survey.hash}'"
     assert sqlite_pair.rows("collector", query) == [(3 * asked,)]

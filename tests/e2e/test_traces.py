@@ -19,18 +19,10 @@ from jrr import DRR, OUE
 from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
+from jrr.protocol.identity import COLLECTOR, device_name, hashed, invitation_secret, pseudonym
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import (
-    COLLECTOR_ROLE,
-    DEALER,
-    device_name,
-    hashed,
-    invitation_secret,
-    pseudonym,
-)
+from jrr.survey.survey import Survey
 from tests.e2e import (
     Pair,
     Recorder,
@@ -38,12 +30,12 @@ from tests.e2e import (
     card_body,
     holders,
     is_problem,
-    link_of,
     path_of,
     proxy,
     read_rows,
-    report_body,
     shuffled,
+    survey_of,
+    upload_body,
 )
 from tests.statistics_rules import P_VALUE, UNSEEDED
 
@@ -58,9 +50,9 @@ LABELS = tuple(f"label-{value:03d}-{os.urandom(6).hex()}" for value in range(K))
 
 @dataclass(frozen=True)
 class Run:
-    """A campaign that was recorded from beginning to end."""
+    """A survey that was recorded from beginning to end."""
 
-    campaign: Campaign
+    survey: Survey
     invitations: list[str]
     traffic: dict[str, bytes]  # without the document, which is public
     files: dict[str, Path]  # what a server leaves
@@ -98,17 +90,11 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
             for role in folders
         }
         urls = {role: stack.enter_context(proxy(servers[role].url, seen[role])) for role in folders}
-        campaign = Campaign(
-            question="Which one?",
-            labels=LABELS,
-            mechanism=OUE(K, q=0.25, s=0.2, coupling="dealt", n=PEOPLE),
-            dealer=DealerServer(urls["dealer"]),
-            collector=urls["collector"],
-            capacity=PEOPLE,
-        )
+        mechanism = OUE(K, q=0.25, s=0.2, coupling="dealt", n=PEOPLE)
+        survey = survey_of(mechanism, urls["dealer"], urls["collector"], labels=LABELS)
         operator = Operator(
-            campaign,
-            Admin(urls["dealer"], servers["dealer"].token),
+            survey,
+            {0: Admin(urls["dealer"], servers["dealer"].token)},
             Admin(urls["collector"], servers["collector"].token),
         )
         operator.install()
@@ -117,8 +103,8 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         operator.open()
         for at, (invitation, answer) in enumerate(zip(invitations, answers, strict=True)):
             state = folder / "states" / str(at)
-            person = Contributor(link_of(campaign), invitation, limit=100.0, state=state)
-            assert person.answer(answer).carded
+            person = Contributor(survey.link, invitation, limit=100.0, state=state)
+            assert person.answer({"answer": answer}).carded
         given = re.findall(rb'"card":"([0-9a-f]{64})"', bytes(seen["dealer"].received))
         cards = [card.decode() for card in given]
         assert len(set(cards)) == PEOPLE
@@ -130,20 +116,20 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
             for role, database in databases.items():
                 kept = folders[role] / "tables.txt"
                 kept.write_bytes(_dump(str(database)))
-        else:  # as they lie there in the middle of the campaign, log and all
+        else:  # as they lie there in the middle of the survey, log and all
             for role in folders:
                 copy_in_use(folders[role], folder / f"early-{role}")
             files = {role: folder / f"early-{role}" for role in folders}
         # Past the proxies: results name the answers, as the document does.
-        own = Operator(campaign, servers["dealer"].admin, servers["collector"].admin)
+        own = Operator(survey, {0: servers["dealer"].admin}, servers["collector"].admin)
         own.close()
         own.export("parquet")
-    document = campaign.to_bytes()
+    document = survey.to_bytes()
     for path in files.values():
         for file in path.rglob("*.db*"):
             file.write_bytes(_without(file.read_bytes(), document))
     traffic = {role: _without(seen[role].all, document) for role in seen}
-    return Run(campaign, invitations, traffic, files, folder / "states", cards, reports, answers)
+    return Run(survey, invitations, traffic, files, folder / "states", cards, reports, answers)
 
 
 def _without(data: bytes, document: bytes) -> bytes:
@@ -175,9 +161,9 @@ def _dump(database: str) -> bytes:
 def patterns(run: Run) -> dict[str, list[bytes]]:
     """What must not be where it does not belong, as bytes and as digits."""
     secrets = [invitation_secret(text) for text in run.invitations]
-    name = run.campaign.hash
-    dealer = [pseudonym(secret, name, DEALER) for secret in secrets]
-    collector = [pseudonym(secret, name, COLLECTOR_ROLE) for secret in secrets]
+    name, dealing = run.survey.hash, run.survey.dealing.roles[0]
+    dealer = [pseudonym(secret, name, dealing) for secret in secrets]
+    collector = [pseudonym(secret, run.survey.collector_salt, COLLECTOR) for secret in secrets]
     devices = [bytes.fromhex(path.read_text()) for path in run.states.rglob("*.device")]
 
     def both(items: Sequence[bytes]) -> list[bytes]:
@@ -189,7 +175,7 @@ def patterns(run: Run) -> dict[str, list[bytes]]:
         "dealer pseudonyms": both(dealer) + both([hashed(entry) for entry in dealer]),
         "collector pseudonyms": both(collector) + both([hashed(entry) for entry in collector]),
         "device secrets": both(devices),
-        "devices": both([device_name(secret, name, DEALER) for secret in devices]),
+        "devices": both([device_name(secret, name, dealing) for secret in devices]),
         "invitations": both(secrets) + [text.encode() for text in run.invitations],
         "answers": [answer.encode() for answer in run.answers],
         "truths": [  # as a report would say them; as bytes any empty page has most of them
@@ -238,9 +224,10 @@ def check_collector(recorded: Run) -> None:
 
 def check_names(recorded: Run) -> None:
     """What is stored of a name is its hash."""
-    for role, own in (("dealer", DEALER), ("collector", COLLECTOR_ROLE)):
+    dealing = recorded.survey.dealing.roles[0]
+    for role, own in (("dealer", dealing), ("collector", COLLECTOR)):
         for invitation in recorded.invitations:
-            name = pseudonym(invitation_secret(invitation), recorded.campaign.hash, own)
+            name = pseudonym(invitation_secret(invitation), recorded.survey.hash, own)
             assert name.hex().encode() in recorded.traffic[role]
             for needle in (name, name.hex().encode()):
                 assert holders(recorded.files[role], needle) == []
@@ -309,34 +296,32 @@ def test_the_law_of_matches_is_exact() -> None:
     assert linkage_p_value(shuffled(range(CROWD), 1), range(CROWD)) > UNSEEDED
 
 
-def one_after_another(pair: Pair) -> tuple[Campaign, Operator, dict[str, dict[bytes, int]]]:
+def one_after_another(pair: Pair) -> tuple[Survey, Operator, dict[str, dict[bytes, int]]]:
     """People fetch a card and answer at once, in a known order; who is who at each server."""
-    campaign = pair.campaign(DRR(CROWD, truth=0.5, own=0.1))
-    operator, people = pair.begin(campaign, CROWD)
+    survey = pair.survey(DRR(CROWD, truth=0.5, own=0.1))
+    operator, people = pair.begin(survey, CROWD)
     who: dict[str, dict[bytes, int]] = {"dealer": {}, "collector": {}}
     for number, secret in enumerate(people):
-        reply = ask(
-            pair.dealer.url, "POST", path_of(campaign, "cards"), card_body(campaign, secret)
-        )
+        reply = ask(pair.dealer.url, "POST", path_of(survey, "cards"), card_body(survey, secret))
         assert reply.status == 200
-        body = report_body(campaign, secret, reply.json["card"], carded=True)
-        assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), body).status == 201
-        who["dealer"][hashed(pseudonym(secret, campaign.hash, DEALER))] = number
-        who["collector"][hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE))] = number
-    return campaign, operator, who
+        body = upload_body(survey, secret, reply.json["cards"]["answer"]["card"], carded=True)
+        assert ask(pair.collector.url, "POST", path_of(survey, "reports"), body).status == 201
+        who["dealer"][hashed(pseudonym(secret, survey.hash, survey.dealing.roles[0]))] = number
+        who["collector"][hashed(pseudonym(secret, survey.collector_salt, COLLECTOR))] = number
+    return survey, operator, who
 
 
 ORDERS = {
-    "sqlite": ["", "ORDER BY campaign, pseudonym", "ORDER BY pseudonym"],
+    "sqlite": ["", "ORDER BY survey, pseudonym", "ORDER BY pseudonym"],
     "postgresql": ["", "ORDER BY ctid", "ORDER BY xmin::text::bigint, ctid", "ORDER BY pseudonym"],
 }
 
 
 def stored_orders(
-    pair: Pair, campaign: Campaign, who: dict[str, dict[bytes, int]]
+    pair: Pair, survey: Survey, who: dict[str, dict[bytes, int]]
 ) -> Iterator[tuple[str, list[int], list[int]]]:
     """Both servers' people by every order that their tables have."""
-    where = f"WHERE campaign = '{campaign.hash}'"
+    where = f"WHERE survey = '{survey.hash}'"
 
     def people(role: str, table: str, order: str) -> list[int]:
         rows = pair.rows(role, f"SELECT pseudonym FROM {table} {where} {order}")
@@ -345,7 +330,7 @@ def stored_orders(
     for order in ORDERS[pair.kind]:
         reports = people("collector", "reports", order)
         yield f"seats, reports {order}", people("dealer", "seats", order), reports
-        seated = people("dealer", "seats", "ORDER BY block, seat")
+        seated = people("dealer", "seats", "ORDER BY block, number")
         yield f"seats by seat, reports {order}", seated, reports
         for role, table in (("dealer", "invited"), ("collector", "invited")):
             yield f"{role} {table} {order}", people(role, table, order), list(range(CROWD))
@@ -353,25 +338,25 @@ def stored_orders(
 
 @pytest.mark.statistical
 def test_no_stored_order_links_the_two_servers(pair: Pair) -> None:
-    campaign, operator, who = one_after_another(pair)
+    survey, operator, who = one_after_another(pair)
     arrivals = list(range(CROWD))
     if pair.kind == "sqlite":  # there is no order to begin with, not even a row number
         for role, table in (("dealer", "seats"), ("collector", "reports")):
             with pytest.raises(Exception, match="no such column: rowid"):
                 pair.rows(role, f"SELECT rowid FROM {table}")
-        for what, first, second in stored_orders(pair, campaign, who):
+        for what, first, second in stored_orders(pair, survey, who):
             assert linkage_p_value(first, second) > UNSEEDED, what
             assert linkage_p_value(first, arrivals) > UNSEEDED, what
-    else:  # the test finds the order that PostgreSQL keeps while the campaign is open
+    else:  # the test finds the order that PostgreSQL keeps while the survey is open
         linked = {
             what: linkage_p_value(first, second)
-            for what, first, second in stored_orders(pair, campaign, who)
+            for what, first, second in stored_orders(pair, survey, who)
         }
         assert linked["seats, reports ORDER BY ctid"] < P_VALUE
         assert linked["seats, reports ORDER BY xmin::text::bigint, ctid"] < P_VALUE
     operator.close()
     tried = 0
-    for what, first, second in stored_orders(pair, campaign, who):
+    for what, first, second in stored_orders(pair, survey, who):
         assert linkage_p_value(first, second) > UNSEEDED, what
         assert linkage_p_value(first, arrivals) > UNSEEDED, what
         assert linkage_p_value(second, arrivals) > UNSEEDED or second == arrivals, what
@@ -381,7 +366,7 @@ def test_no_stored_order_links_the_two_servers(pair: Pair) -> None:
     if pair.kind == "postgresql":
         for role, table in (("dealer", "seats"), ("collector", "reports")):
             writers = pair.rows(
-                role, f"SELECT DISTINCT xmin FROM {table} WHERE campaign = '{campaign.hash}'"
+                role, f"SELECT DISTINCT xmin FROM {table} WHERE survey = '{survey.hash}'"
             )
             assert len(writers) == 1
 
@@ -399,47 +384,40 @@ def test_after_closing_nothing_that_is_left_opens_a_card(
     if kind == "postgresql":
         database = request.getfixturevalue("new_postgres_database")()
         data = request.getfixturevalue("postgres_server")[1]
-    wrapped_key = "SELECT campaign, wrapped_key FROM campaigns"
+    wrapped_key = "SELECT survey, wrapped_key FROM surveys"
     with running("dealer", folder, database) as server:
-        campaign = Campaign(
-            question="Do you?",
-            labels=("no", "yes"),
-            mechanism=DRR(20, truth=0.5, own=0.1),
-            dealer=DealerServer(server.url),
-            collector="http://127.0.0.1:9",
-            capacity=20,
-        )
-        operator = Operator(campaign, server.admin)
+        survey = survey_of(DRR(20, truth=0.5, own=0.1), server.url)
+        operator = Operator(survey, {0: server.admin})
         operator.install()
         invitations = new_invitations(20)
         operator.invite(invitations)
         operator.open()
         people = [invitation_secret(text) for text in invitations]
-        where = path_of(campaign, "cards")
-        asked = ask(server.url, "POST", where, card_body(campaign, people[0]))
+        where = path_of(survey, "cards")
+        asked = ask(server.url, "POST", where, card_body(survey, people[0]))
         assert asked.status == 200
         ((name, wrapped),) = read_rows(database, wrapped_key)
-        assert name == campaign.hash
+        assert name == survey.hash
         keys = KeyFiles(folder / "keys")
-        file = keys.path(campaign.hash)
+        file = keys.path(survey.hash)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         wrapping = file.read_bytes()
-        key = keys.unwrap(campaign.hash, bytes(wrapped))
+        key = keys.unwrap(survey.hash, bytes(wrapped))
         assert key is not None
         needles = {"key": key, "wrapping key": wrapping, "wrapped key": bytes(wrapped)}
         digits = {f"{what} in digits": text.hex().encode() for what, text in needles.items()}
         # A backup of the database, as a careful operator makes it: without the key files.
         copy_in_use(data, backup, "keys", "*.s.PGSQL*")
-        assert holders(folder, wrapping) == [f"keys/{campaign.hash}.key"]
+        assert holders(folder, wrapping) == [f"keys/{survey.hash}.key"]
         assert holders(backup, bytes(wrapped)), "the search finds what is there"
         assert holders(folder, key) == [], "the key itself is nowhere, not even before"
 
         assert operator.close()["dealer"]["state"] == "closed"
 
         for secret in people[:2]:
-            gone = ask(server.url, "POST", where, card_body(campaign, secret))
+            gone = ask(server.url, "POST", where, card_body(survey, secret))
             assert is_problem(gone, 410) == "closed"
-        assert read_rows(database, wrapped_key) == [(campaign.hash, None)]
+        assert read_rows(database, wrapped_key) == [(survey.hash, None)]
         left = {**needles, **digits}
         for what, needle in left.items():
             assert holders(folder, needle) == [], f"{what} while it runs"
@@ -449,20 +427,20 @@ def test_after_closing_nothing_that_is_left_opens_a_card(
     for what, needle in left.items():
         assert holders(folder, needle) == [], f"{what} after it stopped"
     left_in_folder = {path.name for path in (folder / "keys").iterdir()}
-    assert left_in_folder == {".lock", f"{campaign.hash}.burned"}
+    assert left_in_folder == {".lock", f"{survey.hash}.burned"}
     # The backup has the wrapped key: without the file nothing opens it.
-    assert keys.unwrap(campaign.hash, bytes(wrapped)) is None
+    assert keys.unwrap(survey.hash, bytes(wrapped)) is None
     for path in [*backup.rglob("*"), *folder.rglob("*")]:
         if path.is_file():
             assert wrapping not in path.read_bytes()
             assert key not in path.read_bytes()
-    assert _opens(wrapping, bytes(wrapped), campaign.hash) == key  # which would have done it
+    assert _opens(wrapping, bytes(wrapped), survey.hash) == key  # which would have done it
     if kind == "sqlite":
         restored = tmp_path / "restored"
         shutil.copytree(backup, restored)
         with running("dealer", restored) as server:
             for secret in people[:2]:
-                gone = ask(server.url, "POST", where, card_body(campaign, secret))
+                gone = ask(server.url, "POST", where, card_body(survey, secret))
                 assert is_problem(gone, 503) == "no-key"  # this dealer does not know of the end
 
 

@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from jrr import MRR
+from jrr.client.answer_links import answer_link
 from jrr.client.operator import Operator, new_invitations
-from jrr.survey.campaign import Campaign
+from jrr.dealing.kinds import Dealers
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft, one_question
+from jrr.survey.survey import Survey
 from tests.e2e import Pair, ask, path_of
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -26,6 +30,7 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
 }
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+TITLE = "About permits"
 QUESTION = 'Have you ever <b>taken</b> a bribe? <img src=x onerror="document.title=1">'
 LABELS = ("Never-ever", "Once-or-more")
 MECHANISM = MRR.for_epsilon(1.0, n=50, announced=True)
@@ -51,17 +56,45 @@ new PerformanceObserver((list) => {
 """
 
 
-def begun(pair: Pair, people: int, **more: Any) -> tuple[Campaign, Operator, list[str]]:
-    """A campaign that is open, and invitations to it."""
-    settings: dict[str, Any] = {"question": QUESTION, "labels": LABELS, "min_cell": 2}
-    campaign = pair.campaign(more.pop("mechanism", MECHANISM), **(settings | more))
-    operator = pair.operator(campaign)
+def begun(
+    pair: Pair, people: int, *, text: str = QUESTION, labels: tuple[str, ...] = LABELS, **more: Any
+) -> tuple[Survey, Operator, list[str]]:
+    """A survey of one sensitive question that is open, and invitations to it."""
+    shape = {name: more.pop(name, None) for name in ("number", "groups")}
+    asked = one_question(text, labels=labels, title=TITLE, **shape)
+    settings: dict[str, Any] = {
+        "title": asked.title,
+        "questions": tuple(question.as_asked for question in asked.questions),
+        "min_cell": 2,
+    }
+    survey = pair.survey(more.pop("mechanism", MECHANISM), **(settings | more))
+    return opened(pair, survey, people)
+
+
+def planned(pair: Pair, people: int, document: dict[str, Any], **more: Any) -> Survey:
+    """A survey that was planned from a draft."""
+    settings: dict[str, Any] = {"dealing": Dealers((pair.dealer.url,)), "min_cell": 2} | more
+    draft = Draft.from_dict(document)
+    collector = pair.collector.url
+    return SurveyRequest(draft=draft, people=people, collector=collector, **settings).survey()
+
+
+def begun_draft(
+    pair: Pair, people: int, document: dict[str, Any], **more: Any
+) -> tuple[Survey, Operator, list[str]]:
+    """A survey that was planned from a draft and is open, and invitations to it."""
+    return opened(pair, planned(pair, people, document, **more), people)
+
+
+def opened(pair: Pair, survey: Survey, people: int) -> tuple[Survey, Operator, list[str]]:
+    """Install, invite and open."""
+    operator = pair.operator(survey)
     operator.install()
     invitations = new_invitations(people)
-    if campaign.invitations:
+    if survey.invitations:
         operator.invite(invitations)
     operator.open()
-    return campaign, operator, invitations
+    return survey, operator, invitations
 
 
 @dataclass
@@ -88,15 +121,29 @@ class Visit:
     def text(self) -> str:
         return str(self.page.locator("main").inner_text())
 
-    def answer(self, label: str, *, german: bool = False) -> None:
-        """From the introduction to the end."""
+    def review(self, label: str, *, german: bool = False) -> None:
+        """From the introduction of a survey of one question to all but sending."""
         self.click("Ich bin einverstanden" if german else "I agree")
         self.wait_for("Have you ever")
         self.choose(label)
+        self.click("Weiter" if german else "Next")
+        self.wait_for("Bereit zum Senden" if german else "Ready to send")
+
+    def answer(self, label: str, *, german: bool = False) -> None:
+        """From the introduction to the end."""
+        self.review(label, german=german)
         self.click("Senden" if german else "Send")
 
+    def sent_bytes(self) -> str:
+        """What the page says that it has sent, whether or not it is folded away."""
+        return str(self.page.locator("#sent").text_content())
+
     def sent(self) -> dict[str, Any]:
-        return dict(json.loads(self.page.locator("#sent").inner_text()))
+        return dict(json.loads(self.sent_bytes()))
+
+    def report(self) -> dict[str, Any]:
+        """Of the only sensitive question."""
+        return dict(self.sent()["reports"]["answer"])
 
     def posted(self, route: str) -> list[str]:
         return [body for _, address, body in self.requests if address.endswith(route) and body]
@@ -152,16 +199,15 @@ def visiting(
         context.close()
 
 
-def address_of(page_url: str, campaign: Campaign, invitation: str = "", more: str = "") -> str:
-    told = f"&invitation={invitation}" if invitation else ""
-    return f"{page_url}#campaign={campaign.link}{told}{more}"
+def address_of(page_url: str, survey: Survey, invitation: str = "", more: str = "") -> str:
+    return answer_link(page_url, survey.link, invitation or None) + more
 
 
-def card_of(pair: Pair, visit: Visit, campaign: Campaign) -> int:
+def card_of(pair: Pair, visit: Visit, survey: Survey) -> int:
     """The card that was dealt, asked for again with the very same bytes."""
     body = visit.posted("/cards")[-1]
-    reply = ask(pair.dealer.url, "POST", path_of(campaign, "cards"), body.encode())
-    return int(reply.json["card"])
+    reply = ask(pair.dealer.url, "POST", path_of(survey, "cards"), body.encode())
+    return int(reply.json["cards"]["answer"]["card"])
 
 
 def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
@@ -185,7 +231,7 @@ def assert_nothing_of_the_answer(visit: Visit, invitation: str = "") -> None:
     # What is kept is what was sent, letter by letter, and whether it arrived.
     assert report == {"body": visit.posted("/reports")[0], "sent": True}
     (spent,) = (json.loads(rows[key]) for key in rows if key.startswith("spent:"))
-    assert set(spent) == {"campaign", "person", "epsilon", "view"}
+    assert set(spent) == {"survey", "person", "epsilon", "view"}
     names, local, session, cookie, state, _, _, title, caches, workers = stored[1:]
     assert (names, local, session, cookie, state) == (["jrr"], {}, {}, "", None)
     assert (title, caches, workers) == (visit.page.title(), [], 0)

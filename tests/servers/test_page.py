@@ -85,7 +85,7 @@ def test_only_reading() -> None:
 
 
 def test_headers_keep_everything_else_out() -> None:
-    for path in ("/page/", "/src/campaign.js", "/nothing"):
+    for path in ("/page/", "/src/survey.js", "/nothing"):
         headers = get(path)[1]
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["x-content-type-options"] == "nosniff"
@@ -179,6 +179,10 @@ def test_every_language_has_every_text_and_its_gaps() -> None:
         for language, entries in found.items()
     }
     assert gaps["en"] == gaps["de"]
+    written = re.findall(
+        r'^    "?([\w-]+)"?: ', (PAGE / "texts.js").read_text("utf-8"), re.MULTILINE
+    )
+    assert written == [key for entries in found.values() for key in entries]  # none twice
     assert {entries["direction"] for entries in found.values()} <= {"ltr", "rtl"}
     said = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "texts.js")
     for key in re.findall(r'(?:text|button)\("(\w+)"', said):

@@ -93,9 +93,17 @@ export function saysTheSame(shown, { people, line }) {
   return people < 100 && others !== said && !/%|\b100\b|percent|prozent/iu.test(others);
 }
 
+/** Why it is safe, in the page's words: for a consent text that does not say it. */
+export function ownWords(questions, text) {
+  const isMixed = questions.some(({ sensitive }) => !sensitive);
+  const changed = text(isMixed ? "consent_changed_open" : "consent_changed");
+  return paragraph(`${changed} ${text("consent_totals")}`);
+}
+
 /** The words above the fold and those below it: one number, said once. */
 export function oneNumber(shown, found, text) {
-  const line = paragraph(`${text("computed")} ${found.line}`, { class: "computed" });
+  const words = shown.length ? `${text("computed")} ${found.line}` : found.line;
+  const line = paragraph(words, { class: "computed" });
   return saysTheSame(shown, found) ? { above: [], below: [line] } : { above: [line], below: [] };
 }
 

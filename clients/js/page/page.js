@@ -10,8 +10,8 @@ import { IndexedDbStorage } from "../src/storage.js";
 import { acts, element, heading, paragraph } from "./elements.js";
 import { hosts, whomToAsk } from "./introduction.js";
 import {
-  inLanguage, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage, thanksKey,
-  tried,
+  inLanguage, lacksCards, questionScreen, reviewScreen, sentTable, surveyIntroduction, surveyLanguage,
+  thanksKey, tried,
 } from "./screens.js";
 import { pageHash } from "./seal.js";
 import { TEXTS, chosenLanguage, factOf, kindOf, say } from "./texts.js";
@@ -47,7 +47,7 @@ function show(drawn, title, ...children) {
   screen = drawn;
   document.documentElement.lang = language;
   document.documentElement.dir = text("direction");
-  document.title = text("survey_title");
+  document.title = text("title");
   document.getElementById("language-label").textContent = text("choose_language");
   document.getElementById("about-title").textContent = text("about_title");
   document.getElementById("about-text").textContent = text("about");
@@ -348,6 +348,7 @@ function thanks({ body, before }) {
     paragraph(text("sent_to", hosts(survey, language)), { class: "quiet" }),
     sentTable(body, survey, text, language),
     paragraph(text("survey_sent")),
+    lacksCards(survey, body) ? paragraph(text("cardless")) : "",
     element("details", {}, element("summary", {}, text("sent_bytes")), raw),
   );
 }

@@ -5,7 +5,7 @@ import { costTable } from "../src/costs.js";
 import { answersOf } from "../src/questions.js";
 import { acts, badge, element, foreign, paragraph } from "./elements.js";
 import {
-  consentBlocks, fold, foundOut, hosts, oneNumber, ownDetails, whoAsks, whomToAsk,
+  consentBlocks, fold, foundOut, hosts, oneNumber, ownDetails, ownWords, whoAsks, whomToAsk,
 } from "./introduction.js";
 import { questionForm } from "./question.js";
 
@@ -33,11 +33,14 @@ export function surveyIntroduction(survey, text, language, spent) {
   const mechanisms = [...new Set(survey.sensitive.map(({ mechanism }) => mechanism.mechanism))];
   const table = costTable(survey);
   const found = foundOut(table, text);
+  // A text with details of its own begins with why it is safe; to another one the page adds that.
+  const own = consent.details.length ? [] : [ownWords(questions, text)];
   const { above, below } = oneNumber(consent.shown, found, text);
   return [
     whoAsks(text, questions.length > 1 ? "survey_who" : "who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
     ...consent.shown.map((block) => inLanguage("p", block, shown)),
+    ...own,
     ...above,
     found.picture,
     fold(
@@ -51,18 +54,15 @@ export function surveyIntroduction(survey, text, language, spent) {
   ];
 }
 
-/** How far the person has come, and what becomes of this answer. */
-function progress({ at, of }, question, text) {
+/** How far the person has come. */
+function progress({ at, of }, text) {
   const told = text("progress", { at: String(at), of: String(of) });
-  return [
-    element(
-      "div",
-      { class: "progress" },
-      element("span", {}, told),
-      element("progress", { value: String(at - 1), max: String(of), "aria-label": told }),
-    ),
-    badge(text, question.sensitive ? "changed" : "open"),
-  ];
+  return element(
+    "div",
+    { class: "progress" },
+    element("span", {}, told),
+    element("progress", { value: String(at - 1), max: String(of), "aria-label": told }),
+  );
 }
 
 /** The answer that is tried out: the first that has labels, with these in the person's language. */
@@ -76,12 +76,13 @@ export function tried({ sensitive, ...survey }, text, language) {
   return { mechanism, labels };
 }
 
-/** One question. */
+/** One question: how far it is, what becomes of the answer, and the form. */
 export function questionScreen(walk, survey, text, language, onNext, ...buttons) {
-  const { languages } = survey;
+  const { languages, questions } = survey;
   const words = { text, language, languages, shown: surveyLanguage(survey, language) };
   return [
-    ...progress(walk.progress, walk.question, text),
+    questions.length > 1 ? progress(walk.progress, text) : "",
+    badge(text, walk.question.sensitive ? "changed" : "open"),
     questionForm(walk.question, walk.chosen, words, onNext, ...buttons),
   ];
 }
@@ -120,6 +121,11 @@ export function thanksKey({ questions }, body, before) {
   const all = questions.length > 1 ? "survey_" : "";
   const hidden = Object.values(reports).every((one) => one.carded);
   return before ? "thanks_before" : `${all}thanks${hidden ? "" : "_alone"}`;
+}
+
+/** Whether there should have been cards and none was to be had. */
+export function lacksCards({ dealing }, body) {
+  return dealing.dealers.length > 0 && !Object.values(JSON.parse(body).reports).some((one) => one.carded);
 }
 
 /** What was sent, question by question. */

@@ -1,12 +1,10 @@
 """The JavaScript client takes cards of a committee that runs."""
 
-import json
-
 from jrr import JRR
 from jrr.client.operator import new_invitations
 from tests.dealing.committee.servers import Committee
-from tests.e2e import tally_of
-from tests.e2e.test_javascript_client import by_script
+from tests.e2e import answer_of, tally_of
+from tests.e2e.test_javascript_client import by_script, reports_of
 
 PEOPLE = 6
 
@@ -21,13 +19,11 @@ def test_people_enrol_and_answer_in_javascript(committee: Committee) -> None:
     people = {
         "link": survey.link,
         "invitations": invitations,
-        "values": [at % 2 for at in range(PEOPLE)],
-        "covariates": {},
+        "answers": [answer_of(survey, at % 2) for at in range(PEOPLE)],
     }
     storages = by_script(people | {"act": "enrol"})
     assert operator.deal(20.0, 20.0) == PEOPLE
-    bodies = by_script(people | {"act": "answer", "storages": storages})
-    sent = [json.loads(body) for body in bodies]
+    sent = reports_of(by_script(people | {"act": "answer", "storages": storages}))
     assert all(entry["carded"] for entry in sent)
     operator.close()
     dealt = survey.dealt[0].for_people(PEOPLE)
