@@ -17,5 +17,5 @@ def header_of(held: CollectorSurvey, name: str) -> Header:
         question=question.text,
         labels=question.labels if question.number is None else (),
         number=None if question.number is None else NumberRange.checked(*question.number),
-        sums=None if held.sums is None else held.told_of(name),
+        sums=held.told_of(name) if question.mechanism.masked and held.sums is not None else None,
     )
