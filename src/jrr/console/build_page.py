@@ -26,9 +26,16 @@ from jrr.survey.draft import SPLITS, Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.survey import read_survey
 
-EMPTY: dict[str, Any] = {"only_if": {}, "labels": [], "low": "", "high": ""} | dict.fromkeys(
-    ("margin", "weight"), ""
-)
+EMPTY: dict[str, Any] = {  # of a question whose document leaves something out
+    "sensitive": True,
+    "prefer_not": False,
+    "only_if": {},
+    "labels": [],
+    "low": "",
+    "high": "",
+    "margin": "",
+    "weight": "",
+}
 
 
 def routes(console: Console) -> list[Route]:

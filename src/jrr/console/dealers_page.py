@@ -30,7 +30,6 @@ class DealerSteps:
 
     address: str
     state: str  # as it says itself, or that it does not
-    is_held: bool  # whether it has the survey's document
     is_open: bool  # or was
     is_burned: bool
     is_token_here: bool  # whether the researcher typed its token in: then these pages do all this
@@ -60,7 +59,6 @@ def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:
             DealerSteps(
                 address=address,
                 state=state,
-                is_held=state not in (SILENT, ABSENT),
                 is_open=state not in UNOPENED,
                 is_burned=state == CLOSED,
                 is_token_here=address in request.session.dealer_tokens,
