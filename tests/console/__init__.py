@@ -11,23 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from jrr.client.contributor import Contributor
 from jrr.client.fleet import drive_all
-from jrr.client.operator import Tokens, new_invitations
-from jrr.client.survey_contributor import SurveyContributor
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import Operator, Tokens, new_invitations
+from jrr.dealing.kinds import Dealers
+from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import Running
-from jrr.survey.identity import invitation_secret
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_contributor import contribute_survey
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
-from tests.e2e import LIMITS
+from jrr.survey.contributor import contribute
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.limits import Limits
+from jrr.survey.survey import Survey
 
+LIMITS = Limits(700.0, patience=5.0)
 CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 WORK: dict[str, Any] = {
     "title": "Work",
     "epsilon": 4.0,
-    "items": [
+    "questions": [
         {
             "name": "sector",
             "kind": "choice",
@@ -136,18 +137,18 @@ class Servers:
     def survey(self, document: dict[str, Any] | None = None, **more: Any) -> Survey:
         """A survey at these servers."""
         settings: dict[str, Any] = {
-            "questionnaire": Questionnaire.from_dict(document or WORK),
+            "draft": Draft.from_dict(document or WORK),
             "people": 60,
             "collector": self.collector.url,
-            "dealers": (self.dealer.url,),
+            "dealing": Dealers((self.dealer.url,)),
             "min_cell": 3,
         } | more
         return SurveyRequest(**settings).survey()
 
-    def operator(self, survey: Survey) -> SurveyOperator:
+    def operator(self, survey: Survey) -> Operator:
         """Of both."""
         tokens = Tokens(dealer=self.dealer.token, collector=self.collector.token)
-        return SurveyOperator.by_tokens(survey, tokens)
+        return Operator.by_tokens(survey, tokens)
 
     def begin(self, survey: Survey, people: int) -> list[str]:
         """Install, invite and open; the invitations."""
@@ -163,13 +164,13 @@ class Servers:
 def answer(survey: Survey, invitation: str | None, answers: dict[str, Any]) -> None:
     """Somebody answers, on a device of their own."""
     with tempfile.TemporaryDirectory() as folder:
-        SurveyContributor(survey.link, invitation, limit=600.0, state=folder).answer(answers)
+        Contributor(survey.link, invitation, limit=600.0, state=folder).answer(answers)
 
 
 def answer_at_once(survey: Survey, answers: Mapping[str, dict[str, Any]]) -> None:
     """Everybody answers at the same time: invitation -> answers."""
     steps = [
-        contribute_survey(survey, invitation_secret(invitation), told, LIMITS)
+        contribute(survey, invitation_secret(invitation), told, LIMITS)
         for invitation, told in answers.items()
     ]
     found = asyncio.run(drive_all(steps))

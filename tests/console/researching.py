@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.console import Servers, answer
-from tests.e2e.visits import PHONE
+from tests.console.browsing import PHONE
 
 TITLE = "Integrity at work"
 # Kind, question, answers a line each, from, to; the first one is open.
-ITEMS: tuple[dict[str, Any], ...] = (
+QUESTIONS: tuple[dict[str, Any], ...] = (
     {"kind": "One of several", "text": "Where do you work?", "labels": ["office", "field"]},
     {"kind": "Yes or no", "text": "Have you ever taken a bribe?"},
     {"kind": "One of several", "text": "Who offered it?", "labels": ["nobody", "firm", "friend"]},
@@ -52,27 +52,27 @@ class Researcher:
         self.page.get_by_role("link", name="Plan", exact=True).click()
         self.write("People invited", str(people))
         self.write("Privacy, ε", "4")
-        self.write("Yes-no items", "5")
+        self.write("Yes-no questions", "5")
         self.press("Plan")
         self.page.get_by_text("How many people for ± 2 points?").wait_for()
         self.shoot(self.page, "plan")
 
     def build(self) -> None:
-        """Six items, one of them open, in two languages for a moment."""
+        """Six questions, one of them open, in two languages for a moment."""
         page = self.page
         page.get_by_role("link", name="Surveys", exact=True).click()
         self.press("New survey")
         self.write("Title", TITLE)
-        for at, item in enumerate(ITEMS):
-            self.press(item["kind"])
-            box = page.locator(f"#item{at}")
+        for at, question in enumerate(QUESTIONS):
+            self.press(question["kind"])
+            box = page.locator(f"#question{at}")
             box.wait_for()
-            box.get_by_label("Question", exact=True).fill(item["text"])
-            if "labels" in item:
-                box.get_by_label("Answers, a line each").fill("\n".join(item["labels"]))
-            if "low" in item:
-                box.get_by_label("From", exact=True).fill(item["low"])
-                box.get_by_label("To", exact=True).fill(item["high"])
+            box.get_by_label("Question", exact=True).fill(question["text"])
+            if "labels" in question:
+                box.get_by_label("Answers, a line each").fill("\n".join(question["labels"]))
+            if "low" in question:
+                box.get_by_label("From", exact=True).fill(question["low"])
+                box.get_by_label("To", exact=True).fill(question["high"])
             if at == 0:
                 box.get_by_label("Sensitive").uncheck()
         self.write("Privacy, ε of all", "4")
@@ -146,7 +146,7 @@ class Researcher:
 
 
 def answers_of(at: int) -> dict[str, Any]:
-    """What somebody truly answers, by the names that the console gives to items."""
+    """What somebody truly answers, by the names that the console gives to questions."""
     return {
         "where_work": ("office", "field")[at % 2],
         "have_ever": ("no", "yes")[at % 3 == 0],
@@ -177,9 +177,9 @@ def answer_by_page(browser: Any, address: str, at: int) -> None:
         page.goto(address)
         page.get_by_role("button", name="I agree", exact=True).click()
         values = list(answers_of(at).values())
-        for item, value in zip(ITEMS, values, strict=True):
-            page.locator("h1", has_text=item["text"]).wait_for()
-            if item["kind"] == "Number":
+        for question, value in zip(QUESTIONS, values, strict=True):
+            page.locator("h1", has_text=question["text"]).wait_for()
+            if question["kind"] == "Number":
                 page.locator("#number").fill(str(value))
             else:
                 words = {"yes": "Yes", "no": "No"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jrr.dealing.kinds import Nobody
 from tests.console import WORK, Servers, answer
 from tests.console.researching import Researcher
 
@@ -17,14 +18,14 @@ def page(browser: Any) -> Any:
     context.close()
 
 
-def test_scripts_in_texts_labels_and_covariates_do_not_run(servers: Servers, page: Any) -> None:
-    items = [
-        WORK["items"][0] | {"text": EVIL, "labels": [EVIL, "b"]},
-        WORK["items"][1] | {"text": EVIL},
+def test_scripts_in_texts_labels_and_groups_do_not_run(servers: Servers, page: Any) -> None:
+    questions = [
+        WORK["questions"][0] | {"text": EVIL, "labels": [EVIL, "b"]},
+        WORK["questions"][1] | {"text": EVIL},
         {"name": "c", "kind": "choice", "text": EVIL, "labels": [EVIL, "other"]},
     ]
     survey = servers.survey(
-        WORK | {"title": EVIL, "by": EVIL, "items": items}, dealers=(), mechanism="rr"
+        WORK | {"title": EVIL, "by": EVIL, "questions": questions}, dealing=Nobody(), mechanism="rr"
     )
     for invitation in servers.begin(survey, 4):
         answer(survey, invitation, {"sector": EVIL, "bribed": "no", "c": EVIL})
@@ -51,7 +52,7 @@ def test_scripts_in_a_draft_do_not_run_in_the_editor_or_its_preview(
     researcher.sign_in()
     researcher.press("New survey")
     researcher.press("One of several")
-    box = page.locator("#item0")
+    box = page.locator("#question0")
     box.wait_for()
     page.locator("summary", has_text="Words before consent").click()
     page.locator("summary", has_text="More").click()

@@ -8,23 +8,23 @@ import tomllib
 
 import pytest
 
-from jrr.console.desk import Form
 from jrr.console.editing import changed, new_document, read_document, what_is_wrong
 from jrr.console.numbers import read_number
+from jrr.console.pages import Form
 from jrr.console.plan_tables import (
     MECHANISMS,
     PlanWish,
     margins,
     people_needed,
     slow_losses,
-    yes_no_items,
+    yes_no_questions,
 )
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import plan
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.questionnaire_toml import questionnaire_toml
-from jrr.survey.surveys import read_survey
+from jrr.survey.draft import Draft
+from jrr.survey.draft_toml import draft_toml
+from jrr.survey.survey import read_survey
 from tests.console import CSRF, WORK, Servers, Visitor
 
 EVIL = "</textarea><script>alert(1)</script>\"'\\ é 𝛆"
@@ -37,83 +37,92 @@ FIELDS = {
     "epsilon": "2",
     "waves": "1",
     "split": "even",
-    "item0.kind": "choice",
-    "item0.text.en": "Where?",
-    "item0.text.de": "Wo?",
-    "item0.labels.en": "office\r\nfield\r\n",
-    "item0.labels.de": "Büro\nFeld",
-    "item1.kind": "yes-no",
-    "item1.text.en": "Have you taken a bribe?\r\nEver?",
-    "item1.text.de": "Bestochen?",
-    "item1.sensitive": "yes",
-    "item1.only_item.0": "where",
-    "item1.only_answers.0": "office",
-    "item1.only_item.1": "",
-    "item1.only_answers.1": "",
-    "item2.kind": "number",
-    "item2.text.en": "Have you taken days off?",
-    "item2.text.de": "Tage?",
-    "item2.low": "0",
-    "item2.high": "30",
-    "item2.sensitive": "yes",
+    "question0.kind": "choice",
+    "question0.text.en": "Where?",
+    "question0.text.de": "Wo?",
+    "question0.labels.en": "office\r\nfield\r\n",
+    "question0.labels.de": "Büro\nFeld",
+    "question1.kind": "yes-no",
+    "question1.text.en": "Have you taken a bribe?\r\nEver?",
+    "question1.text.de": "Bestochen?",
+    "question1.sensitive": "yes",
+    "question1.only_question.0": "where",
+    "question1.only_answers.0": "office",
+    "question1.only_question.1": "",
+    "question1.only_answers.1": "",
+    "question2.kind": "number",
+    "question2.text.en": "Have you taken days off?",
+    "question2.text.de": "Tage?",
+    "question2.low": "0",
+    "question2.high": "30",
+    "question2.sensitive": "yes",
 }
 
 
 def test_a_form_is_the_document_of_a_file() -> None:
     document = read_document(Form(list(FIELDS.items())))
     assert what_is_wrong(document) == ""
-    asked = Questionnaire.from_dict(document)
+    asked = Draft.from_dict(document)
     assert asked.languages == ("en", "de")
     assert (asked.by, asked.contact) == ({"en": "University", "de": "Universität"}, None)
-    assert [item.name for item in asked.items] == ["where", "have_taken", "have_taken_2"]
-    assert asked.items[1].text["en"] == "Have you taken a bribe?\nEver?"
-    assert asked.items[0].labels == ({"en": "office", "de": "Büro"}, {"en": "field", "de": "Feld"})
-    assert asked.items[1].only_if == {"where": ("office",)}
-    assert (asked.items[2].low, asked.items[2].high) == (0.0, 30.0)
-    again = Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked)))
+    assert [question.name for question in asked.questions] == [
+        "where",
+        "have_taken",
+        "have_taken_2",
+    ]
+    assert asked.questions[1].text["en"] == "Have you taken a bribe?\nEver?"
+    assert asked.questions[0].labels == (
+        {"en": "office", "de": "Büro"},
+        {"en": "field", "de": "Feld"},
+    )
+    assert asked.questions[1].only_if == {"where": ("office",)}
+    assert (asked.questions[2].low, asked.questions[2].high) == (0.0, 30.0)
+    again = Draft.from_dict(tomllib.loads(draft_toml(asked)))
     assert again == asked
 
 
-def test_an_item_may_be_asked_after_several_answers(visitor: Visitor) -> None:
-    """What the editor shows of an imported item, it sends again."""
-    items = [
+def test_a_question_may_be_asked_after_several_answers(visitor: Visitor) -> None:
+    """What the editor shows of an imported question, it sends again."""
+    questions = [
         {"name": name, "kind": "yes-no", "sensitive": False, "text": {"en": f"{name}?"}}
         for name in ("drives", "smokes")
     ]
     only = {"drives": ["yes"], "smokes": ["yes", "no"]}
     asked = {"name": "last", "kind": "yes-no", "text": {"en": "Last?"}, "only_if": only}
     about = {"title": {"en": "Ways"}, "languages": ["en"], "epsilon": 1}
-    document = about | {"items": [*items, asked]}
+    document = about | {"questions": [*questions, asked]}
     shown = visitor.post("/drafts/import", text=json.dumps(document)).body
-    fields = dict(re.findall(r'name="(item2\.only_answers\.\d)" value="([^"]*)"', shown))
+    fields = dict(re.findall(r'name="(question2\.only_answers\.\d)" value="([^"]*)"', shown))
     assert fields == {
-        "item2.only_answers.0": "yes",
-        "item2.only_answers.1": "yes; no",
-        "item2.only_answers.2": "",
+        "question2.only_answers.0": "yes",
+        "question2.only_answers.1": "yes; no",
+        "question2.only_answers.2": "",
     }
-    more = {f"item2.only_item.{at}": name for at, name in enumerate(("drives", "smokes", ""))}
-    last = {"languages": "en", "item2.kind": "yes-no", "item2.text.en": "Last?"}
+    more = {
+        f"question2.only_question.{at}": name for at, name in enumerate(("drives", "smokes", ""))
+    }
+    last = {"languages": "en", "question2.kind": "yes-no", "question2.text.en": "Last?"}
     saved = read_document(Form(list((last | fields | more).items())))
-    assert saved["items"][0]["only_if"] == only
+    assert saved["questions"][0]["only_if"] == only
 
 
-def test_buttons_add_move_and_remove_items_and_languages() -> None:
+def test_buttons_add_move_and_remove_questions_and_languages() -> None:
     document = new_document()
     for kind in ("yes-no", "choice", "several", "scale", "number"):
         document, about = changed(document, f"add:{kind}")
-        assert about == len(document["items"]) - 1
-    kinds = [item["kind"] for item in document["items"]]
+        assert about == len(document["questions"]) - 1
+    kinds = [question["kind"] for question in document["questions"]]
     document, about = changed(document, "up:4")
-    assert (about, [item["kind"] for item in document["items"]]) == (
+    assert (about, [question["kind"] for question in document["questions"]]) == (
         3,
         [*kinds[:3], kinds[4], kinds[3]],
     )
     document, about = changed(document, "down:4")
     assert about == 4
     document, _ = changed(document, "remove:0")
-    assert len(document["items"]) == 4
+    assert len(document["questions"]) == 4
     document, _ = changed(document, "language:de")
-    assert all(set(item["text"]) == {"en", "de"} for item in document["items"])
+    assert all(set(question["text"]) == {"en", "de"} for question in document["questions"])
     document, _ = changed(document, "drop:en")
     assert document["languages"] == ["de"]
     before = json.dumps(document)
@@ -125,11 +134,14 @@ def test_buttons_add_move_and_remove_items_and_languages() -> None:
 
 def test_toml_of_any_text_is_read_back() -> None:
     document = WORK | {"title": EVIL, "languages": ["en", "de"]}
-    items = [WORK["items"][0] | {"text": EVIL, "labels": [EVIL, "b"]}, *WORK["items"][1:]]
+    questions = [
+        WORK["questions"][0] | {"text": EVIL, "labels": [EVIL, "b"]},
+        *WORK["questions"][1:],
+    ]
     two = {"en": f"{EVIL}\nsecond line", "de": "x"}
-    items[1] = items[1] | {"only_if": {"sector": [EVIL]}, "text": two}
-    asked = Questionnaire.from_dict(document | {"items": items})
-    assert Questionnaire.from_dict(tomllib.loads(questionnaire_toml(asked))) == asked
+    questions[1] = questions[1] | {"only_if": {"sector": [EVIL]}, "text": two}
+    asked = Draft.from_dict(document | {"questions": questions})
+    assert Draft.from_dict(tomllib.loads(draft_toml(asked))) == asked
 
 
 def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visitor) -> None:
@@ -144,8 +156,8 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     assert frame is not None
     assert "Have you taken a bribe?" in visitor.get(draft).body
     exported = visitor.get(f"{draft}/survey.toml")
-    asked = Questionnaire.from_dict(tomllib.loads(exported.body))
-    assert asked == Questionnaire.from_dict(read_document(Form(list(FIELDS.items()))))
+    asked = Draft.from_dict(tomllib.loads(exported.body))
+    assert asked == Draft.from_dict(read_document(Form(list(FIELDS.items()))))
     again = visitor.post("/drafts/import", text=exported.body)
     assert "Have you taken a bribe?" in again.body
     assert visitor.post("/drafts/import", text="= no TOML").status == 422
@@ -156,7 +168,7 @@ def test_a_draft_from_the_first_word_to_a_survey(servers: Servers, visitor: Visi
     installed = re.search(r"/surveys/([0-9a-f]{64})/open", created.body)
     assert installed is not None
     survey = read_survey(visitor.get(f"/surveys/{installed[1]}/files/document.json").raw)
-    assert survey.questionnaire == asked
+    assert survey.questions == tuple(question.as_asked for question in asked.questions)
     assert survey.collector == servers.collector.url
     assert visitor.get(draft).status == 404  # it has become a survey
     made = visitor.request(
@@ -207,9 +219,8 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     assert survey.consent["en"].startswith(words)
     assert survey.consent["de"].startswith("Genehmigt.")
     assert "ε" in survey.consent["en"][len(words) :]  # what it costs follows in any case
-    for campaign in survey.campaigns.values():
-        opens, closes = "2026-01-31T08:00:00Z", "2199-12-31T20:30:00Z"
-        assert (campaign.opens, campaign.closes) == (opens, closes)
+    opens, closes = "2026-01-31T08:00:00Z", "2199-12-31T20:30:00Z"
+    assert (survey.opens, survey.closes) == (opens, closes)
     assert "until 2199-12-31 20:30 UTC" in visitor.get(f"/surveys/{installed[1]}").words
     past = both | {"opens": "", "closes": "2026-01-30T08:00"}
     page = visitor.post("/drafts/new")
@@ -225,12 +236,12 @@ def test_a_late_keystroke_undoes_no_step(visitor: Visitor) -> None:
     found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert found is not None
     step = visitor.post(found[1], **FIELDS, version="0", act="add:scale")
-    assert 'id="item3"' in step.body
+    assert 'id="question3"' in step.body
     visitor.post(f"{found[1]}/quick", **FIELDS, version="0")  # sent before, arrives after
-    assert 'id="item3"' in visitor.get(found[1]).body
+    assert 'id="question3"' in visitor.get(found[1]).body
     other = visitor.post(found[1], **FIELDS, version="0", act="save")  # another window
     assert "another window" in other.words
-    assert 'id="item3"' in other.body
+    assert 'id="question3"' in other.body
 
 
 def test_a_preview_cannot_send_and_cannot_be_guessed(servers: Servers, visitor: Visitor) -> None:
@@ -251,7 +262,7 @@ def test_a_preview_cannot_send_and_cannot_be_guessed(servers: Servers, visitor: 
 
 
 def test_texts_in_the_editor_stay_texts(visitor: Visitor) -> None:
-    evil = dict.fromkeys(FIELDS, EVIL) | {"languages": "en", "item0.kind": "choice"}
+    evil = dict.fromkeys(FIELDS, EVIL) | {"languages": "en", "question0.kind": "choice"}
     page = visitor.post("/drafts/new")
     found = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert found is not None
@@ -264,15 +275,13 @@ def test_texts_in_the_editor_stay_texts(visitor: Visitor) -> None:
 
 
 def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
-    page = visitor.get("/plan?people=4000&response=50&epsilon=1&items=2&lost=3&trust=2")
+    page = visitor.get("/plan?people=4000&response=50&epsilon=1&questions=2&lost=3&trust=2")
     for mechanism in MECHANISMS:
         made = plan(2_000, 0.5, dealer_epsilon=1.5, mechanism=mechanism, lost=0.03, announced=True)
         margin = quantile(0.95) * made.stderr()
         assert page.words.count(f"±{100 * margin:.2g} points") >= 1, mechanism
-    more = visitor.get("/plan/more?people=400&response=50&epsilon=1&items=1&margin=5")
-    wish = PlanWish(
-        questionnaire=json.dumps(yes_no_items(1), sort_keys=True), people=400, response=0.5
-    )
+    more = visitor.get("/plan/more?people=400&response=50&epsilon=1&questions=1&margin=5")
+    wish = PlanWish(draft=json.dumps(yes_no_questions(1), sort_keys=True), people=400, response=0.5)
     needed = people_needed(wish, 0.05, "mrr")
     assert needed is not None
     assert f"{needed:,}" in more.words
@@ -285,10 +294,12 @@ def test_the_plan_page_shows_what_the_library_plans(visitor: Visitor) -> None:
     assert visitor.get("/plan?epsilon=-1").status == 422
 
 
-def test_margins_of_a_questionnaire_of_all_kinds() -> None:
-    wish = PlanWish(questionnaire=json.dumps(WORK), people=1_000, response=1.0, epsilon=4.0)
+def test_margins_of_a_draft_of_all_kinds() -> None:
+    wish = PlanWish(draft=json.dumps(WORK), people=1_000, response=1.0, epsilon=4.0)
     table = margins(wish)
-    assert [name for name, _ in table.rows] == [item["text"] for item in WORK["items"][1:]]
+    assert [name for name, _ in table.rows] == [
+        question["text"] for question in WORK["questions"][1:]
+    ]
     assert table.best == "mrr"
     assert not math.isnan(float(table.rows[0][1][3].split()[0][1:]))
 
@@ -304,7 +315,7 @@ def test_a_preview_promises_what_the_survey_promises(visitor: Visitor) -> None:
     frame = re.search(r'#survey=http://[^/]+(/[^"&]+)&amp;invitation=\w+"', page.body)
     assert frame is not None
     survey = read_survey(visitor.request("GET", frame[1]).raw)
-    assert survey.questionnaire.waves == 2  # what people read is of all waves together
+    assert survey.waves == 2  # what people read is of all waves together
 
 
 def test_a_decimal_comma_is_not_left_out(visitor: Visitor) -> None:
@@ -326,8 +337,11 @@ def test_a_decimal_comma_is_not_left_out(visitor: Visitor) -> None:
 def test_a_number_is_asked_for_as_a_part_of_its_range() -> None:
     def needed(high: float) -> int | None:
         number = {"name": "times", "kind": "number", "text": "Times?", "low": 0, "high": high}
-        asked = {"title": "Plan", "items": [{"name": "a", "kind": "yes-no", "text": "A"}, number]}
-        return people_needed(PlanWish(questionnaire=json.dumps(asked), epsilon=4.0), 0.02, "mrr")
+        asked = {
+            "title": "Plan",
+            "questions": [{"name": "a", "kind": "yes-no", "text": "A"}, number],
+        }
+        return people_needed(PlanWish(draft=json.dumps(asked), epsilon=4.0), 0.02, "mrr")
 
     assert needed(20.0) == needed(2000.0)  # whatever its unit
     found = needed(20.0)
@@ -342,7 +356,7 @@ def test_the_plan_of_several_waves_says_what_all_of_them_cost(visitor: Visitor) 
     for path in ("/plan", "/plan/more"):
         words = visitor.get(f"{path}?draft={draft[1]}&epsilon=4").words
         assert "the whole study, 2 waves" in words
-        assert "waves together" not in visitor.get(f"{path}?items=1").words
+        assert "waves together" not in visitor.get(f"{path}?questions=1").words
 
 
 def test_a_draft_is_not_deleted_by_one_press(visitor: Visitor) -> None:

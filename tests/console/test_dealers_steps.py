@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from jrr.dealing.kinds import Nobody
 from jrr.research.processes import Running, running
-from jrr.survey.surveys import Survey, read_survey
+from jrr.survey.survey import Survey, read_survey
 from tests.console import WORK, Reply, Servers, Visitor, answer_at_once
 
 PAGE = "https://page.example/page/"
@@ -77,7 +78,7 @@ def test_a_survey_in_different_hands_without_a_command_line(hands: Hands, count:
         brought = dealer.post("/bring", document=survey.to_bytes().decode())
         assert "No card is dealt before you open it" in brought.words
         assert survey.hash in brought.words
-        assert "Open: who has an invitation" in dealer.post(f"{base}/open").words
+        assert "Open: who has an invitation gets a card" in dealer.post(f"{base}/open").words
     assert "Open: answers are taken." in researcher.post(f"{base}/open").words
     assert researcher.get(f"{base}/dealers").words.count("Bring the survey and open it. (done)")
     # Invitations: a table for the researcher, and for every dealer hashes of its own.
@@ -108,18 +109,18 @@ def test_a_survey_in_different_hands_without_a_command_line(hands: Hands, count:
         shown = dealer.get(base).words
         assert "12 invited 9 enrolled 9 dealt to" in shown
         assert "0 lost so far: never fetched" in shown
-    # The end: names of cards go to the dealers, sums come back.
+    # The end: requests go to the dealers, sums come back.
     assert "still to announce" in researcher.post(f"{base}/close", sure="yes").words
     sums = {}
     for number, dealer in enumerate(dealers):
         own = {"own": servers[number].url}
-        names = researcher.get(f"{base}/names/{number}").body
-        assert dealer.post(f"{base}/close", names=names, **own).status == 422  # not sure
-        assert dealer.post(f"{base}/close", names="no", sure="yes", **own).status == 422
-        told = raw_post(dealer, f"{base}/close", names=names, sure="yes", **own)
+        request = researcher.get(f"{base}/request/{number}").body
+        assert dealer.post(f"{base}/close", request=request, **own).status == 422  # not sure
+        assert dealer.post(f"{base}/close", request="no", sure="yes", **own).status == 422
+        told = raw_post(dealer, f"{base}/close", request=request, sure="yes", **own)
         assert "attachment" in told.headers["content-disposition"]
-        again = raw_post(dealer, f"{base}/close", names=names, sure="yes", **own)
-        assert again.body == told.body  # the same names are told the same
+        again = raw_post(dealer, f"{base}/close", request=request, sure="yes", **own)
+        assert again.body == told.body  # the same request is told the same
         sums[f"sums{number}"] = told.body
         shown = dealer.get(base).words
         assert "closed burned" in shown
@@ -133,7 +134,7 @@ def test_a_survey_in_different_hands_without_a_command_line(hands: Hands, count:
 
 def test_what_a_dealer_does_not_hold_is_not_there(hands: Hands) -> None:
     dealer = hands.dealers[0]
-    for path in (f"/surveys/{'0' * 64}", f"/campaigns/{'0' * 64}", "/nonsense/x"):
+    for path in (f"/surveys/{'0' * 64}", "/nonsense/x"):
         assert dealer.get(path).status == 404
         assert dealer.post(f"{path}/open").status == 404
     assert dealer.post("/bring", document="{}").status == 422
@@ -150,7 +151,7 @@ def test_a_dealers_steps_are_its_operators(hands: Hands, servers: Servers) -> No
         assert stranger.request("POST", f"/console{path}", {}).status == 303
         assert dealer.request("POST", f"/console{path}", {"csrf": "x"}).status == 403
     assert "not the admin" in Visitor(hands.servers[0].url).sign_in(servers.collector.token).words
-    bare = servers.survey(dealers=(), mechanism="rr")
+    bare = servers.survey(dealing=Nobody(), mechanism="rr")
     refused = dealer.post("/bring", document=bare.to_bytes().decode())
     assert (refused.status, "names no dealer" in refused.words) == (422, True)
 

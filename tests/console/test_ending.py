@@ -1,20 +1,16 @@
 """The page that closes: it shows the groups first, refuses with the reason, offers to merge."""
 
 import json
+import re
 from typing import Any
 
-from jrr import MRR
-from jrr.client.operator import Operator, new_invitations
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import invitation_secret
+from jrr.survey.survey import read_survey
 from tests.console import WORK, Servers, Visitor, answer_at_once
 from tests.console.test_dealers_steps import raw_post
-from tests.e2e import answer_all
 
 SECTORS = {"office": 4, "field": 4, "ship": 2, "farm": 1}
 DOCUMENT: dict[str, Any] = WORK | {
-    "items": [WORK["items"][0] | {"labels": list(SECTORS)}, *WORK["items"][1:]]
+    "questions": [WORK["questions"][0] | {"labels": list(SECTORS)}, *WORK["questions"][1:]]
 }
 
 
@@ -46,13 +42,13 @@ def test_small_groups_are_shown_refused_and_merged_on_the_page(
     assert "tick that groups that are too small are merged" in refused.words
     assert "--" not in refused.words
     assert {one["state"] for one in servers.operator(survey).show().values()} == {"open"}
-    # Without the dealer's token: the grouping goes with the names, and comes back with the sums.
+    # Without the dealer's token: the grouping goes with the request, and comes back with the sums.
     waiting = visitor.post(f"{base}/close", sure="yes", by="sector", merge="yes")
     assert "in groups by the answers to “Where do you work?”, ship + farm together" in waiting.words
-    names = visitor.get(f"{base}/names/0").body
-    for naming in json.loads(names).values():
-        assert (naming["by"], naming["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
-    told = raw_post(signed_in_at_dealer(servers), f"{base}/close", names=names, sure="yes")
+    request = visitor.get(f"{base}/request/0").body
+    asked = json.loads(request)
+    assert (asked["by"], asked["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
+    told = raw_post(signed_in_at_dealer(servers), f"{base}/close", request=request, sure="yes")
     done = visitor.post(f"{base}/close", sure="yes", sums0=told.body)
     assert "Closed for good." in done.words
     by = visitor.get(f"{base}/groups?by=sector").words
@@ -60,29 +56,30 @@ def test_small_groups_are_shown_refused_and_merged_on_the_page(
         assert group in by
 
 
-def test_sums_of_a_single_question_come_back_from_the_dealers_console(
+def test_a_survey_of_one_question_from_the_editor_to_its_sums(
     servers: Servers, visitor: Visitor
 ) -> None:
-    campaign = Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=MRR.for_epsilon(1.0, n=20, announced=True),
-        dealer=DealerServer(servers.dealer.url),
-        collector=servers.collector.url,
-        capacity=20,
-        min_cell=3,
-    )
-    operator = Operator(campaign, servers.dealer.admin, servers.collector.admin)
-    operator.install()
-    invitations = new_invitations(6)
-    operator.invite(invitations)
-    operator.open()
-    answer_all(campaign, [invitation_secret(text) for text in invitations])
-    base = f"/campaigns/{campaign.hash}"
+    page = visitor.post("/drafts/new")
+    draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
+    assert draft is not None
+    form = {"languages": "en", "title.en": "One", "epsilon": "2", "split": "even", "waves": "1"}
+    asked = {"question0.kind": "yes-no", "question0.text.en": "Do you?", "question0.name": "answer"}
+    sensitive = {"question0.sensitive": "yes", "version": "0", "act": "save"}
+    assert "Not ready yet" not in visitor.post(draft[1], **form, **asked, **sensitive).words
+    dealers = servers.dealer.url
+    made = visitor.post(f"{draft[1]}/create", people="20", min_cell="3", dealers=dealers)
+    found = re.search(r"/surveys/([0-9a-f]{64})/open", made.body)
+    assert found is not None, made.words
+    base = f"/surveys/{found[1]}"
+    survey = read_survey(visitor.get(f"{base}/files/document.json").raw)
+    assert [question.name for question in survey.questions] == ["answer"]
+    invitations = servers.begin(survey, 6)
+    answer_at_once(survey, {one: {"answer": "no"} for one in invitations[:5]})
+    assert "One open 5 of 6 invited answered" in visitor.get("/").words
     assert "still to announce" in visitor.post(f"{base}/close", sure="yes").words
-    names = visitor.get(f"{base}/names/0").body
-    told = raw_post(signed_in_at_dealer(servers), f"{base}/close", names=names, sure="yes")
-    assert json.loads(told.body)["by"] is None
+    request = visitor.get(f"{base}/request/0").body
+    told = raw_post(signed_in_at_dealer(servers), f"{base}/close", request=request, sure="yes")
+    assert json.loads(told.body)["sums"]["by"] is None
     done = visitor.post(f"{base}/close", sure="yes", sums0=told.body)
     assert "Closed for good." in done.words
-    assert operator.estimate()["carded"] == 6
+    assert servers.operator(survey).estimate("answer")["carded"] == 5

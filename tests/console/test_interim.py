@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jrr.dealing.kinds import Nobody
 from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import estimate_groups
 from jrr.reporting.numerals import Numerals, share_decimals
-from jrr.survey.campaign import Campaign
-from jrr.survey.surveys import Survey
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.survey import Survey
 from tests.console import Reply, Servers, Visitor, answer_at_once
 
 WAYS: dict[str, dict[str, Any]] = {
-    "without cards": {"dealers": (), "mechanism": "rr"},
+    "without cards": {"dealing": Nobody(), "mechanism": "rr"},
     "with cards": {"mechanism": "drr", "people": 200},
 }
 
@@ -30,20 +31,25 @@ def told(at: int) -> dict[str, Any]:
 
 
 class Reports:
-    """The reports of one item that the collector has now, from its own database."""
+    """The reports of one question that the collector has now, from its own database."""
 
-    def __init__(self, servers: Servers, campaign: Campaign) -> None:
-        query = "SELECT report, carded, covariates FROM reports WHERE campaign = ?"
+    def __init__(self, servers: Servers, question: SensitiveQuestion) -> None:
+        query = (
+            "SELECT report, carded, covariates FROM reports JOIN people USING (survey, pseudonym)"
+            " WHERE survey = ? AND question = ?"
+        )
+        survey = question.survey
+        number = list(survey.by_name).index(question.name)
         with closing(sqlite3.connect(servers.collector.folder / "collector.db")) as reader:
-            rows = reader.execute(query, (campaign.hash,)).fetchall()
-        mechanism = self.mechanism = campaign.mechanism
+            rows = reader.execute(query, (survey.hash, number)).fetchall()
+        mechanism = self.mechanism = question.mechanism
         packed = np.frombuffer(b"".join(row[0] for row in rows), np.uint8)
         shaped = packed.reshape(len(rows), mechanism.report_format.width)
         self.values = mechanism.report_format.unpack(shaped)
         self.carded = np.array([bool(row[1]) for row in rows])
         self.sectors = np.array([re.findall(r"office|field", row[2])[0] for row in rows])
-        # Until its end a campaign may have been dealt from every deck that it has.
-        self.decks = mechanism.fewest_decks(campaign.capacity) if campaign.deals else 1
+        # Until its end a survey may have been dealt from every deck that it has.
+        self.decks = mechanism.fewest_decks(survey.capacity) if question.deals else 1
 
     def estimate(self) -> Estimate:
         tally = self.mechanism.tally(self.values, self.carded)
@@ -81,7 +87,7 @@ def figures(
 
 
 def expected_rows(estimate: Estimate, labels: tuple[str, ...]) -> list[list[str]]:
-    """The table of an item, as the page must have it."""
+    """The table of a question, as the page must have it."""
     places = share_decimals(min(float(one) for one in estimate.stderr if one > 0))
     return [[label, *figures(estimate, at, places)] for at, label in enumerate(labels)]
 
@@ -104,11 +110,11 @@ def test_results_so_far_are_the_librarys_to_the_last_digit(
 ) -> None:
     survey = servers.survey(**WAYS[way])
     invitations = servers.begin(survey, 40)
-    part = survey.campaigns["bribed"]
-    assert part.deals == (way == "with cards")
+    bribed = survey.by_name["bribed"]
+    assert bribed.deals == (way == "with cards")
     for start, end in ((0, 13), (13, 29)):
         answer_at_once(survey, {invitations[at]: told(at) for at in range(start, end)})
-        now = Reports(servers, part)
+        now = Reports(servers, bribed)
         assert len(now.values) == end
         page = fresh_results(visitor, survey)
         assert "Results so far" in page.words
@@ -132,9 +138,9 @@ def test_an_interim_result_is_of_the_reports_that_were_there_when_it_was_fixed(
 ) -> None:
     """Eight apart: that of the first eight is shown when sixteen are there, and not at nine."""
     more: dict[str, Any] = {rule: 8}
-    survey = servers.survey(dealers=(), mechanism="rr", **more)
+    survey = servers.survey(dealing=Nobody(), mechanism="rr", **more)
     invitations = servers.begin(survey, 40)
-    part, question = survey.campaigns["bribed"], "Have you ever taken a bribe?"
+    bribed, question = survey.by_name["bribed"], "Have you ever taken a bribe?"
 
     def arrive(start: int, end: int) -> Reply:
         for at in range(start, end):  # one after another, as they come
@@ -142,18 +148,18 @@ def test_an_interim_result_is_of_the_reports_that_were_there_when_it_was_fixed(
         return fresh_results(visitor, survey)
 
     assert "8 reports apart" in arrive(0, 8).words
-    first = Reports(servers, part)
+    first = Reports(servers, bribed)
     assert "No result" in arrive(8, 15).words
     page = arrive(15, 16)
-    second = Reports(servers, part)
+    second = Reports(servers, bribed)
     shown = expected_rows(first.estimate(), ("no", "yes"))
     assert cells_of(article(page, question)) == shown
     assert cells_of(article(arrive(16, 23), question)) == shown
     later = arrive(23, 24)
     assert cells_of(article(later, question)) == expected_rows(second.estimate(), ("no", "yes"))
     by = visitor.get(f"/surveys/{survey.hash}/groups?by=sector").words
-    assert "results by group are shown when the campaign is closed" in by
+    assert "results by group are shown when the survey is closed" in by
     visitor.post(f"/surveys/{survey.hash}/close", sure="yes")
     final = visitor.get(f"/surveys/{survey.hash}")
-    everything = Reports(servers, part).estimate()
+    everything = Reports(servers, bribed).estimate()
     assert cells_of(article(final, question)) == expected_rows(everything, ("no", "yes"))

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from jrr.console.counts import Counts
-from jrr.console.looking import PAUSE, SHARE, Look, Looks
-from jrr.survey.states import OPEN
+from jrr.console.snapshots import PAUSE, SHARE, Snapshot, Snapshots
+from jrr.dealing.kinds import Nobody
+from jrr.protocol.states import OPEN
 from tests.console import Servers, Visitor, answer_work
 
 
@@ -47,7 +48,7 @@ def listening(visitor: Visitor, path: str) -> Iterator[Events]:
 
 @pytest.mark.slow
 def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visitor) -> None:
-    survey = servers.survey(dealers=(), mechanism="rr")
+    survey = servers.survey(dealing=Nobody(), mechanism="rr")
     invitations = servers.begin(survey, 4)
     path = f"/surveys/{survey.hash}"
     with ExitStack() as stack:
@@ -64,36 +65,38 @@ def test_every_open_page_hears_of_every_answer(servers: Servers, visitor: Visito
         assert line == b"event: over\n"  # whoever has signed out hears nothing more
 
 
-def test_one_look_serves_everybody_and_looks_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock of our own: looks that take a second leave nineteen to others."""
-    now, answered, looked = [0.0], [5], []
+def test_one_snapshot_serves_everybody_and_taking_them_rests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a clock of our own: snapshots that take a second leave nineteen to others."""
+    now, answered, taken = [0.0], [5], []
 
-    class Timed(Looks):
-        def _seen(self, *_: Any) -> Look:
-            looked.append(now[0])
+    class Timed(Snapshots):
+        def _taken(self, *_: Any) -> Snapshot:
+            taken.append(now[0])
             now[0] += 1.0
             nothing: Any = None
             counts = Counts(state=OPEN, answered=answered[0])
-            return Look(counts=counts, report=nothing, people=nothing)
+            return Snapshot(counts=counts, report=nothing, people=nothing)
 
     def count(*_: Any) -> Counts:
         return Counts(state=OPEN, answered=answered[0])
 
-    monkeypatch.setattr("jrr.console.looking.read", count)
+    monkeypatch.setattr("jrr.console.snapshots.read", count)
     nothing: Any = None
-    looks = Timed(nothing, lambda: now[0])
+    snapshots = Timed(nothing, lambda: now[0])
 
     class Survey:
-        name, dealers, document = "a", (), None
+        hash, dealing = "a", Nobody()
 
-    held: Any = Survey()
-    assert [looks.look(held).number for _ in range(10)] == [1] * 10
+    survey: Any = Survey()
+    assert [snapshots.take(survey).number for _ in range(10)] == [1] * 10
     answered[0] = 6
     now[0] += SHARE - 0.1
-    assert looks.look(held).number == 1  # more has come, and it is too early
+    assert snapshots.take(survey).number == 1  # more has come, and it is too early
     now[0] += 0.1
-    assert looks.look(held).number == 2
+    assert snapshots.take(survey).number == 2
     now[0] += 10 * SHARE
-    assert looks.look(held).number == 2  # nothing has come
-    assert looked == [0.0, 1.0 + SHARE]
+    assert snapshots.take(survey).number == 2  # nothing has come
+    assert taken == [0.0, 1.0 + SHARE]
     assert PAUSE < SHARE

@@ -9,12 +9,11 @@ import pytest
 
 from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
-from jrr.reporting.report_facts import ReportedItem
-from jrr.survey.surveys import read_survey
+from jrr.reporting.report_facts import ReportedQuestion
+from jrr.survey.survey import read_survey
 from tests.console import WORK, Servers
+from tests.console.browsing import SCREENSHOTS
 from tests.console.researching import Researcher, answer_by_page, answer_by_program
-from tests.e2e.test_page_screens import axe_script  # noqa: F401 - a fixture
-from tests.e2e.visits import SCREENSHOTS
 
 LOOKS = {
     "desktop-light": (1280, 800, "light"),
@@ -24,16 +23,16 @@ LOOKS = {
 }
 
 
-def figures(item: ReportedItem) -> list[str]:
-    """Every number of an item, as it must stand on the page."""
+def figures(question: ReportedQuestion) -> list[str]:
+    """Every number of a question, as it must stand on the page."""
     numerals = Numerals("en")
-    least = min((one.stderr for one in item.answers if one.stderr > 0), default=0.0)
-    if item.is_mean:
-        return [numerals.number(one.value, mean_decimals(least)) for one in item.answers]
+    least = min((one.stderr for one in question.answers if one.stderr > 0), default=0.0)
+    if question.is_mean:
+        return [numerals.number(one.value, mean_decimals(least)) for one in question.answers]
     places = share_decimals(least)
     return [
         numerals.percent(number, places)
-        for one in item.answers
+        for one in question.answers
         for number in (one.value, one.low, one.high)
     ]
 
@@ -69,7 +68,7 @@ def test_a_survey_from_the_plan_to_the_files(
     servers: Servers,
     browser: Any,
     page_url: str,
-    axe_script: str,  # noqa: F811 - the fixture
+    axe_script: str,
     people: int,
 ) -> None:
     context = browser.new_context(locale="en-GB", accept_downloads=True)
@@ -100,7 +99,7 @@ def test_a_survey_from_the_plan_to_the_files(
         researcher.wait_for_figure("out", "0")
         looks(page, "watch")
         survey = read_survey(servers.collector.admin.get_bytes(f"/v1/surveys/{name}"))
-        assert [item.kind for item in survey.questionnaire.items] == [
+        assert [question.kind for question in survey.questions] == [
             *("choice", "yes-no", "choice", "several", "scale", "number")
         ]
         researcher.close()
@@ -108,9 +107,9 @@ def test_a_survey_from_the_plan_to_the_files(
         assert report.final
         assert report.participation.answered == people
         words = page.locator(".results").inner_text()
-        for item in report.items:
-            for figure in figures(item):
-                assert figure in words, item.name
+        for question in report.questions:
+            for figure in figures(question):
+                assert figure in words, question.name
         researcher.groups()
         page.get_by_role("link", name="Waves", exact=True).click()
         looks(page, "waves")

@@ -4,6 +4,7 @@ import pytest
 
 from jrr.console.lockout import FIRST, FREE, Lockout
 from jrr.console.sessions import IDLE, LONGEST, MOST, Sessions
+from jrr.dealing.kinds import Nobody
 from jrr.research.processes import running
 from tests.console import CSRF, WORK, Servers, Visitor
 
@@ -109,7 +110,7 @@ def test_sessions_end_by_silence_and_by_age() -> None:
     name, session = sessions.begin("a", "")
     now[0] = IDLE
     assert sessions.find(name) is session
-    assert sessions.find(name, is_visit=False) is session
+    assert sessions.find(name, is_act=False) is session
     now[0] += IDLE + 1
     assert sessions.find(name) is None
     name, session = sessions.begin("a", "")
@@ -139,7 +140,7 @@ def test_another_collectors_surveys_and_wrong_tokens(
     servers: Servers, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A real survey of another operator is not here; guessers wait, even with the right token."""
-    theirs = servers.survey(dealers=(), mechanism="rr")
+    theirs = servers.survey(dealing=Nobody(), mechanism="rr")
     servers.begin(theirs, 3)
     folder = tmp_path_factory.mktemp("locked")
     with running("collector", folder, None, "--console") as collector:
@@ -148,7 +149,7 @@ def test_another_collectors_surveys_and_wrong_tokens(
         assert WORK["title"] not in mine.get("/").words
         for path in ("", "/results", "/groups?by=sector", "/waves", "/files", "/invite", "/close"):
             assert mine.get(f"/surveys/{theirs.hash}{path}").status == 404
-        for path in ("/files/answers.csv", "/files/document.json", "/names/0", "/report"):
+        for path in ("/files/answers.csv", "/files/document.json", "/request/0", "/report"):
             assert mine.get(f"/surveys/{theirs.hash}{path}").status == 404
         for step in ("open", "close", "invite", "dealers"):
             refused = mine.post(f"/surveys/{theirs.hash}/{step}", sure="yes", format="csv")

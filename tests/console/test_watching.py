@@ -5,20 +5,23 @@ import json
 import pytest
 from markupsafe import escape
 
+from jrr.client.closing import Ending, dealer_sums
+from jrr.client.operator import Operator
 from jrr.client.report import ReportWish, survey_report
+from jrr.dealing.kinds import Nobody
 from jrr.reporting.numerals import Numerals, share_decimals
+from jrr.reporting.report_facts import ReportedQuestion
 from jrr.reporting.report_page import results_section
 from jrr.reporting.report_words import limits_in_words
 from tests.console import WORK, Servers, Visitor, answer_work
 
 
-def shares(report_item: object) -> list[str]:
-    """The figures of an item, as people read them."""
-    item = report_item
-    least = min(one.stderr for one in item.answers if one.stderr > 0)  # type: ignore[attr-defined]
+def shares(question: ReportedQuestion) -> list[str]:
+    """The figures of a question, as people read them."""
+    least = min(one.stderr for one in question.answers if one.stderr > 0)
     places = share_decimals(least)
     numerals = Numerals("en")
-    return [numerals.percent(one.value, places) for one in item.answers]  # type: ignore[attr-defined]
+    return [numerals.percent(one.value, places) for one in question.answers]
 
 
 def test_a_survey_is_opened_watched_closed_and_downloaded(
@@ -65,7 +68,7 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     without_groups = survey_report(operator, ReportWish(by=()))
     for words in limits_in_words(without_groups):  # such as that a share below 0% is no mistake
         assert f"<li>{escape(words)}</li>" in page
-    for share in shares(facts.items[0]):
+    for share in shares(facts.questions[0]):
         assert share in page
     by = visitor.get(f"{base}/groups?by=sector").words
     assert "office" in by
@@ -80,7 +83,8 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
         assert reply.raw == body
         assert "attachment" in reply.headers["content-disposition"]
     assert "bribed" in visitor.get(f"{base}/files/codebook.csv").body
-    assert "bribed" in json.loads(visitor.get(f"{base}/files/codebook.json").raw)["survey"] or True
+    assert json.loads(visitor.get(f"{base}/files/codebook.json").raw)
+    assert json.loads(visitor.get(f"{base}/files/answers.csv.json").raw)
     assert "read" in visitor.get(f"{base}/files/answers.R").body
     printed = visitor.get(f"{base}/report?language=de")
     assert 'lang="de"' in printed.body
@@ -88,7 +92,7 @@ def test_a_survey_is_opened_watched_closed_and_downloaded(
     assert visitor.get(f"{base}/report?language=xx").status == 422
 
 
-def test_without_the_dealers_token_files_carry_names_and_sums(
+def test_without_the_dealers_token_files_carry_request_and_sums(
     servers: Servers, visitor: Visitor
 ) -> None:
     survey = servers.survey()
@@ -97,17 +101,12 @@ def test_without_the_dealers_token_files_carry_names_and_sums(
     base = f"/surveys/{survey.hash}"
     waiting = visitor.post(f"{base}/close", sure="yes")
     assert "still to announce" in waiting.words
-    names = json.loads(visitor.get(f"{base}/names/0").raw)
-    assert set(names) == {"bribed", "hours"}
-    assert visitor.get(f"{base}/names/1").status == 422
-    dealer = servers.operator(survey)
-    alone = type(dealer)(
-        survey, type(dealer.servers)(dealer.servers.campaign, dealer.servers.dealer)
-    )
-    told = {
-        part: facts["dealer"].pop("announced") for part, facts in alone.close(names=names).items()
-    }
-    done = visitor.post(f"{base}/close", sure="yes", sums0=json.dumps(told))
+    request = json.loads(visitor.get(f"{base}/request/0").raw)
+    assert set(request["questions"]) == {"bribed", "hours"}
+    assert visitor.get(f"{base}/request/1").status == 422
+    alone = Operator(survey, {0: servers.dealer.admin})
+    sums = dealer_sums(alone.close(Ending(request=request))["dealer"])
+    done = visitor.post(f"{base}/close", sure="yes", sums0=json.dumps(sums))
     assert "Closed for good." in done.words
     by = visitor.get(f"{base}/groups?by=sector").words
     assert "It was chosen when the survey was closed" in by
@@ -119,11 +118,10 @@ def test_without_the_dealers_token_files_carry_names_and_sums(
 def test_what_is_not_of_this_collector_is_not_here(servers: Servers, visitor: Visitor) -> None:
     other = servers.survey()
     servers.begin(other, 2)
-    part = other.parts[0].campaign.hash
+    question = other.sensitive[0].salt
     for path in (
         f"/surveys/{'0' * 64}",
-        f"/surveys/{part}",
-        f"/campaigns/{part}",  # a part of a survey is no campaign by itself
+        f"/surveys/{question}",
         f"/nonsense/{other.hash}",
         "/surveys/../../etc/passwd",
     ):
@@ -136,12 +134,14 @@ def test_what_is_not_of_this_collector_is_not_here(servers: Servers, visitor: Vi
 
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'])
 def test_texts_of_surveys_stay_texts(servers: Servers, visitor: Visitor, evil: str) -> None:
-    items = [
-        WORK["items"][0] | {"text": evil, "labels": [evil, "b"]},
-        WORK["items"][1] | {"text": evil},
+    questions = [
+        WORK["questions"][0] | {"text": evil, "labels": [evil, "b"]},
+        WORK["questions"][1] | {"text": evil},
         {"name": "c", "kind": "choice", "text": evil, "labels": [evil, "other"]},
     ]
-    survey = servers.survey(WORK | {"title": evil, "items": items}, dealers=(), mechanism="rr")
+    survey = servers.survey(
+        WORK | {"title": evil, "questions": questions}, dealing=Nobody(), mechanism="rr"
+    )
     invitations = servers.begin(survey, 4)
     from tests.console import answer
 

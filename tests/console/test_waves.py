@@ -4,25 +4,21 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from jrr.cli.app import run
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import Operator
 from jrr.estimation.differences import difference
-from jrr.survey.surveys import Survey, read_survey
+from jrr.survey.survey import Survey, read_survey
 from tests.console import WORK, Reply, Servers, Visitor, answer_at_once
 
 ANSWERED = (range(20), range(6, 30))  # who of 30 people: 14 of them both waves
 PAGE = "https://page.example/page/"
 NUMBER = {"name": "days", "kind": "number", "text": "How many days?", "low": 0, "high": 10}
-DOCUMENT: dict[str, Any] = WORK | {"waves": 2, "items": [*WORK["items"], NUMBER]}
+DOCUMENT: dict[str, Any] = WORK | {"waves": 2, "questions": [*WORK["questions"], NUMBER]}
 
 
 def created(visitor: Visitor, **fields: str) -> Survey:
-    """A survey of our questionnaire, by the console's pages."""
+    """A survey of our draft, by the console's pages."""
     page = visitor.post("/drafts/import", text=json.dumps(DOCUMENT))
     draft = re.search(r'action="/console(/drafts/[0-9a-f]{32})"', page.body)
     assert draft is not None
@@ -95,8 +91,8 @@ def rows_of(page: Reply) -> list[tuple[str, ...]]:
 def shown(changes: dict[str, Any], survey: Survey) -> list[tuple[str, ...]]:
     """The same cells from what the library says; numbers with as many digits as the page has."""
     rows: list[tuple[str, ...]] = []
-    for part, facts in changes.items():
-        name = survey.campaigns[part].question
+    for question, facts in changes.items():
+        name = survey.by_name[question].text
         if "refused" in facts:
             rows.append((name, "", "", facts["refused"]))
         elif "mean" in facts:
@@ -111,40 +107,28 @@ def shown(changes: dict[str, Any], survey: Survey) -> list[tuple[str, ...]]:
     return rows
 
 
-def from_exports(operators: list[SurveyOperator], part: str) -> tuple[float, float, float]:
+def from_exports(operators: list[Operator], question: str) -> tuple[float, float, float]:
     """The change of yes, from downloaded answers and the mechanism alone; with its interval."""
     estimates = []
     for operator in operators:
-        mechanism = operator.survey.campaigns[part].mechanism
+        mechanism = operator.survey.mechanisms[question]
         rows = csv.DictReader(io.StringIO(operator.export("csv").decode()))
-        estimates.append(mechanism.estimate([int(row[part]) for row in rows]))
+        estimates.append(mechanism.estimate([int(row[question]) for row in rows]))
     moved = difference(estimates[1], estimates[0], same_deck=False)
     low, high = moved.interval()
     return float(moved.frequencies[1]), float(low[1]), float(high[1])
 
 
-def test_the_page_of_waves_shows_what_the_library_says(
-    servers: Servers,
-    visitor: Visitor,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_page_of_waves_shows_what_the_library_says(servers: Servers, visitor: Visitor) -> None:
     first, second = both_waves(visitor, {})  # no dealer: plain randomized response
     base = f"/surveys/{second.hash}/waves"
     assert f'value="{first.hash}"' in visitor.get(base).body
-    for name, survey in (("one", first), ("two", second)):
-        (tmp_path / f"{name}.json").write_bytes(survey.to_bytes())
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JRR_COLLECTOR_TOKEN", servers.collector.token)
     for paired in ("", "yes"):
-        words = ["campaign", "change", "two.json", "--since", "one.json", "--json"]
-        assert run([*words, *(["--paired"] if paired else [])]) == 0
-        by_command = json.loads(capsys.readouterr().out)["changes"]
+        told = servers.operator(second).change(first, paired=bool(paired))["changes"]
         page = visitor.get(f"{base}?since={first.hash}&paired={paired}")
-        assert rows_of(page) == shown(by_command, second)
+        assert rows_of(page) == shown(told, second)
         assert len(rows_of(page)) == 2 + 3 + 1
-        assert (by_command["bribed"]["n_before"], by_command["bribed"]["n_now"]) == (
+        assert (told["bribed"]["n_before"], told["bribed"]["n_now"]) == (
             (14, 14) if paired else (20, 24)
         )
         if not paired:

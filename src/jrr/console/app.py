@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from jrr.console.desk import START, Desk, refusal, with_headers
 from jrr.console.drafts import make_table
+from jrr.console.pages import START, Console, refusal, with_headers
 from jrr.console.signing import signing_routes
 from jrr.console.static_files import static_routes
-from jrr.servers.common.settings import Settings
 from jrr.protocol.states import Role
+from jrr.servers.common.settings import Settings
 
 PAGES = (  # modules of this room, in the order in which their addresses are looked at
     "home",
@@ -39,26 +39,27 @@ def add_console(app: Any, settings: Settings, engine: Engine) -> None:
         settings: Of the server.
         engine: Its database.
     """
-    desk = Desk.of(app, settings, engine)
+    console = Console.of(app, settings, engine)
     inner = Starlette(
-        routes=[*signing_routes(desk), *static_routes(), *_routes(desk)],
+        routes=[*signing_routes(console), *static_routes(), *_routes(console)],
         exception_handlers={404: _missing, 405: _missing},
     )
 
-    async def console(scope: Any, receive: Any, send: Any) -> None:
-        desk.sender.note_loop()
+    async def pages(scope: Any, receive: Any, send: Any) -> None:
+        console.sender.note_loop()
         await inner(scope, receive, send)
 
-    app.mount(START, with_headers()(console))
+    app.mount(START, with_headers()(pages))
 
 
-def _routes(desk: Desk) -> list[BaseRoute]:
+def _routes(console: Console) -> list[BaseRoute]:
     """Those of the pages of its role; pages are named, and loaded where they are served."""
-    is_collector = desk.settings.role == Role.COLLECTOR
+    is_collector = console.settings.role == Role.COLLECTOR
     if is_collector:
-        make_table(desk.engine)
+        make_table(console.engine)
     names = PAGES if is_collector else ("status", "dealing")
-    return [route for name in names for route in import_module(f"jrr.console.{name}").routes(desk)]
+    modules = [import_module(f"jrr.console.{name}") for name in names]
+    return [route for module in modules for route in module.routes(console)]
 
 
 async def _missing(_: Request, __: Exception) -> Response:

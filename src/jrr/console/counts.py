@@ -4,64 +4,50 @@ Reports have no times and no order, so that there is nothing to draw but how man
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from jrr.protocol.states import State
 from jrr.servers.collector.store import CollectorStore
-from jrr.survey.campaign import Campaign
-from jrr.protocol.states import CLOSED, NEW, OPEN, State
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """What the collector knows of a campaign or survey without counting its reports anew."""
+    """What the collector knows of a survey without counting its reports anew."""
 
     state: State
     answered: int  # people
 
 
-def counts_of(connection: Connection, document: Campaign | Survey) -> Counts:
-    """The counts of this moment.
-
-    Whoever answers a survey has a report for every item that is asked of everybody, and arrivals
-    are counted as they come. Where every item is asked of some only, people are counted.
-    """
+def counts_of(connection: Connection, survey: Survey) -> Counts:
+    """The counts of this moment."""
     store = CollectorStore(connection)
-    if isinstance(document, Campaign):
-        held = store.find(document.hash)
-        return Counts(state=held.state, answered=held.arrivals)
-    parts = {part.name: store.find(part.campaign.hash) for part in document.parts}
-    states = {one.state for one in parts.values()}
-    state = CLOSED if CLOSED in states else NEW if NEW in states else OPEN
-    everybody = next((part.name for part in document.parts if not part.item.only_if), None)
-    if everybody is not None:
-        return Counts(state=state, answered=parts[everybody].arrivals)
-    return Counts(state=state, answered=_rows(connection, store.people, "survey", document.hash))
+    stored = store.find(survey.hash)
+    return Counts(state=stored.state, answered=store.people_count(stored))
 
 
-def without_card(connection: Connection, document: Campaign | Survey) -> int:
+def count_invited(connection: Connection, survey: Survey) -> int:
+    """How many are invited; takes longer the more there are."""
+    store = CollectorStore(connection)
+    return store.count(store.invited, survey.hash)
+
+
+def without_card(connection: Connection, survey: Survey) -> int:
     """How many answered without a card; takes longer the more reports there are."""
-    campaigns = [document] if isinstance(document, Campaign) else _dealt(document)
-    if not campaigns:
+    # Those questions first that everybody is asked.
+    dealt = sorted(survey.dealt, key=lambda question: bool(question.asked.only_if))
+    if not dealt:
         return 0
+    number = [question.name for question in survey.sensitive].index(dealt[0].name)
     table = CollectorStore.reports
     query = (
         select(func.count())
         .select_from(table)
-        .where(table.c.campaign == campaigns[0].hash, table.c.carded.is_(False))
+        .where(
+            table.c.survey == survey.hash,
+            table.c.question == number,
+            table.c.carded.is_(False),
+        )
     )
-    return int(connection.execute(query).scalar_one())
-
-
-def _dealt(survey: Survey) -> list[Campaign]:
-    """The parts that have cards, those that are asked of everybody first."""
-    parts = [part for part in survey.parts if part.campaign.deals]
-    parts.sort(key=lambda part: bool(part.item.only_if))
-    return [part.campaign for part in parts]
-
-
-def _rows(connection: Connection, table: Any, column: str, name: str) -> int:
-    query = select(func.count()).select_from(table).where(table.c[column] == name)
     return int(connection.execute(query).scalar_one())

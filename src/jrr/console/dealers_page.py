@@ -12,10 +12,12 @@ from starlette.routing import Route
 
 from jrr.client.http import Http
 from jrr.console.counts import counts_of
-from jrr.console.desk import Desk, Visit, page
-from jrr.console.held import KIND, HeldDocument, held_of, read
+from jrr.console.pages import Console, PageRequest, page
+from jrr.console.surveys import PATH, known_tokens, read, survey_of
+from jrr.protocol.addresses import survey_path
 from jrr.protocol.states import CLOSED, NEW
 from jrr.protocol.steps import Call
+from jrr.survey.survey import Survey
 
 PATIENCE = 4.0  # seconds that a dealer has to say how far it is
 SILENT, ABSENT = "no answer", "not there yet"
@@ -28,48 +30,46 @@ class DealerSteps:
 
     address: str
     state: str  # as it says itself, or that it does not
-    is_held: bool  # whether it has the survey's document
     is_open: bool  # or was
     is_burned: bool
     is_token_here: bool  # whether the researcher typed its token in: then these pages do all this
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their address."""
 
-    def dealers(visit: Visit) -> Response:
-        held = held_of(visit)
-        return visit.page(
+    def dealers(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        return request.page(
             "dealers.html",
-            held=held,
+            survey=survey,
             tab="dealers",
-            rows=_steps(visit, held),
-            known=[at in visit.session.dealer_tokens for at in held.dealers],
-            counts=read(desk, counts_of, held.document),
+            rows=_steps(request, survey),
+            known=known_tokens(request, survey),
+            counts=read(console, counts_of, survey),
         )
 
-    return [page(desk, f"/{KIND}/{{name}}/dealers", dealers)]
+    return [page(console, f"{PATH}/dealers", dealers)]
 
 
-def _steps(visit: Visit, held: HeldDocument) -> list[DealerSteps]:
-    with ThreadPoolExecutor(max(1, len(held.dealers))) as pool:
-        states = pool.map(lambda address: state_at(address, held), held.dealers)
+def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:
+    with ThreadPoolExecutor(max(1, len(survey.dealing.addresses))) as pool:
+        states = pool.map(lambda address: state_at(address, survey), survey.dealing.addresses)
         return [
             DealerSteps(
                 address=address,
                 state=state,
-                is_held=state not in (SILENT, ABSENT),
                 is_open=state not in UNOPENED,
                 is_burned=state == CLOSED,
-                is_token_here=address in visit.session.dealer_tokens,
+                is_token_here=address in request.session.dealer_tokens,
             )
-            for address, state in zip(held.dealers, states, strict=True)
+            for address, state in zip(survey.dealing.addresses, states, strict=True)
         ]
 
 
-def state_at(address: str, held: HeldDocument) -> str:
+def state_at(address: str, survey: Survey) -> str:
     """What a dealer says of a survey to anybody."""
-    reply = Http(timeout=PATIENCE).call(Call(f"{address}/v1/{held.kind}/{held.name}/status"))
+    reply = Http(timeout=PATIENCE).call(Call(f"{address}{survey_path(survey.hash)}/status"))
     if reply.status == 404:
         return ABSENT
     try:

@@ -1,4 +1,4 @@
-"""Questionnaires that are being written, in the collector's database; no answer is among them."""
+"""Drafts of surveys that are being written, in the collector's database; they hold no answers."""
 
 import json
 import secrets
@@ -19,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from jrr.console.desk import not_here
+from jrr.console.pages import not_here
 
 METADATA = MetaData()
 TABLE = Table(
@@ -29,14 +29,14 @@ TABLE = Table(
     Column("version", Integer, nullable=False),  # grows with every step
     Column("document", Text, nullable=False),  # JSON: as in a file of TOML, perhaps unfinished
 )
-SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its questionnaire
+SETTINGS = "survey_settings"  # in that JSON: what a survey has beside its draft
 
 
 @dataclass
-class Draft:
+class StoredDraft:
     """One of them."""
 
-    document: dict[str, Any]  # of the questionnaire
+    document: dict[str, Any]  # of a jrr.survey.draft.Draft, perhaps unfinished
     name: str = field(default_factory=lambda: secrets.token_hex(16))
     version: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # consent, opens and closes
@@ -60,14 +60,14 @@ def make_table(engine: Engine) -> None:
         METADATA.create_all(connection)
 
 
-def all_drafts(connection: Connection) -> list[Draft]:
+def all_drafts(connection: Connection) -> list[StoredDraft]:
     """Every draft, by title."""
     rows = connection.execute(select(TABLE))
     drafts = [_draft(row) for row in rows]
     return sorted(drafts, key=lambda draft: draft.title.casefold())
 
 
-def find_draft(connection: Connection, name: str) -> Draft:
+def find_draft(connection: Connection, name: str) -> StoredDraft:
     """One draft."""
     row = connection.execute(select(TABLE).where(TABLE.c.draft == name)).one_or_none()
     if row is None:
@@ -75,19 +75,19 @@ def find_draft(connection: Connection, name: str) -> Draft:
     return _draft(row)
 
 
-def _draft(row: Any) -> Draft:
+def _draft(row: Any) -> StoredDraft:
     document = json.loads(row.document)
     settings = document.pop(SETTINGS, {})
-    return Draft(document, row.draft, row.version, settings)
+    return StoredDraft(document, row.draft, row.version, settings)
 
 
-def add_draft(engine: Engine, draft: Draft) -> None:
+def add_draft(engine: Engine, draft: StoredDraft) -> None:
     """Write a new draft."""
     with engine.begin() as connection:
         connection.execute(TABLE.insert().values(**_row(draft)))
 
 
-def change_draft(engine: Engine, draft: Draft, *, is_step: bool) -> bool:
+def change_draft(engine: Engine, draft: StoredDraft, *, is_step: bool) -> bool:
     """Write what was changed, unless somebody was faster; whether it was written.
 
     Args:
@@ -101,7 +101,7 @@ def change_draft(engine: Engine, draft: Draft, *, is_step: bool) -> bool:
         return connection.execute(update(TABLE).where(same).values(**row)).rowcount == 1
 
 
-def _row(draft: Draft) -> dict[str, Any]:
+def _row(draft: StoredDraft) -> dict[str, Any]:
     body = json.dumps(draft.document | {SETTINGS: draft.settings}, ensure_ascii=False)
     return {"draft": draft.name, "version": draft.version, "document": body}
 

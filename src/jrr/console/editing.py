@@ -1,7 +1,7 @@
-"""The questionnaire editor without its page: a document from a form, and what buttons change.
+"""The editor of drafts without its page: a document from a form, and what buttons change.
 
-A document is as in a file (docs/questionnaires.md), and may be unfinished: what is missing or wrong
-is said by `Questionnaire.from_dict`, whose rules are the only ones.
+A document is as in a file of TOML, and may be unfinished: what is missing or wrong is said by
+`Draft.from_dict`, whose rules are the only ones.
 """
 
 import re
@@ -9,9 +9,10 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from jrr.console.desk import Form
+from jrr.console.pages import Form
 from jrr.errors import ArgumentError, JrrError
-from jrr.survey.questionnaire import KINDS, Questionnaire
+from jrr.survey.draft import Draft
+from jrr.survey.question import KINDS
 
 KIND_WORDS = {
     "yes-no": "Yes or no",
@@ -21,45 +22,42 @@ KIND_WORDS = {
     "number": "Number",
 }
 NAMED = ("by", "contact")  # who asks, and whom to ask: may be left out
-MOST_ITEMS = 200
-_ITEM = re.compile(r"item(\d{1,3})\.kind")
+MOST_QUESTIONS = 200
+_QUESTION = re.compile(r"question(\d{1,3})\.kind")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 def new_document() -> dict[str, Any]:
-    """A questionnaire that asks nothing yet."""
+    """A draft that asks nothing yet."""
     return {
         "title": {"en": ""},
         "languages": ["en"],
         "epsilon": 1.0,
         "split": "even",
         "waves": 1,
-        "items": [],
+        "questions": [],
     }
-
-
-def editable(questionnaire: Questionnaire) -> dict[str, Any]:
-    """A whole questionnaire as a document that can be edited."""
-    return questionnaire.to_dict()
 
 
 def read_document(form: Form) -> dict[str, Any]:
     """The document that a form holds."""
     languages = [part for part in form.get("languages", "en").split() if part] or ["en"]
     numbers = sorted(
-        int(match[1]) for name, _ in form.items() if (match := _ITEM.fullmatch(name)) is not None
+        int(match[1])
+        for name, _ in form.items()
+        if (match := _QUESTION.fullmatch(name)) is not None
     )
-    items: list[dict[str, Any]] = []
-    for number in numbers[:MOST_ITEMS]:
-        items.append(_item(form, f"item{number}.", languages, items))
+    questions: list[dict[str, Any]] = []
+    for number in numbers[:MOST_QUESTIONS]:
+        questions.append(_question(form, f"question{number}.", languages, questions))
     document: dict[str, Any] = {
         "title": {code: form.get(f"title.{code}") for code in languages},
         "languages": languages,
         "epsilon": _number(form.get("epsilon", "1")),
         "split": form.get("split", "even"),
         "waves": _number(form.get("waves", "1")),
-        "items": items,
+        "questions": questions,
     }
     for name in NAMED:
         texts = {code: form.get(f"{name}.{code}") for code in languages}
@@ -69,7 +67,7 @@ def read_document(form: Form) -> dict[str, Any]:
 
 
 def read_settings(form: Form) -> dict[str, Any]:
-    """What a survey has beside its questionnaire: a text before the consent, and its times."""
+    """What a survey has beside its draft: a text before the consent, and its times."""
     languages = form.get("languages", "en").split() or ["en"]
     texts = {code: form.get(f"consent.{code}") for code in languages}
     return {
@@ -104,20 +102,20 @@ def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | N
     """The document after a button: add:KIND, up:N, down:N, remove:N, language:CODE, drop:CODE.
 
     Returns:
-        The document, and the item that it was about, for the page to scroll to.
+        The document, and the question that it was about, for the page to scroll to.
     """
     verb, _, what = act.partition(":")
-    items: list[dict[str, Any]] = document["items"]
-    if verb == "add" and what in KINDS and len(items) < MOST_ITEMS:
-        items.append(_new_item(what, document["languages"], items))
-        return document, len(items) - 1
-    if verb in ("up", "down", "remove") and what.isdecimal() and int(what) < len(items):
+    questions: list[dict[str, Any]] = document["questions"]
+    if verb == "add" and what in KINDS and len(questions) < MOST_QUESTIONS:
+        questions.append(_new_question(what, document["languages"], questions))
+        return document, len(questions) - 1
+    if verb in ("up", "down", "remove") and what.isdecimal() and int(what) < len(questions):
         at = int(what)
-        one = items.pop(at)
+        one = questions.pop(at)
         if verb == "remove":
-            return document, min(at, len(items) - 1) if items else None
-        there = max(0, at - 1) if verb == "up" else min(len(items), at + 1)
-        items.insert(there, one)
+            return document, min(at, len(questions) - 1) if questions else None
+        there = max(0, at - 1) if verb == "up" else min(len(questions), at + 1)
+        questions.insert(there, one)
         return document, there
     if verb == "language":
         return _with_language(document, what.strip()), None
@@ -127,23 +125,23 @@ def changed(document: dict[str, Any], act: str) -> tuple[dict[str, Any], int | N
 
 
 def what_is_wrong(document: dict[str, Any]) -> str:
-    """Why the questionnaire cannot be asked like this; "": it can."""
-    if not document.get("items"):
-        return "Nothing is asked yet: add an item"
+    """Why a draft cannot be asked like this; "": it can."""
+    if not document.get("questions"):
+        return "Nothing is asked yet: add a question"
     try:
-        Questionnaire.from_dict(document)
+        Draft.from_dict(document)
     except JrrError as error:
         words = str(error)
         return f"{words[:1].upper()}{words[1:]}"
     return ""
 
 
-def _item(
+def _question(
     form: Form, start: str, languages: list[str], before: list[dict[str, Any]]
 ) -> dict[str, Any]:
     kind = form.get(f"{start}kind")
     text = {code: form.get(f"{start}text.{code}") for code in languages}
-    item: dict[str, Any] = {
+    question: dict[str, Any] = {
         "name": form.get(f"{start}name") or _name(next(iter(text.values())), before),
         "kind": kind,
         "text": text,
@@ -151,23 +149,23 @@ def _item(
         "prefer_not": form.get(f"{start}prefer_not") == "yes",
     }
     if kind in ("choice", "several"):
-        item["labels"] = _labels(form, start, languages)
+        question["labels"] = _labels(form, start, languages)
     if kind in ("scale", "number"):
-        item["low"] = _number(form.get(f"{start}low") or ("1" if kind == "scale" else "0"))
-        item["high"] = _number(form.get(f"{start}high") or ("5" if kind == "scale" else "100"))
+        question["low"] = _number(form.get(f"{start}low") or ("1" if kind == "scale" else "0"))
+        question["high"] = _number(form.get(f"{start}high") or ("5" if kind == "scale" else "100"))
     for name in ("weight", "margin"):
         if form.get(f"{start}{name}"):
-            item[name] = _number(form.get(f"{start}{name}"))
+            question[name] = _number(form.get(f"{start}{name}"))
     branches = dict(_branches(form, start))
     if branches:
-        item["only_if"] = branches
-    return item
+        question["only_if"] = branches
+    return question
 
 
 def _branches(form: Form, start: str) -> Iterator[tuple[str, list[str]]]:
-    """Open items and the answers to them that an item is asked after."""
-    for which in range(MOST_ITEMS):
-        other = form.get(f"{start}only_item.{which}")
+    """Open questions and the answers to them that a question is asked after."""
+    for which in range(MOST_QUESTIONS):
+        other = form.get(f"{start}only_question.{which}")
         if not other:
             return
         answers = [part.strip() for part in form.get(f"{start}only_answers.{which}").split(";")]
@@ -188,8 +186,8 @@ def _labels(form: Form, start: str, languages: list[str]) -> list[dict[str, str]
     ]
 
 
-def _new_item(kind: str, languages: list[str], before: list[dict[str, Any]]) -> dict[str, Any]:
-    item: dict[str, Any] = {
+def _new_question(kind: str, languages: list[str], before: list[dict[str, Any]]) -> dict[str, Any]:
+    question: dict[str, Any] = {
         "name": "",
         "kind": kind,
         "text": dict.fromkeys(languages, ""),
@@ -197,10 +195,10 @@ def _new_item(kind: str, languages: list[str], before: list[dict[str, Any]]) -> 
         "prefer_not": False,
     }
     if kind in ("choice", "several"):
-        item["labels"] = []
+        question["labels"] = []
     if kind in ("scale", "number"):
-        item |= {"low": 1, "high": 5} if kind == "scale" else {"low": 0, "high": 100}
-    return item
+        question |= {"low": 1, "high": 5} if kind == "scale" else {"low": 0, "high": 100}
+    return question
 
 
 def _with_language(document: dict[str, Any], code: str) -> dict[str, Any]:
@@ -227,19 +225,19 @@ def _without_language(document: dict[str, Any], code: str) -> dict[str, Any]:
 
 def _all_texts(document: dict[str, Any]) -> list[dict[str, str]]:
     found = [document["title"], *(document[name] for name in NAMED if name in document)]
-    for item in document["items"]:
-        found += [item["text"], *item.get("labels", ())]
+    for question in document["questions"]:
+        found += [question["text"], *question.get("labels", ())]
     return found
 
 
 def _name(text: str, before: list[dict[str, Any]]) -> str:
-    """A name for results from the words of a question, which no item before it has."""
+    """A name for results from the words of a question, which no question before it has."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     words = [word for word in re.split(r"[^a-z0-9]+", plain) if len(word) > 3][:2]
-    start = "_".join(words)[:30] or "item"
-    start = start if start.isidentifier() else f"item_{start}"
-    taken = {item["name"] for item in before}
-    numbers = (f"{start}_{at}" for at in range(2, MOST_ITEMS + 2))
+    start = "_".join(words)[:30] or "question"
+    start = start if start.isidentifier() else f"question_{start}"
+    taken = {question["name"] for question in before}
+    numbers = (f"{start}_{at}" for at in range(2, MOST_QUESTIONS + 2))
     return start if start not in taken else next(one for one in numbers if one not in taken)
 
 

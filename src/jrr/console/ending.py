@@ -1,110 +1,114 @@
 """Opening a survey, and closing it for good."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr.client.closing import Ending
-from jrr.client.operator import Operator
+from jrr.client.operator import COLLECTOR
 from jrr.console.counts import counts_of
 from jrr.console.dealers_page import UNOPENED, state_at
-from jrr.console.desk import Desk, Visit, download, goto, page
-from jrr.console.held import (
-    KIND,
-    HeldDocument,
-    held_of,
-    operator_of,
-    read,
-    take_tokens,
-)
-from jrr.console.looking import looks_of
+from jrr.console.numbers import read_number
+from jrr.console.pages import Console, PageRequest, download, goto, page
+from jrr.console.snapshots import snapshots_of
+from jrr.console.survey_texts import groupings, path_of
+from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
-from jrr.survey.grouping import MERGE_RULE
 from jrr.protocol.states import CLOSED
+from jrr.survey.grouping import MERGE_RULE
+from jrr.survey.survey import Survey
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their addresses."""
-    looks = looks_of(desk)
-    base = f"/{KIND}/{{name}}"
+    snapshots = snapshots_of(console)
 
-    def open_it(visit: Visit) -> Response:
-        held = held_of(visit)
-        take_tokens(visit, held)
-        operator = operator_of(desk, held, visit.session)
+    def open_it(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        take_tokens(request, survey)
+        operator = operator_of(console, survey, request.session)
         operator.install()
-        looks.forget(held)
-        operator.open()
-        _say_opened(visit, held)
-        return goto(held.path)
+        snapshots.forget(survey)
+        states = operator.open(_people_dealt_to(request))
+        _say_opened(request, survey, is_open=COLLECTOR in states)
+        return goto(path_of(survey))
 
-    def asked(visit: Visit) -> Response:
-        held = held_of(visit)
-        counts = read(desk, counts_of, held.document)
+    def asked(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        counts = read(console, counts_of, survey)
         is_closed = counts.state == CLOSED
-        return visit.page(
+        return request.page(
             "close.html",
-            held=held,
+            survey=survey,
             tab="close",
             counts=counts,
-            known=[at in visit.session.dealer_tokens for at in held.dealers],
-            announces=held.announces,
-            settled=_is_settled(desk, held),
-            chosen=_chosen(desk, held) if held.announces and is_closed else None,
-            previews=_previews(desk, held) if held.announces and not is_closed else [],
+            known=known_tokens(request, survey),
+            settled=_is_settled(console, survey),
+            chosen=_chosen(console, survey) if survey.announces and is_closed else None,
+            previews=_previews(console, survey) if survey.announces and not is_closed else [],
             rule=MERGE_RULE,
         )
 
-    def close(visit: Visit) -> Response:
-        held = held_of(visit)
-        if visit.form.get("sure") != "yes":
+    def close(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        if request.form.get("sure") != "yes":
             raise ArgumentError("closing is for good: say that you are sure, by the box above it")
-        take_tokens(visit, held)
-        by = visit.form.get("by") or None
-        merge = by is not None and visit.form.get("merge") == "yes"
-        ending = Ending(by=by, merge_small=merge) if held.announces else None
+        take_tokens(request, survey)
+        by = (request.form.get("by") or None) if survey.announces else None
+        merge = by is not None and request.form.get("merge") == "yes"
+        ending = Ending(by=by, merge_small=merge, sums=_sums(request, survey))
         try:
-            _close(operator_of(desk, held, visit.session), ending, _sums(visit, held))
+            operator_of(console, survey, request.session).close(ending)
         except ProtocolError as error:
             raise ProtocolError(_in_console_words(str(error))) from None
-        looks.forget(held)
-        looks.look(held, visit.session)  # closing takes its time; the next page has everything
-        if _is_settled(desk, held):
-            visit.session.note("Closed for good. These are the final results.")
-            return goto(held.path)
-        visit.session.note(
+        snapshots.forget(survey)
+        snapshots.take(survey, request.session)  # closing takes its time; the next page has all
+        if _is_settled(console, survey):
+            request.session.note("Closed for good. These are the final results.")
+            return goto(path_of(survey))
+        request.session.note(
             "No more answers are taken. The dealer has still to announce the sum of its cards: "
             "give its operator the file below, or its token here.",
             "warn",
         )
-        return goto(f"{held.path}/close")
+        return goto(f"{path_of(survey)}/close")
 
-    def names(visit: Visit) -> Response:
+    def closing_request(request: PageRequest) -> Response:
         """For a dealer's operator: which cards came back, by serial numbers."""
-        held = held_of(visit)
-        number = int(visit.path("number")) if visit.path("number").isdecimal() else -1
-        if not 0 <= number < len(held.dealers):
-            raise ArgumentError("there is no such dealer")
-        body = json.dumps(_named(desk, held)[number])
-        return download(body, f"names-{held.name[:8]}-{number}.json", "application/json")
+        survey, number = survey_of(request), _number_of_dealer(request)
+        operator = operator_of(console, survey)
+        path = f"{operator.path}/closing/request?dealer={number}"
+        body = json.dumps(operator.at_collector().get(path))
+        return download(body, f"request-{survey.hash[:8]}-{number}.json", "application/json")
 
     return [
-        page(desk, f"{base}/open", open_it, "POST"),
-        page(desk, f"{base}/close", asked),
-        page(desk, f"{base}/close", close, "POST"),
-        page(desk, f"{base}/names/{{number}}", names),
+        page(console, f"{PATH}/open", open_it, "POST"),
+        page(console, f"{PATH}/close", asked),
+        page(console, f"{PATH}/close", close, "POST"),
+        page(console, f"{PATH}/request/{{number}}", closing_request),
     ]
 
 
-def _close(operator: Any, ending: Ending | None, sums: list[Any] | None) -> Any:
-    if isinstance(operator, Operator):
-        if ending is not None and sums is not None:
-            ending = replace(ending, sums=sums)
-        return operator.close(ending=ending)
-    return operator.close(ending, sums=sums)
+def _number_of_dealer(request: PageRequest) -> int:
+    text, count = request.path("number"), len(survey_of(request).dealing.addresses)
+    number = int(text) if text.isdecimal() and len(text) < 4 else -1
+    if not 0 <= number < count:
+        raise ArgumentError(f"number must be that of a dealer, 0 to {count - 1}, got {text!r:.40}")
+    return number
+
+
+def _people_dealt_to(request: PageRequest) -> int | None:
+    """How many, as those who deal said after enrolment; None where nothing was written."""
+    text = request.form.get("n")
+    if not text:
+        return None
+    number = read_number("n", text)
+    if not number.is_integer() or number < 1:
+        raise ArgumentError(f"n must be how many people were dealt cards, got {text!r:.40}")
+    return int(number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,55 +134,46 @@ class GroupingPreview:
         return any(row.too_small_for for row in self.rows)
 
 
-def _previews(desk: Desk, held: HeldDocument) -> list[GroupingPreview]:
+def _previews(console: Console, survey: Survey) -> list[GroupingPreview]:
     """Every grouping that can be chosen, with the sizes of its groups now."""
-    chosen = {None: "everybody together"} | held.covariates
-    return [_preview(desk, held, by, words) for by, words in chosen.items()]
+    chosen = {None: "everybody together"} | groupings(survey)
+    return [_preview(console, survey, by, words) for by, words in chosen.items()]
 
 
-def _preview(desk: Desk, held: HeldDocument, by: str | None, words: str) -> GroupingPreview:
-    parts = _looked_at(desk, held, Ending(by=by))
-    sizes: dict[str, list[int]] = {}
-    small: dict[str, list[str]] = {}
-    for part, facts in parts.items():
-        for group in facts["groups"]:
-            sizes.setdefault(group["name"], []).extend(group["cards"])
-            if group["name"] in facts["too_small"]:
-                small.setdefault(group["name"], []).append(part)
-    merged: dict[str, None] = {}
-    if small and by is not None:
-        for facts in _looked_at(desk, held, Ending(by=by, merge_small=True)).values():
-            if not facts["too_small"]:
-                merged |= dict.fromkeys(facts.get("merged", {}))
-    rows = [
-        GroupRow(
-            name=name or "everybody",
-            sizes=f"{min(counts):,}"
-            if min(counts) == max(counts)
-            else f"{min(counts):,} to {max(counts):,}",
-            too_small_for=small.get(name, []),
-        )
-        for name, counts in sizes.items()
-    ]
-    return GroupingPreview(words=words, rows=rows, merged=list(merged))
+def _preview(console: Console, survey: Survey, by: str | None, words: str) -> GroupingPreview:
+    operator = operator_of(console, survey)
+    facts = operator.preview_closing(Ending(by=by))
+    merged: list[str] = []
+    if facts["too_small"] and by is not None:
+        after = operator.preview_closing(Ending(by=by, merge_small=True))
+        if not after["too_small"]:
+            merged = list(after.get("merged", {}))
+    rows = [_group_row(survey, group) for group in facts["groups"]]
+    return GroupingPreview(words=words, rows=rows, merged=merged)
 
 
-def _looked_at(desk: Desk, held: HeldDocument, ending: Ending) -> dict[str, Any]:
-    """What the collector says that closing would do, by question."""
-    operator = operator_of(desk, held)
-    if isinstance(operator, Operator):
-        return {operator.campaign.question: operator.preview_closing(ending)}
-    asked = {part.name: part.campaign.question for part in operator.survey.parts}
-    return {asked[name]: one for name, one in operator.preview_closing(ending).items()}
+def _group_row(survey: Survey, group: dict[str, Any]) -> GroupRow:
+    cards: dict[str, list[int]] = group["cards"]
+    counts = [count for some in cards.values() for count in some] or [0]
+    low, high = min(counts), max(counts)
+    return GroupRow(
+        name=group["name"] or "everybody",
+        sizes=f"{low:,}" if low == high else f"{low:,} to {high:,}",
+        too_small_for=[
+            survey.by_name[name].text
+            for name, some in cards.items()
+            if any(0 < count < survey.smallest_group for count in some)
+        ],
+    )
 
 
-def _chosen(desk: Desk, held: HeldDocument) -> str:
-    """The grouping in which the cards are named to dealers, once the survey is closed."""
-    facts = next(iter(_looked_at(desk, held, Ending()).values()))
+def _chosen(console: Console, survey: Survey) -> str:
+    """The grouping in which dealers are asked for sums, once the survey is closed."""
+    facts = operator_of(console, survey).preview_closing()
     if facts["by"] is None:
         return "for everybody together"
     merged = "".join(f", {name} together" for name in facts.get("merged", {}))
-    return f"in groups by the answers to “{held.covariates[facts['by']]}”{merged}"
+    return f"in groups by the answers to “{groupings(survey)[facts['by']]}”{merged}"
 
 
 def _in_console_words(words: str) -> str:
@@ -191,69 +186,57 @@ def _in_console_words(words: str) -> str:
         ("than --by ", "than by "),
         (
             "--discard-small deletes those answers, --without-sum gives all up",
-            "give answers up by the command line (jrr campaign close)",
+            "give answers up by the command line (jrr survey close)",
         ),
         (
-            "--discard-unknown deletes the reports that came with them",
-            "the command line deletes the reports that came with them (jrr campaign close)",
+            "--discard-unknown deletes the answers that came with them",
+            "the command line deletes the answers that came with them (jrr survey close)",
         ),
     ):
         words = words.replace(option, here)
     return words
 
 
-def _is_settled(desk: Desk, held: HeldDocument) -> bool:
-    """Whether there is nothing left to do: closed, and sums are here where they are announced."""
-    operator = operator_of(desk, held)
-    if isinstance(operator, Operator):
-        facts = [operator.show()["collector"]]
-    else:
-        facts = [operator.operator(p).show()["collector"] for p in operator.survey.parts]
-    return all(one["state"] == "closed" and one.get("settled", True) for one in facts)
+def _is_settled(console: Console, survey: Survey) -> bool:
+    """Whether there is nothing left to do: closed, and no result waits for a dealer's sums."""
+    facts = operator_of(console, survey).show()[COLLECTOR]
+    return bool(facts["state"] == CLOSED and facts["settled"])
 
 
-def _named(desk: Desk, held: HeldDocument) -> list[Any]:
-    """What each dealer's operator needs: serial numbers, in the groups that were chosen."""
-    operator = operator_of(desk, held)
-    collector = operator.at_collector()
-
-    def of(path: str, number: int) -> Any:
-        return collector.get(f"{path}/serials?dealer={number}")
-
-    numbers = range(len(held.dealers))
-    if isinstance(operator, Operator):
-        return [of(operator.path, number) for number in numbers]
-    parts = [part for part in operator.survey.parts if part.campaign.announces]
-    return [
-        {part.name: of(operator.operator(part).path, number) for part in parts}
-        for number in numbers
-    ]
-
-
-def _sums(visit: Visit, held: HeldDocument) -> list[Any] | None:
+def _sums(request: PageRequest, survey: Survey) -> list[Any] | None:
     """What dealers' operators brought back, a text each; None: nothing."""
-    texts = [visit.form.raw(f"sums{number}").strip() for number in range(len(held.dealers))]
+    numbers = range(len(survey.dealing.addresses))
+    texts = [request.form.raw(f"sums{number}").strip() for number in numbers]
     if not any(texts):
         return None
     try:
-        return [json.loads(text) for text in texts]
-    except ValueError:
-        raise DamagedError("sums must be the files that jrr campaign close wrote") from None
+        found = [json.loads(text) for text in texts]
+    except (ValueError, RecursionError):
+        found = [None]
+    if not all(isinstance(one, dict) for one in found):
+        raise DamagedError("sums must be the files that the dealers' operators gave, one of each")
+    return found
 
 
-def _say_opened(visit: Visit, held: HeldDocument) -> None:
-    """Whether answers are taken, or what is still to do where a dealer's token is not here."""
+def _say_opened(request: PageRequest, survey: Survey, *, is_open: bool) -> None:
+    """Whether answers are taken, or what is still to do."""
     missing = [
-        at
-        for at in held.dealers
-        if at not in visit.session.dealer_tokens and state_at(at, held) in UNOPENED
+        address
+        for address in survey.dealing.addresses
+        if address not in request.session.dealer_tokens and state_at(address, survey) in UNOPENED
     ]
-    if not missing:
-        visit.session.note("Open: answers are taken.")
-        return
-    visit.session.note(
-        f"Open here, but not at {', '.join(missing)}, whose token is not here. Still to do: its "
-        "operator opens the survey there, too; until then nobody gets a card. The page Dealer has "
-        "the file for it, and shows when that is done.",
-        "warn",
-    )
+    if missing:
+        request.session.note(
+            f"{'Open here' if is_open else 'Here'}, but not at {', '.join(missing)}, whose token "
+            "is not here. Still to do: its operator opens the survey there, too; until then nobody "
+            "gets a card. The page Dealer has the file for it, and shows when that is done.",
+            "warn",
+        )
+    elif is_open:
+        request.session.note("Open: answers are taken.")
+    else:
+        request.session.note(
+            "People can enrol. Answers are taken when their cards are dealt, and you have opened "
+            "the survey here with how many were dealt to.",
+            "warn",
+        )

@@ -1,24 +1,28 @@
-"""The first page: every survey of this collector, what became of it, and drafts."""
+"""The first page: every survey of this collector, how many have answered, and drafts."""
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from jrr.console.counts import counts_of
-from jrr.console.desk import Desk, Visit, page
+from jrr.console.counts import count_invited, counts_of
 from jrr.console.drafts import all_drafts
-from jrr.console.held import all_held, read
+from jrr.console.pages import Console, PageRequest, page
+from jrr.console.survey_texts import first_text
+from jrr.console.surveys import all_surveys, read
 from jrr.protocol.states import CLOSED, OPEN
 
 _ORDER = {OPEN: 0, CLOSED: 2}
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Its address."""
-    return [page(desk, "/", _home)]
+    return [page(console, "/", _home)]
 
 
-def _home(visit: Visit) -> Response:
-    held = read(visit.desk, all_held)
-    found = [(one, read(visit.desk, counts_of, one.document)) for one in held]
-    found.sort(key=lambda one: (_ORDER.get(one[1].state, 1), one[0].title.casefold()))
-    return visit.page("home.html", found=found, drafts=read(visit.desk, all_drafts))
+def _home(request: PageRequest) -> Response:
+    console = request.console
+    rows = [
+        (survey, read(console, counts_of, survey), read(console, count_invited, survey))
+        for survey in read(console, all_surveys)
+    ]
+    rows.sort(key=lambda row: (_ORDER.get(row[1].state, 1), first_text(row[0].title).casefold()))
+    return request.page("home.html", rows=rows, drafts=read(console, all_drafts))

@@ -25,7 +25,7 @@ class InsideSender:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def note_loop(self) -> None:
-        """The event loop that the application runs in is this one; known at the first visit."""
+        """The event loop that the application runs in is this one; known at the first request."""
         self._loop = asyncio.get_running_loop()
 
     def request(

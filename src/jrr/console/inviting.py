@@ -15,12 +15,11 @@ from jrr.client.letters import letter_of
 from jrr.client.operator import new_invitations
 from jrr.client.qr import qr_svg
 from jrr.console.counts import counts_of
-from jrr.console.desk import Desk, Visit, download, page
-from jrr.console.held import KIND, HeldDocument, held_of, operator_of, read, take_tokens
-from jrr.console.looking import looks_of
 from jrr.console.names_files import names_file
+from jrr.console.pages import Console, PageRequest, download, page
+from jrr.console.snapshots import snapshots_of
+from jrr.console.surveys import PATH, known_tokens, operator_of, read, survey_of, take_tokens
 from jrr.errors import ArgumentError
-from jrr.survey.surveys import Survey
 
 MOST = 100_000  # invitations in one file
 FORMATS = {
@@ -34,81 +33,78 @@ FORMATS = {
 }
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their addresses."""
-    looks = looks_of(desk)
+    snapshots = snapshots_of(console)
 
-    def form(visit: Visit) -> Response:
-        held = held_of(visit)
-        address = visit.query.get("page") or desk.settings.answer_page
+    def form(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        address = request.query.get("page") or console.settings.answer_page
         link, code = "", None
-        if address and not held.first.invitations:
-            link = answer_link(page_address(address), held.document.link)
+        if address and not survey.invitations:
+            link = answer_link(page_address(address), survey.link)
             code = Markup(qr_svg(link))
-        return visit.page(
+        return request.page(
             "invite.html",
-            held=held,
+            survey=survey,
             tab="invite",
-            counts=read(desk, counts_of, held.document),
-            known=[at in visit.session.dealer_tokens for at in held.dealers],
+            counts=read(console, counts_of, survey),
+            known=known_tokens(request, survey),
             formats=FORMATS,
             address=address,
             link=link,
             code=code,
             limits=PUBLIC_LIMITS,
-            languages=_languages(held),
-            wave=_wave(held),
-            is_last=_wave(held) == _waves(held),
         )
 
-    def invite(visit: Visit) -> Response:
-        held = held_of(visit)
-        kind = checks.one_of("format", visit.form.get("format"), tuple(FORMATS))
-        address = visit.form.get("page") or desk.settings.answer_page
+    def invite(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        kind = checks.one_of("format", request.form.get("format"), tuple(FORMATS))
+        address = request.form.get("page") or console.settings.answer_page
         page_address(address)  # before there are secrets
-        made_before = visit.form.raw("made_before").strip()
+        made_before = request.form.raw("made_before").strip()
         if made_before:  # such as the wave before: the same people
             invitations = invitations_in(made_before, "made_before", "what was pasted or chosen")
-        count = len(invitations) if made_before else _count(visit.form.get("count"))
-        if not made_before and _wave(held) > 1:
+        count = len(invitations) if made_before else _count(request.form.get("count"))
+        if not made_before and survey.wave > 1:
             raise ArgumentError(
                 "made_before must be the table of invitations of the wave before: wave"
-                f" {_wave(held)} asks the same people, and who has a new one counts as another"
+                f" {survey.wave} asks the same people, and who has a new one counts as another"
             )
-        take_tokens(visit, held)
-        operator = operator_of(desk, held, visit.session)
+        take_tokens(request, survey)
+        operator = operator_of(console, survey, request.session)
         operator.install()
         if not made_before:
             operator.check_inviting(count)
             invitations = new_invitations(count)
         operator.invite(invitations)
-        looks.forget(held)
-        language = visit.form.get("language") or None  # None: the page begins as the phone says
+        snapshots.forget(survey)
+        language = request.form.get("language") or None  # None: the page begins as the phone says
         body = answer_links_text(
             kind,  # type: ignore[arg-type]
             page=address,
-            link=held.document.link,
+            link=survey.link,
             invitations=invitations,
-            letter=letter_of(held.document, language),
+            letter=letter_of(survey, language),
             language=language,
         )
         name, content, _ = FORMATS[kind]
         others = [
             number
-            for number, address in enumerate(held.dealers)
-            if address not in visit.session.dealer_tokens
+            for number, address in enumerate(survey.dealing.addresses)
+            if address not in request.session.dealer_tokens
         ]
-        visit.session.note(_said(len(invitations), len(others)))
+        request.session.note(_said(len(invitations), len(others)))
         if not others:
-            return download(body, f"{held.name[:8]}-{name}", content)
-        files = {f"{held.name[:8]}-{name}": body}
+            return download(body, f"{survey.hash[:8]}-{name}", content)
+        files = {f"{survey.hash[:8]}-{name}": body}
         for number in others:
             file = f"for-dealer-{number + 1}.json"
-            files[file] = names_file(held, number, invitations)
-        return download(_zipped(files), f"{held.name[:8]}-invitations.zip", "application/zip")
+            files[file] = names_file(survey, number, invitations)
+        return download(_zipped(files), f"{survey.hash[:8]}-invitations.zip", "application/zip")
 
-    base = f"/{KIND}/{{name}}/invite"
-    return [page(desk, base, form), page(desk, base, invite, "POST")]
+    path = f"{PATH}/invite"
+    return [page(console, path, form), page(console, path, invite, "POST")]
 
 
 def _said(count: int, others: int) -> str:
@@ -131,16 +127,3 @@ def _count(wished: str) -> int:
     if not wished.isdecimal() or not 1 <= int(wished) <= MOST:
         raise ArgumentError(f"count must be 1 to {MOST:,}, got {wished!r:.40}")
     return int(wished)
-
-
-def _wave(held: HeldDocument) -> int:
-    return held.document.wave if isinstance(held.document, Survey) else 1
-
-
-def _waves(held: HeldDocument) -> int:
-    return held.document.questionnaire.waves if isinstance(held.document, Survey) else 1
-
-
-def _languages(held: HeldDocument) -> tuple[str, ...]:
-    is_survey = isinstance(held.document, Survey)
-    return held.document.questionnaire.languages if is_survey else ("en",)  # type: ignore[union-attr]

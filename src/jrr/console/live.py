@@ -1,4 +1,4 @@
-"""Counts that follow what happens, by server-sent events: one look for all pages that are open."""
+"""Counts that follow what happens, by server-sent events: counted once for all open pages."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from jrr.console.counts import Counts, counts_of
-from jrr.console.desk import Desk, cookie_name
-from jrr.console.held import KIND, HeldDocument, find_held, read
-from jrr.console.looking import Looks, facts_of, looks_of
+from jrr.console.pages import Console, cookie_name
 from jrr.console.sessions import Session
+from jrr.console.snapshots import Snapshots, facts_of, snapshots_of
+from jrr.console.surveys import PATH, find_survey, read
 from jrr.errors import JrrError
 from jrr.servers.common.problems import Problem
+from jrr.survey.survey import Survey
 
 EVERY = 2.0  # seconds between two counts
 LONGEST = 10 * 60.0  # seconds of one reply; browsers ask again
@@ -28,7 +29,7 @@ BEAT = 15.0  # seconds after which something is said in any case, so that who ha
 
 @dataclass
 class _Topic:
-    held: HeldDocument
+    survey: Survey
     sessions: dict[int, Session] = field(default_factory=dict)  # of pages that listen
     words: str = ""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,14 +39,14 @@ class _Topic:
 class Live:
     """What is told to the pages that are open, by survey."""
 
-    def __init__(self, desk: Desk, looks: Looks) -> None:
-        self._desk, self._looks = desk, looks
+    def __init__(self, console: Console, snapshots: Snapshots) -> None:
+        self._console, self._snapshots = console, snapshots
         self._topics: dict[str, _Topic] = {}
-        self._looking: set[str] = set()
+        self._counting: set[str] = set()
 
-    async def listen(self, held: HeldDocument, session: Session, name: str) -> AsyncIterator[bytes]:
+    async def listen(self, survey: Survey, session: Session, name: str) -> AsyncIterator[bytes]:
         """Events for one page, until its session ends."""
-        topic = self._topics.setdefault(held.name, _Topic(held))
+        topic = self._topics.setdefault(survey.hash, _Topic(survey))
         number = next(_NUMBERS)
         topic.sessions[number] = session
         if topic.task is None:
@@ -56,7 +57,7 @@ class Live:
             yield b"retry: 3000\n\n"
             await self._count(topic)  # what was counted last may be older than the page
             while loop.time() < ends:
-                if self._desk.sessions.find(name, is_visit=False) is not session:
+                if self._console.sessions.find(name, is_act=False) is not session:
                     yield b"event: over\ndata: {}\n\n"
                     return
                 if topic.words and topic.words != said:
@@ -76,58 +77,58 @@ class Live:
             while topic.sessions:
                 with contextlib.suppress(JrrError, Problem):
                     await self._count(topic)
-                    await self._look(topic)
+                    await self._count_all(topic)
                 await asyncio.sleep(EVERY)
         finally:
             topic.task = None
-            self._topics.pop(topic.held.name, None)
+            self._topics.pop(topic.survey.hash, None)
 
     async def _count(self, topic: _Topic) -> None:
-        counts = await run_in_threadpool(read, self._desk, counts_of, topic.held.document)
+        counts = await run_in_threadpool(read, self._console, counts_of, topic.survey)
         self._say(topic, counts)
 
     def _say(self, topic: _Topic, counts: Counts) -> None:
-        look = self._looks.latest(topic.held)
-        words = json.dumps(facts_of(topic.held, counts, look))
+        latest = self._snapshots.latest(topic.survey)
+        words = json.dumps(facts_of(topic.survey, counts, latest))
         if words != topic.words:
             topic.words = words
             topic.changed.set()
             topic.changed = asyncio.Event()
 
-    async def _look(self, topic: _Topic) -> None:
-        """Look closer, beside the counting, when it is time."""
-        held, name = topic.held, topic.held.name
+    async def _count_all(self, topic: _Topic) -> None:
+        """Count everything, beside the quick counts, when it is time."""
+        survey, name = topic.survey, topic.survey.hash
         session = next((one for one in topic.sessions.values() if one.dealer_tokens), None)
-        due = await run_in_threadpool(self._looks.is_due, held, session)
-        if not due or name in self._looking:
+        due = await run_in_threadpool(self._snapshots.is_due, survey, session)
+        if not due or name in self._counting:
             return
-        self._looking.add(name)
+        self._counting.add(name)
 
         async def act() -> None:
             try:
                 with contextlib.suppress(JrrError, Problem):
-                    await run_in_threadpool(self._looks.look, held, session)
+                    await run_in_threadpool(self._snapshots.take, survey, session)
             finally:
-                self._looking.discard(name)
+                self._counting.discard(name)
 
         self._acts = asyncio.create_task(act())
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """The address of the events."""
-    live = Live(desk, looks_of(desk))
+    live = Live(console, snapshots_of(console))
 
     async def events(request: Request) -> Response:
         name = request.cookies.get(cookie_name(request))
-        session = desk.sessions.find(name, is_visit=False)
+        session = console.sessions.find(name, is_act=False)
         if session is None or name is None:
             return Response(status_code=204)  # a browser then stops asking
         try:
-            held = await run_in_threadpool(
-                read, desk, find_held, request.path_params["kind"], request.path_params["name"]
+            survey = await run_in_threadpool(
+                read, console, find_survey, request.path_params["name"]
             )
         except Problem:
             return Response(status_code=204)
-        return StreamingResponse(live.listen(held, session, name), media_type="text/event-stream")
+        return StreamingResponse(live.listen(survey, session, name), media_type="text/event-stream")
 
-    return [Route(f"/{KIND}/{{name}}/events", events)]
+    return [Route(f"{PATH}/events", events)]

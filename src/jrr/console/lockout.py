@@ -31,19 +31,19 @@ class Lockout:
 
     def wait(self, address: str) -> float:
         """Seconds for which this address may not try; 0: it may."""
-        held = self._failures.get(address)
-        return 0.0 if held is None else max(0.0, held.until - self._clock())
+        past = self._failures.get(address)
+        return 0.0 if past is None else max(0.0, past.until - self._clock())
 
     def failed(self, address: str) -> float:
         """A wrong token came from there: seconds to wait now."""
         now = self._clock()
-        held = self._failures.pop(address, None)
-        if held is None or now - held.last > FORGET:
-            held = _Failures()
-        held.count, held.last = held.count + 1, now
-        if held.count >= FREE:
-            held.until = now + min(LONGEST, FIRST * 2.0 ** (held.count - FREE))
-        self._failures[address] = held
+        past = self._failures.pop(address, None)
+        if past is None or now - past.last > FORGET:
+            past = _Failures()
+        past.count, past.last = past.count + 1, now
+        if past.count >= FREE:
+            past.until = now + min(LONGEST, FIRST * 2.0 ** (past.count - FREE))
+        self._failures[address] = past
         while len(self._failures) > MOST:
             self._failures.popitem(last=False)
         return self.wait(address)

@@ -7,18 +7,18 @@ at the other servers. From this one nothing of that follows.
 import json
 from collections.abc import Sequence
 
-from jrr.console.held import HeldDocument
 from jrr.errors import DamagedError
 from jrr.protocol.identity import accepted
+from jrr.survey.survey import Survey
 
 _HEX = 64  # digits of a hash
 
 
-def names_file(held: HeldDocument, number: int, invitations: Sequence[str]) -> str:
+def names_file(survey: Survey, number: int, invitations: Sequence[str]) -> str:
     """The file for the dealer with this number."""
-    role = held.first_dealt.dealer.roles[number]
-    names = accepted(list(invitations), held.name, role)
-    told = {"survey": held.name, "dealer": held.dealers[number]}
+    role = survey.dealing.roles[number]
+    names = accepted(list(invitations), survey.hash, role)
+    told = {"survey": survey.hash, "dealer": survey.dealing.addresses[number]}
     return json.dumps(told | {"names": [name.hex() for name in names]})
 
 

@@ -1,6 +1,6 @@
-"""What a plan's page shows: margins of every item and what adversaries learn, by mechanism.
+"""What a plan's page shows: margins of every question and what adversaries learn, by mechanism.
 
-Every figure is the library's (jrr.survey.questionnaire_plan). What takes seconds is kept apart and
+Every figure is the library's (jrr.survey.plan). What takes seconds is kept apart and
 computed once: the view "everything" of dealt cards, and how many people a margin needs.
 """
 
@@ -12,18 +12,20 @@ from typing import Any
 
 from jrr._base.wording import show_guarantee
 from jrr.errors import JrrError
+from jrr.planning.choice import AUTO
 from jrr.reporting.catalogue import FALLBACK
 from jrr.reporting.cost_words import ShownTable, shown_costs
 from jrr.reporting.svg_bars import Bar, draw_bars
-from jrr.survey.promises import EVERYTHING
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.questionnaire_plan import (
-    ItemPlan,
-    QuestionnairePlan,
+from jrr.survey.draft import Draft
+from jrr.survey.plan import (
+    DraftPlan,
+    PlanOptions,
+    QuestionPlan,
     expected_reports,
     people_for_margins,
-    plan_questionnaire,
+    plan_draft,
 )
+from jrr.survey.promises import EVERYTHING
 
 MECHANISMS = ("rr", "jrr", "drr", "mrr")
 VIEWS = {
@@ -35,68 +37,68 @@ VIEWS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PlanWish:
-    """What is planned; the questionnaire as JSON, so that equal wishes are found again."""
+    """What is planned; the draft as JSON, so that equal wishes are found again."""
 
-    questionnaire: str
+    draft: str
     people: int = 2_000
     response: float = 0.6
     epsilon: float = 1.0
     dealer_above: float = 2.0  # what dealer and collector together may learn more
     lost: float = 0.03
 
-    def asked(self) -> Questionnaire:
-        """The questionnaire."""
-        return Questionnaire.from_dict(json.loads(self.questionnaire))
+    def asked(self) -> Draft:
+        """The draft."""
+        return Draft.from_dict(json.loads(self.draft))
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """As `plan_questionnaire` takes them."""
+    def options(self, mechanism: str = AUTO) -> dict[str, Any]:
+        """As `plan_draft` takes them."""
         return {
             "response": self.response,
             "epsilon": self.epsilon,
-            "dealer_epsilon": self.epsilon + self.dealer_above,
-            "lost": self.lost,
+            "options": PlanOptions(
+                dealer_epsilon=self.epsilon + self.dealer_above,
+                lost=self.lost,
+                mechanism=mechanism,
+            ),
         }
 
 
-def yes_no_items(count: int) -> dict[str, Any]:
-    """A questionnaire of so many yes-no items, where nobody has written one yet."""
+def yes_no_questions(count: int) -> dict[str, Any]:
+    """A draft of so many yes-no questions, where nobody has written one yet."""
     return {
         "title": "Plan",
-        "items": [
-            {"name": f"item_{at}", "kind": "yes-no", "text": f"Item {at}"}
+        "questions": [
+            {"name": f"question_{at}", "kind": "yes-no", "text": f"Question {at}"}
             for at in range(1, count + 1)
         ],
     }
 
 
 @lru_cache(maxsize=256)
-def plans(wish: PlanWish) -> Mapping[str, QuestionnairePlan | str]:
+def plans(wish: PlanWish) -> Mapping[str, DraftPlan | str]:
     """Mechanism -> the plan with it, or why there is none."""
-    found: dict[str, QuestionnairePlan | str] = {}
+    found: dict[str, DraftPlan | str] = {}
     for mechanism in MECHANISMS:
         try:
-            found[mechanism] = plan_questionnaire(
-                wish.asked(), wish.people, mechanism=mechanism, **wish.options
-            )
+            found[mechanism] = plan_draft(wish.asked(), wish.people, **wish.options(mechanism))
         except JrrError as error:
             found[mechanism] = str(error)
     return found
 
 
-def shown_margin(one: ItemPlan) -> str:
+def shown_margin(one: QuestionPlan) -> str:
     """Half an interval of 95%: in percentage points, or in the unit of a number."""
-    if one.item.kind == "number":
+    if one.question.kind == "number":
         return f"±{one.margin:.3g}"
     return f"±{100 * one.margin:.2g} points" if one.margin < 1 else "says nothing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarginTable:
-    """Margins: a row for each item, a column for each mechanism."""
+    """Margins: a row for each question, a column for each mechanism."""
 
     expected: int  # answers
-    rows: list[tuple[str, list[str]]]  # item -> margins
+    rows: list[tuple[str, list[str]]]  # question -> margins
     best: str  # mechanism
     refused: dict[str, str]  # mechanism -> why there is no plan with it
     picture: str  # SVG: the widest margin of a share, by mechanism
@@ -107,23 +109,26 @@ def margins(wish: PlanWish) -> MarginTable:
     """The table of a wish.
 
     Raises:
-        ArgumentError: as `plan_questionnaire` does, where no mechanism can be planned.
+        ArgumentError: as `plan_draft` does, where no mechanism can be planned.
     """
     found = plans(wish)
-    made = {name: one for name, one in found.items() if isinstance(one, QuestionnairePlan)}
+    made = {name: one for name, one in found.items() if isinstance(one, DraftPlan)}
     if not made:  # say why
-        plan_questionnaire(wish.asked(), wish.people, **wish.options)
-    items = [one.item for one in next(iter(made.values())).items]
+        plan_draft(wish.asked(), wish.people, **wish.options())
+    questions = [one.question for one in next(iter(made.values())).questions]
     rows = [
         (
-            next(iter(item.text.values())),
-            [shown_margin(made[name].items[at]) if name in made else "–" for name in MECHANISMS],
+            next(iter(question.text.values())),
+            [
+                shown_margin(made[name].questions[at]) if name in made else "–"
+                for name in MECHANISMS
+            ],
         )
-        for at, item in enumerate(items)
+        for at, question in enumerate(questions)
     ]
     if len(rows) > 1 and all(cells == rows[0][1] for _, cells in rows):
-        rows = [(f"Each of {len(rows)} items", rows[0][1])]
-    best = min(made, key=lambda name: max(_relative(one) for one in made[name].items))
+        rows = [(f"Each of {len(rows)} questions", rows[0][1])]
+    best = min(made, key=lambda name: max(_relative(one) for one in made[name].questions))
     return MarginTable(
         expected=expected_reports(wish.people, wish.response),
         rows=rows,
@@ -134,9 +139,9 @@ def margins(wish: PlanWish) -> MarginTable:
     )
 
 
-def _relative(one: ItemPlan) -> float:
+def _relative(one: QuestionPlan) -> float:
     """A margin as a part of what there is."""
-    width = one.item.high - one.item.low if one.item.kind == "number" else 1.0
+    width = one.question.high - one.question.low if one.question.kind == "number" else 1.0
     return one.margin / width
 
 
@@ -145,8 +150,8 @@ def all_waves(wish: PlanWish) -> int:
     return wish.asked().waves
 
 
-def _picture(made: Mapping[str, QuestionnairePlan]) -> str:
-    widest = {name: max(map(_relative, one.items)) for name, one in made.items()}
+def _picture(made: Mapping[str, DraftPlan]) -> str:
+    widest = {name: max(map(_relative, one.questions)) for name, one in made.items()}
     bars = [
         Bar(label=name.upper(), value=min(1.0, value), low=min(1.0, value), high=min(1.0, value))
         for name, value in widest.items()
@@ -154,21 +159,21 @@ def _picture(made: Mapping[str, QuestionnairePlan]) -> str:
     words = "; ".join(f"{name.upper()} ±{100 * value:.2g} points" for name, value in widest.items())
     return draw_bars(
         bars,
-        title="Widest margin of an item, by mechanism",
+        title="Widest margin of a question, by mechanism",
         description=words,
         show=lambda value: f"±{100 * value:g}",
     )
 
 
-def _is_quick(made: QuestionnairePlan) -> bool:
+def _is_quick(made: DraftPlan) -> bool:
     """Whether what a collector with all reports learns is computed at once."""
-    return all(one.plan.mechanism.pure for one in made.items)
+    return all(one.plan.mechanism.pure for one in made.questions)
 
 
 def learnt(wish: PlanWish) -> ShownTable:
     """What can be found out with the best mechanism; it may take seconds."""
     made = plans(wish)[margins(wish).best]
-    assert isinstance(made, QuestionnairePlan)  # the best one was planned
+    assert isinstance(made, DraftPlan)  # the best one was planned
     return shown_costs(made.costs, FALLBACK)
 
 
@@ -197,15 +202,13 @@ def slow_losses(wish: PlanWish) -> list[tuple[str, list[str | None]]]:
 
 @lru_cache(maxsize=256)
 def people_needed(wish: PlanWish, margin: float, mechanism: str) -> int | None:
-    """How many to invite so that every item is known to ± margin; None: nobody can say."""
-    asked = json.loads(wish.questionnaire)
-    for item in asked["items"]:
+    """How many to invite so that every question is known to ± margin; None: nobody can say."""
+    asked = json.loads(wish.draft)
+    for question in asked["questions"]:
         # of a number: that part of its range, as in the picture; its usual margin is for shares
-        width = item["high"] - item["low"] if item["kind"] == "number" else 1.0
-        item["margin"] = margin * width
+        width = question["high"] - question["low"] if question["kind"] == "number" else 1.0
+        question["margin"] = margin * width
     try:
-        return people_for_margins(
-            Questionnaire.from_dict(asked), mechanism=mechanism, **wish.options
-        )
+        return people_for_margins(Draft.from_dict(asked), **wish.options(mechanism))
     except JrrError:
         return None

@@ -8,10 +8,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr._base import checks
-from jrr.console.desk import Desk, Form, Visit, page, render
 from jrr.console.drafts import all_drafts, find_draft
-from jrr.console.held import read
 from jrr.console.numbers import read_number
+from jrr.console.pages import Console, Form, PageRequest, page, render
 from jrr.console.plan_tables import (
     MECHANISMS,
     VIEWS,
@@ -22,10 +21,11 @@ from jrr.console.plan_tables import (
     people_needed,
     quick_losses,
     slow_losses,
-    yes_no_items,
+    yes_no_questions,
 )
+from jrr.console.surveys import read
 from jrr.errors import JrrError
-from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.draft import Draft
 
 TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
 FIELDS = {
@@ -34,15 +34,15 @@ FIELDS = {
     "epsilon": "1",
     "trust": "2",
     "lost": "3",
-    "items": "1",
+    "questions": "1",
     "margin": "2",
     "draft": "",
 }
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their addresses."""
-    return [page(desk, "/plan", _plan), page(desk, "/plan/more", _more)]
+    return [page(console, "/plan", _plan), page(console, "/plan/more", _more)]
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class _PlanForm:
     margin: float
 
 
-def _plan(visit: Visit) -> Response:
-    fields = {name: visit.query.get(name, usual) for name, usual in FIELDS.items()}
-    drafts = read(visit.desk, all_drafts)
+def _plan(request: PageRequest) -> Response:
+    fields = {name: request.query.get(name, usual) for name, usual in FIELDS.items()}
+    drafts = read(request.console, all_drafts)
     table = losses = None
     words = ""
     try:
-        asked = _read(visit)
+        asked = _read(request)
         table, losses = margins(asked.wish), quick_losses(asked.wish)
     except JrrError as error:
         words = str(error)
-    return visit.page(
+    return request.page(
         "plan.html",
         200 if not words else 422,
         section="plan",
@@ -79,14 +79,14 @@ def _plan(visit: Visit) -> Response:
         best=None if table is None else table.best,
         waves=1 if table is None else all_waves(asked.wish),
         needed=None,
-        query=visit.request.url.query,
+        query=request.http.url.query,
         words=words,
     )
 
 
-def _more(visit: Visit) -> Response:
+def _more(request: PageRequest) -> Response:
     """What takes seconds, for the page above."""
-    asked = _read(visit)
+    asked = _read(request)
     needed = {name: people_needed(asked.wish, asked.margin, name) for name in MECHANISMS}
     return render(
         "plan_more.html",
@@ -102,18 +102,18 @@ def _more(visit: Visit) -> Response:
     )
 
 
-def _read(visit: Visit) -> _PlanForm:
-    query = visit.query
+def _read(request: PageRequest) -> _PlanForm:
+    query = request.query
     draft = query.get("draft")
     if draft:
-        document = read(visit.desk, find_draft, draft).document
-        text = json.dumps(Questionnaire.from_dict(document).to_dict(), sort_keys=True)
+        document = read(request.console, find_draft, draft).document
+        text = json.dumps(Draft.from_dict(document).to_dict(), sort_keys=True)
     else:
-        count = checks.integer("items", _number(query, "items"), 1, 50)
-        text = json.dumps(yes_no_items(count), sort_keys=True)
+        count = checks.integer("questions", _number(query, "questions"), 1, 50)
+        text = json.dumps(yes_no_questions(count), sort_keys=True)
     trust = checks.one_of("trust", query.get("trust", FIELDS["trust"]), tuple(TRUST))
     wish = PlanWish(
-        questionnaire=text,
+        draft=text,
         people=checks.integer("people", _number(query, "people"), 2, 10**9),
         response=_number(query, "response") / 100,
         epsilon=checks.epsilon("epsilon", _number(query, "epsilon")),

@@ -1,4 +1,4 @@
-"""The real answer page with a questionnaire that is being written; it cannot send anything.
+"""The real answer page with a draft that is being written; it cannot send anything.
 
 The page's own files are served, from an address that cannot be guessed, for a survey whose
 collector is that address, and takes no reports. The one line of the page
@@ -16,12 +16,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from jrr.client.operator import new_invitations
-from jrr.console.desk import PREVIEW, START, Desk
+from jrr.console.pages import PREVIEW, START, Console
+from jrr.dealing.kinds import Dealers
 from jrr.servers.common.problems import Problem
 from jrr.servers.page.files import PageFile, page_files
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
 
 PEOPLE = 1_000  # for whom a survey is planned that is only looked at
 DEALER = "https://dealer.example"  # for the page's words; its policy lets nothing go there
@@ -55,7 +56,7 @@ class Preview:
 
     name: str  # cannot be guessed
     origin: str
-    questionnaire: Questionnaire
+    draft: Draft
     options: dict[str, Any]  # of the survey beside it
     survey: Survey
     invitation: str = field(default_factory=lambda: new_invitations(1)[0])  # nobody's
@@ -75,44 +76,44 @@ class Previews:
     """
 
     def __init__(self) -> None:
-        self._held: OrderedDict[str, Preview] = OrderedDict()
+        self._previews: OrderedDict[str, Preview] = OrderedDict()
 
-    def make(self, questionnaire: Questionnaire, origin: str, options: dict[str, Any]) -> Preview:
-        """A preview of a questionnaire; the same one for the same questionnaire.
+    def make(self, draft: Draft, origin: str, options: dict[str, Any]) -> Preview:
+        """A preview of a draft; the same one for the same draft.
 
         options: Consent, opens and closes, as for a survey; it shows as open, whenever that is.
         """
-        for held in reversed(list(self._held.values())):
-            same = held.questionnaire == questionnaire and held.options == options
-            if same and held.origin == origin:
-                return held
+        for made in reversed(list(self._previews.values())):
+            same = made.draft == draft and made.options == options
+            if same and made.origin == origin:
+                return made
         name = secrets.token_urlsafe(24)
         request = SurveyRequest(
-            questionnaire=questionnaire,
+            draft=draft,
             people=PEOPLE,
             collector=f"{origin}{START}/preview/{name}",
-            dealers=(DEALER,),
-            invitations=questionnaire.waves > 1,  # several waves need them
+            dealing=Dealers((DEALER,)),
+            invitations=draft.waves > 1,  # several waves need them
             **options,
         )
         survey = request.survey()  # which checks the times
         if options.get("opens") or options.get("closes"):
             survey = replace(request, opens=None, closes=None).survey()
-        preview = Preview(name, origin, questionnaire, options, survey)
-        self._held[name] = preview
-        while len(self._held) > MOST:
-            self._held.popitem(last=False)
+        preview = Preview(name, origin, draft, options, survey)
+        self._previews[name] = preview
+        while len(self._previews) > MOST:
+            self._previews.popitem(last=False)
         return preview
 
     def find(self, name: str) -> Preview | None:
         """The one at an address."""
-        return self._held.get(name)
+        return self._previews.get(name)
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their addresses. The page sends no cookies: its address is what lets one in."""
     previews = Previews()
-    desk.more[PREVIEW] = lambda *args: previews.make(*args).address
+    console.more[PREVIEW] = lambda *args: previews.make(*args).address
     files = {file.path: _framed(file) for file in page_files()}
 
     async def file(request: Request) -> Response:

@@ -51,50 +51,52 @@ class Sessions:
     ) -> None:
         self._is_good = is_good  # asked of the hash of an admin token
         self._clock = clock
-        self._held: dict[str, Session] = {}
+        self._sessions: dict[str, Session] = {}
 
     def begin(self, token_digest: str, operator: str) -> tuple[str, Session]:
         """A new session and the name of it for the cookie; never one that a browser brought."""
         now = self._clock()
         session = Session(token_digest=token_digest, operator=operator, begun=now, seen=now)
         self._forget_old(now)
-        while len(self._held) >= MOST:
-            del self._held[min(self._held, key=lambda key: self._held[key].seen)]
+        while len(self._sessions) >= MOST:
+            del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].seen)]
         name = secrets.token_urlsafe(32)
-        self._held[_key(name)] = session
+        self._sessions[_key(name)] = session
         return name, session
 
-    def find(self, name: str | None, *, is_visit: bool = True) -> Session | None:
+    def find(self, name: str | None, *, is_act: bool = True) -> Session | None:
         """The session of a cookie, while it lasts.
 
-        is_visit: Whether this counts as the operator doing something; a page that only listens
+        is_act: Whether this counts as the operator doing something; a page that only listens
             does not.
         """
         if not name:
             return None
         now, key = self._clock(), _key(name)
-        session = self._held.get(key)
+        session = self._sessions.get(key)
         if session is None:
             return None
         if self._is_over(session, now):
-            del self._held[key]
+            del self._sessions[key]
             return None
-        if is_visit:
+        if is_act:
             session.seen = now
         return session
 
     def end(self, name: str | None) -> None:
         """Sign out."""
         if name:
-            self._held.pop(_key(name), None)
+            self._sessions.pop(_key(name), None)
 
     def _is_over(self, session: Session, now: float) -> bool:
         silent, old = now - session.seen > IDLE, now - session.begun > LONGEST
         return silent or old or not self._is_good(session.token_digest)
 
     def _forget_old(self, now: float) -> None:
-        self._held = {
-            key: session for key, session in self._held.items() if not self._is_over(session, now)
+        self._sessions = {
+            key: session
+            for key, session in self._sessions.items()
+            if not self._is_over(session, now)
         }
 
 

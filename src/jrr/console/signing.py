@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from jrr.console.desk import (
+from jrr.console.pages import (
     START,
-    Desk,
+    Console,
     cookie_name,
     read_form,
     refusal,
@@ -20,35 +20,35 @@ from jrr.servers.common.tokens import token_digest
 FORM_COOKIE = "jrr-console-form"  # ties the form for signing in to the browser that asked for it
 
 
-def signing_routes(desk: Desk) -> list[Route]:
+def signing_routes(console: Console) -> list[Route]:
     """Their addresses."""
 
     async def form(request: Request) -> Response:
-        if desk.sessions.find(request.cookies.get(cookie_name(request))) is not None:
+        if console.sessions.find(request.cookies.get(cookie_name(request))) is not None:
             return RedirectResponse(f"{START}/", 303)
-        return _form(desk, request)
+        return _form(console, request)
 
     async def sign_in(request: Request) -> Response:
         fields = await read_form(request)
         nonce = request.cookies.get(FORM_COOKIE, "")
-        is_ours = secrets.compare_digest(fields.raw("csrf").encode(), desk.seal(nonce).encode())
+        is_ours = secrets.compare_digest(fields.raw("csrf").encode(), console.seal(nonce).encode())
         if not (nonce and is_ours and same_origin(request)):
-            return _form(desk, request, "Please try again: the form had expired.", 403)
+            return _form(console, request, "Please try again: the form had expired.", 403)
         address = request.client.host if request.client else ""
-        wait = desk.lockout.wait(address)
+        wait = console.lockout.wait(address)
         if wait:
-            return _locked(desk, request, wait)
+            return _locked(console, request, wait)
         token = fields.get("token")
-        holder = desk.guard.holder(token_digest(token))
+        holder = console.guard.holder(token_digest(token))
         if holder is None:
-            desk.guard.too_many()  # counts and logs it, as of programs
-            wait = desk.lockout.failed(address)
+            console.guard.too_many()  # counts and logs it, as of programs
+            wait = console.lockout.failed(address)
             if wait:
-                return _locked(desk, request, wait)
-            return _form(desk, request, "This is not the admin token of this server.", 403)
-        desk.lockout.succeeded(address)
-        desk.sessions.end(request.cookies.get(cookie_name(request)))
-        name, _ = desk.sessions.begin(holder.digest, holder.name)
+                return _locked(console, request, wait)
+            return _form(console, request, "This is not the admin token of this server.", 403)
+        console.lockout.succeeded(address)
+        console.sessions.end(request.cookies.get(cookie_name(request)))
+        name, _ = console.sessions.begin(holder.digest, holder.name)
         reply = RedirectResponse(f"{START}/", 303)
         is_https = request.url.scheme == "https"
         reply.set_cookie(
@@ -64,12 +64,12 @@ def signing_routes(desk: Desk) -> list[Route]:
 
     async def sign_out(request: Request) -> Response:
         name = request.cookies.get(cookie_name(request))
-        session = desk.sessions.find(name)
+        session = console.sessions.find(name)
         fields = await read_form(request)
         if session is not None:
             if not (same_origin(request) and session.accepts(fields.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
-            desk.sessions.end(name)
+            console.sessions.end(name)
         reply = RedirectResponse(f"{START}/sign-in", 303)
         is_https = request.url.scheme == "https"
         reply.delete_cookie(cookie_name(request), path="/" if is_https else START, secure=is_https)
@@ -82,14 +82,14 @@ def signing_routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _form(desk: Desk, request: Request, words: str = "", status: int = 200) -> Response:
+def _form(console: Console, request: Request, words: str = "", status: int = 200) -> Response:
     nonce = secrets.token_urlsafe(32)
     reply = render(
         "sign_in.html",
         status,
-        csrf=desk.seal(nonce),
+        csrf=console.seal(nonce),
         words=words,
-        role=desk.settings.role,
+        role=console.settings.role,
     )
     reply.set_cookie(
         FORM_COOKIE,
@@ -103,9 +103,9 @@ def _form(desk: Desk, request: Request, words: str = "", status: int = 200) -> R
     return reply
 
 
-def _locked(desk: Desk, request: Request, wait: float) -> Response:
+def _locked(console: Console, request: Request, wait: float) -> Response:
     seconds = int(wait) + 1
     words = f"Too many wrong tokens came from your address. Try again in {seconds} seconds."
-    reply = _form(desk, request, words, 429)
+    reply = _form(console, request, words, 429)
     reply.headers["retry-after"] = str(seconds)
     return reply

@@ -16,12 +16,12 @@ KINDS = {
 def static_routes() -> list[Route]:
     """Their addresses: these names, and no others."""
     folder = files("jrr.console") / "static"
-    held = {name: (folder / name).read_bytes() for name in KINDS}
+    bodies = {name: (folder / name).read_bytes() for name in KINDS}
 
     async def serve(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in held:
+        if name not in bodies:
             return Response("not here\n", 404, media_type="text/plain")
-        return Response(held[name], media_type=KINDS[name], headers={"cache-control": "no-cache"})
+        return Response(bodies[name], media_type=KINDS[name], headers={"cache-control": "no-cache"})
 
     return [Route("/static/{name}", serve)]

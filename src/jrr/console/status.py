@@ -1,6 +1,5 @@
 """The status page of a dealer or a committee's party, for its operator: counts, no names."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -9,16 +8,15 @@ from sqlalchemy import Connection, distinct, func, select
 from starlette.responses import Response
 from starlette.routing import Route
 
-from jrr.console.desk import Desk, Visit, page
-from jrr.servers.common.database import READS
-from jrr.survey.campaign import read_campaign
+from jrr.console.pages import Console, PageRequest, page
+from jrr.console.survey_texts import first_text, path_of
 from jrr.protocol.states import CLOSED, Role
-from jrr.survey.surveys import read_survey
+from jrr.servers.common.database import READS
 
 
 @dataclass(frozen=True, kw_only=True)
 class DealingStatus:
-    """What somebody who deals knows of a campaign, or of a survey."""
+    """What somebody who deals knows of a survey."""
 
     path: str  # of its page below the console
     title: str
@@ -32,112 +30,85 @@ class DealingStatus:
     burned: bool  # whether nothing is left from which a card could be found
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Its address."""
 
-    def status(visit: Visit) -> Response:
-        is_dealer = desk.settings.role == Role.DEALER
-        return visit.page("status.html", section="", rows=statuses(desk), is_dealer=is_dealer)
+    def status(request: PageRequest) -> Response:
+        is_dealer = console.settings.role == Role.DEALER
+        return request.page("status.html", section="", rows=statuses(console), is_dealer=is_dealer)
 
-    return [page(desk, "/", status)]
+    return [page(console, "/", status)]
 
 
-def own_store(desk: Desk) -> Any:
+def own_store(console: Console) -> Any:
     """The class of the store of a dealer or a party: loaded where one runs."""
-    is_dealer = desk.settings.role == Role.DEALER
+    is_dealer = console.settings.role == Role.DEALER
     module, name = ("dealer", "DealerStore") if is_dealer else ("party", "PartyStore")
     return getattr(import_module(f"jrr.servers.{module}.store"), name)
 
 
-def statuses(desk: Desk) -> list[DealingStatus]:
+def statuses(console: Console) -> list[DealingStatus]:
     """Of everything that this dealer or party holds; what is over comes last."""
-    look = dealer_status if desk.settings.role == Role.DEALER else party_status
-    with desk.engine.connect().execution_options(**{READS: True}) as connection:
-        return look(own_store(desk)(connection), connection)
-
-
-def dealer_status(store: Any, connection: Connection) -> list[DealingStatus]:
-    """Of every campaign that a dealer holds; those of a survey under its title."""
-    titles = {
-        row.survey: next(iter(read_survey(bytes(row.document)).questionnaire.title.values()))
-        for row in connection.execute(select(store.surveys))
-    }
-    parts: dict[str, list[Any]] = {}  # survey, or campaign alone -> rows
-    for row in connection.execute(select(store.campaigns)).all():
-        parts.setdefault(row.survey or row.campaign, []).append(row)
-    return _sorted(
-        [_of_dealer(connection, store, name, titles, some) for name, some in parts.items()]
-    )
-
-
-def _of_dealer(
-    connection: Connection, store: Any, name: str, titles: Mapping[str, str], rows: list[Any]
-) -> DealingStatus:
-    """Of a survey: everybody who has a card has one of every part."""
-    seats = store.seats
-    enrolled = dealt = decks = 0
-    lost: set[int] = set()
-    held = [store.find(row.campaign) for row in rows]
-    for one in held:
-        query = select(
-            func.count(),
-            func.count(seats.c.pseudonym).filter(seats.c.fetched.is_(True)),
-            func.count(distinct(seats.c.block)).filter(seats.c.fetched.is_(True)),
-        ).where(seats.c.campaign == one.name)
-        places, gone, begun = connection.execute(query).one()
-        enrolled, dealt = max(enrolled, places), max(dealt, gone)
-        decks += begun
-        # Before the end: places whose cards were never fetched. At the end the collector names
-        # the cards that came back, where their sum is announced.
-        back = _named(one.told)
-        if back is not None:
-            lost.add(max(0, places - back))
-        elif one.state != CLOSED:
-            lost.add(places - gone)
-    return DealingStatus(
-        path=f"/surveys/{name}" if name in titles else f"/campaigns/{name}",
-        title=titles.get(name) or held[0].campaign.question,
-        state=str(CLOSED if any(one.state == CLOSED for one in held) else held[0].state),
-        invited=store.count(store.invited, name),
-        enrolled=enrolled,
-        dealt=dealt,
-        decks=decks,
-        lost=" to ".join(f"{number:,}" for number in sorted({min(lost), max(lost)}))
-        if lost
-        else "",
-        is_told=any(_named(one.told) is not None for one in held),
-        burned=all(one.wrapped_key is None for one in held),
-    )
-
-
-def party_status(store: Any, connection: Connection) -> list[DealingStatus]:
-    """Of every campaign that a party of a committee holds."""
-    rows = []
-    for row in connection.execute(select(store.campaigns)).all():
-        campaign, name = read_campaign(bytes(row.document)), row.campaign
-        held = store.find(name)
-        is_kept = bool(store.count(store.envelopes, name))
-        rows.append(
-            DealingStatus(
-                path=f"/campaigns/{name}",
-                title=campaign.question,
-                state=str(held.state),
-                invited=store.count(store.invited, name),
-                enrolled=held.arrivals,  # counted: at the end who they were is forgotten
-                dealt=held.n or 0,
-                lost=f"{store.count(store.complaints, name):,}" if is_kept else "",
-                burned=held.state == CLOSED and not is_kept,
-            )
-        )
-    return _sorted(rows)
-
-
-def _named(told: Mapping[str, Any] | None) -> int | None:
-    """How many cards the collector named, where sums were announced."""
-    if told is None or "announced" not in told:
-        return None
-    return sum(int(one["cards"]) for one in told["announced"]["sums"].values())
-
-
-def _sorted(rows: list[DealingStatus]) -> list[DealingStatus]:
+    status_of = dealer_status if console.settings.role == Role.DEALER else party_status
+    with console.engine.connect().execution_options(**{READS: True}) as connection:
+        store = own_store(console)(connection)
+        names = list(connection.execute(select(store.surveys.c.survey)).scalars())
+        rows = [status_of(store, connection, stored) for stored in store.find_all(names).values()]
     return sorted(rows, key=lambda row: (row.state == CLOSED, row.title.casefold()))
+
+
+def dealer_status(store: Any, connection: Connection, stored: Any) -> DealingStatus:
+    """Of a survey that a dealer holds: everybody who has a card has one of every question."""
+    seats = store.seats
+    query = select(
+        func.count(),
+        func.count(seats.c.pseudonym).filter(seats.c.fetched.is_(True)),
+        func.count(distinct(seats.c.block)).filter(seats.c.fetched.is_(True)),
+    ).where(seats.c.survey == stored.name)
+    places, gone, decks = connection.execute(query).one()
+    # Before the end: places whose cards were never fetched. At the end the collector names the
+    # cards that came back, where their sums are announced.
+    back = _returned(stored)
+    lost: list[int] = []
+    if back:
+        lost = [max(0, places - count) for count in back]
+    elif stored.state != CLOSED:
+        lost = [places - gone]
+    return DealingStatus(
+        path=path_of(stored.survey),
+        title=first_text(stored.survey.title),
+        state=str(stored.state),
+        invited=store.count(store.invited, stored.name),
+        enrolled=places,
+        dealt=gone,
+        decks=decks,
+        lost=" to ".join(f"{n:,}" for n in sorted({min(lost), max(lost)})) if lost else "",
+        is_told=bool(back),
+        burned=stored.wrapped_key is None,
+    )
+
+
+def party_status(store: Any, connection: Connection, stored: Any) -> DealingStatus:
+    """Of a survey that a party of a committee holds."""
+    is_kept = bool(store.count(store.envelopes, stored.name))
+    complaints = store.count(store.complaints, stored.name)
+    return DealingStatus(
+        path=path_of(stored.survey),
+        title=first_text(stored.survey.title),
+        state=str(stored.state),
+        invited=store.count(store.invited, stored.name),
+        enrolled=stored.arrivals,  # counted: at the end who they were is forgotten
+        dealt=stored.n or 0,
+        lost=f"{complaints:,}" if is_kept else "",
+        burned=stored.state == CLOSED and not is_kept,
+    )
+
+
+def _returned(stored: Any) -> list[int]:
+    """Of each question, how many cards the collector named, once sums were announced."""
+    if stored.told is None or stored.told["sums"] is None:
+        return []
+    return [
+        sum(int(one["cards"]) for one in groups.values())
+        for groups in stored.told["sums"]["questions"].values()
+    ]

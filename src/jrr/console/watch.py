@@ -8,86 +8,94 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr.client.report import ReportWish
-from jrr.client.survey_operator import SurveyOperator
 from jrr.console.counts import counts_of
-from jrr.console.desk import Desk, Visit, goto, page, render
-from jrr.console.held import KIND, HeldDocument, all_held, held_of, operator_of, read, take_tokens
-from jrr.console.looking import Look, facts_of, looks_of, report_of
+from jrr.console.pages import Console, PageRequest, goto, page, render
+from jrr.console.snapshots import Snapshot, facts_of, report_of, snapshots_of
+from jrr.console.survey_texts import groupings, path_of
+from jrr.console.surveys import (
+    PATH,
+    all_surveys,
+    known_tokens,
+    operator_of,
+    read,
+    survey_of,
+    take_tokens,
+)
 from jrr.errors import ArgumentError, JrrError
-from jrr.reporting.report_facts import CampaignReport
+from jrr.protocol.states import CLOSED
+from jrr.reporting.report_facts import SurveyReport
 from jrr.reporting.report_page import groups_section, results_section
 from jrr.reporting.report_words import limits_in_words
-from jrr.protocol.states import CLOSED
-from jrr.survey.surveys import Survey
+from jrr.survey.survey import Survey
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(console: Console) -> list[Route]:
     """Their addresses."""
-    looks = looks_of(desk)
-    drawn: dict[str, tuple[Look, Markup]] = {}  # the latest results of each survey, as HTML
+    snapshots = snapshots_of(console)
+    drawn: dict[str, tuple[Snapshot, Markup]] = {}  # the latest results of each survey, as HTML
 
-    def results_of(held: HeldDocument, look: Look) -> Markup:
+    def results_of(survey: Survey, latest: Snapshot) -> Markup:
         """Drawn once for all pages that are open."""
-        kept = drawn.get(held.name)
-        if kept is None or kept[0] is not look:
-            kept = drawn[held.name] = (look, _results(look.report))
+        kept = drawn.get(survey.hash)
+        if kept is None or kept[0] is not latest:
+            kept = drawn[survey.hash] = (latest, _results(latest.report))
         return kept[1]
 
-    base = f"/{KIND}/{{name}}"
-
-    def watch(visit: Visit) -> Response:
-        held = held_of(visit)
-        counts = read(desk, counts_of, held.document)
-        look = looks.latest(held)
-        return visit.page(
+    def watch(request: PageRequest) -> Response:
+        survey = survey_of(request)
+        counts = read(console, counts_of, survey)
+        latest = snapshots.latest(survey)
+        return request.page(
             "watch.html",
-            held=held,
+            survey=survey,
             tab="watch",
-            facts=facts_of(held, counts, look),
-            known=[at in visit.session.dealer_tokens for at in held.dealers],
-            dealer_error="" if look is None else look.dealer_error,
-            results=None if look is None else results_of(held, look),
+            facts=facts_of(survey, counts, latest),
+            known=known_tokens(request, survey),
+            dealer_error="" if latest is None else latest.dealer_error,
+            results=None if latest is None else results_of(survey, latest),
         )
 
-    def results(visit: Visit) -> Response:
+    def results(request: PageRequest) -> Response:
         """A part of the page, when more has come."""
-        held = held_of(visit)
-        seen = looks.look(held, visit.session)
-        return render("results.html", results=results_of(held, seen))
+        survey = survey_of(request)
+        latest = snapshots.take(survey, request.session)
+        return render("results.html", results=results_of(survey, latest))
 
-    def dealers(visit: Visit) -> Response:
+    def dealers(request: PageRequest) -> Response:
         """Keep dealers' tokens for this session, once they have said that these are theirs."""
-        held = held_of(visit)
-        take_tokens(visit, held)
-        looks.forget(held)
-        visit.session.note("The dealer's counts are shown until you sign out.")
-        return goto(held.path)
+        survey = survey_of(request)
+        take_tokens(request, survey)
+        snapshots.forget(survey)
+        request.session.note("The dealer's counts are shown until you sign out.")
+        return goto(path_of(survey))
 
     return [
-        page(desk, base, watch),
-        page(desk, f"{base}/results", results),
-        page(desk, f"{base}/dealers", dealers, "POST"),
-        page(desk, f"{base}/groups", _groups),
-        page(desk, f"{base}/waves", _waves),
+        page(console, PATH, watch),
+        page(console, f"{PATH}/results", results),
+        page(console, f"{PATH}/dealers", dealers, "POST"),
+        page(console, f"{PATH}/groups", _groups),
+        page(console, f"{PATH}/waves", _waves),
     ]
 
 
-def _results(report: CampaignReport) -> Markup:
-    """The results; where no item has one and all for the same reason, that reason once."""
-    reasons = {item.reason for item in report.items}
-    if len(report.items) > 1 and len(reasons) == 1 and None not in reasons:
+def _results(report: SurveyReport) -> Markup:
+    """The results; where no question has one and all for the same reason, that reason once."""
+    reasons = {question.reason for question in report.questions}
+    if len(report.questions) > 1 and len(reasons) == 1 and None not in reasons:
         reason = str(next(iter(reasons)))
         reason = f"{reason[:1].upper()}{reason[1:]}"
-        listed = Markup("").join(Markup("<li>{}</li>").format(item.text) for item in report.items)
+        listed = Markup("").join(
+            Markup("<li>{}</li>").format(question.text) for question in report.questions
+        )
         return Markup("<article><h3>No result yet</h3><p>{}.</p><ul>{}</ul></article>").format(
             reason, listed
         )
     return Markup(results_section(report)) + _limits(report)
 
 
-def _limits(report: CampaignReport) -> Markup:
+def _limits(report: SurveyReport) -> Markup:
     """What a reader might take from the numbers and should not; nothing where there are none."""
-    if all(item.n is None for item in report.items):
+    if all(question.n is None for question in report.questions):
         return Markup("")
     listed = Markup("").join(
         Markup("<li>{}</li>").format(words) for words in limits_in_words(report)
@@ -95,61 +103,61 @@ def _limits(report: CampaignReport) -> Markup:
     return Markup("<article><h3>How to read these numbers</h3><ul>{}</ul></article>").format(listed)
 
 
-def _groups(visit: Visit) -> Response:
-    held, by = held_of(visit), visit.query.get("by")
+def _groups(request: PageRequest) -> Response:
+    survey, by = survey_of(request), request.query.get("by")
     sections, has_any = None, True
     if by:
-        if by not in held.covariates:
-            raise ArgumentError(f"by must be one of {', '.join(held.covariates)}, got {by!r}")
-        report = _in_console_words(report_of(visit.desk, held, None, ReportWish(by=(by,))))
+        if by not in groupings(survey):
+            raise ArgumentError(f"by must be one of {', '.join(groupings(survey))}, got {by!r}")
+        report = _in_console_words(report_of(request.console, survey, None, ReportWish(by=(by,))))
         sections = Markup(groups_section(report))
-        has_any = any(one.items or one.reason for one in report.groupings)
-    counts = read(visit.desk, counts_of, held.document)
-    return visit.page(
+        has_any = any(one.questions or one.reason for one in report.groupings)
+    counts = read(request.console, counts_of, survey)
+    return request.page(
         "groups.html",
-        held=held,
+        survey=survey,
         tab="groups",
         by=by,
         sections=sections,
         has_any=has_any,
-        must_choose=held.announces and counts.state != CLOSED,
+        must_choose=survey.announces and counts.state != CLOSED,
     )
 
 
-def _in_console_words(report: CampaignReport) -> CampaignReport:
+def _in_console_words(report: SurveyReport) -> SurveyReport:
     """A grouping that was not chosen at the end, told without an option of the command line."""
     groupings = []
     for one in report.groupings:
-        told, found, _ = (one.reason or "").partition(": close a campaign with --by")
+        told, found, _ = (one.reason or "").partition(": close a survey with --by")
         words = f"{told}. It was chosen when the survey was closed, and cannot be chosen again"
         groupings.append(replace(one, reason=words) if found else one)
     return replace(report, groupings=tuple(groupings))
 
 
-def _waves(visit: Visit) -> Response:
-    held, since = held_of(visit), visit.query.get("since")
-    paired = visit.query.get("paired") == "yes"
-    others = _other_waves(visit.desk, held)
+def _waves(request: PageRequest) -> Response:
+    survey, since = survey_of(request), request.query.get("since")
+    paired = request.query.get("paired") == "yes"
+    others = _other_waves(request.console, survey)
     rows: list[dict[str, Any]] = []
     words = which = ""
     if since:
-        other = next((other for other in others if other.name == since), None)
+        other = next((other for other in others if other.hash == since), None)
         if other is None:
             raise ArgumentError(f"since must be another wave of these people, got {since!r}")
         # From the earlier to the later one, whichever of them is looked at.
-        earlier, later = sorted((other, held), key=lambda one: _survey_of(one).wave)
-        operator = operator_of(visit.desk, later)
-        assert isinstance(operator, SurveyOperator)  # of a survey
-        which = f"from wave {_survey_of(earlier).wave} to wave {_survey_of(later).wave}"
+        earlier, later = sorted((other, survey), key=lambda one: one.wave)
+        which = f"from wave {earlier.wave} to wave {later.wave}"
         try:
-            found = operator.change(_survey_of(earlier), paired=paired)
-            asked = {name: one.question for name, one in _survey_of(later).campaigns.items()}
-            rows = [row | {"item": asked[row["item"]]} for row in change_rows(found["changes"])]
+            found = operator_of(request.console, later).change(earlier, paired=paired)
+            rows = [
+                row | {"question": later.by_name[row["question"]].text}
+                for row in change_rows(found["changes"])
+            ]
         except JrrError as error:
             words = str(error)
-    return visit.page(
+    return request.page(
         "waves.html",
-        held=held,
+        survey=survey,
         tab="waves",
         others=others,
         since=since,
@@ -160,37 +168,29 @@ def _waves(visit: Visit) -> Response:
     )
 
 
-def _survey_of(held: HeldDocument) -> Survey:
-    assert isinstance(held.document, Survey)  # only surveys have waves
-    return held.document
-
-
-def _other_waves(desk: Desk, held: HeldDocument) -> list[HeldDocument]:
+def _other_waves(console: Console, survey: Survey) -> list[Survey]:
     """Surveys of the same people, the latest first."""
-    mine = held.document
-    if not isinstance(mine, Survey):
-        return []
     found = [
         other
-        for other in read(desk, all_held)
-        if isinstance(other.document, Survey)
-        and other.name != held.name
-        and other.document.collector_salt == mine.collector_salt
+        for other in read(console, all_surveys)
+        if other.hash != survey.hash and other.collector_salt == survey.collector_salt
     ]
-    return sorted(found, key=lambda other: -other.document.wave)
+    return sorted(found, key=lambda other: -other.wave)
 
 
 def change_rows(changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """What has changed, a line each: item, answer, change and interval as they are shown."""
+    """What has changed, a line each: question, answer, change and interval as they are shown."""
     rows = []
     for name, facts in changes.items():
         if "refused" in facts:
-            rows.append({"item": name, "answer": "", "change": "", "interval": facts["refused"]})
+            rows.append(
+                {"question": name, "answer": "", "change": "", "interval": facts["refused"]}
+            )
         elif "mean" in facts:
             low, high = facts["mean"]["interval"]
             moved = facts["mean"]["change"]
             shown = {"change": f"{moved:+.4g}", "interval": f"{low:+.4g} to {high:+.4g}"}
-            rows.append({"item": name, "answer": "mean"} | shown)
+            rows.append({"question": name, "answer": "mean"} | shown)
         else:
             for label, moved, (low, high) in zip(
                 facts["labels"], facts["difference"], facts["interval"], strict=True
@@ -199,5 +199,5 @@ def change_rows(changes: dict[str, Any]) -> list[dict[str, Any]]:
                     "change": f"{100 * moved:+.2f} points",
                     "interval": f"{100 * low:+.2f} to {100 * high:+.2f}",
                 }
-                rows.append({"item": name, "answer": label} | shown)
+                rows.append({"question": name, "answer": label} | shown)
     return rows

@@ -14,7 +14,7 @@ async function load(place) {
 }
 
 for (const place of document.querySelectorAll("[data-fragment]")) {
-  if (!("look" in place.dataset) || place.dataset.look === "0") load(place);
+  if (!("snapshot" in place.dataset) || place.dataset.snapshot === "0") load(place);
 }
 
 for (const root of document.querySelectorAll("[data-events]")) {
@@ -33,9 +33,9 @@ for (const root of document.querySelectorAll("[data-events]")) {
     for (const node of root.querySelectorAll("[data-live-value]")) {
       node.value = facts[node.dataset.liveValue];
     }
-    if (results && !loading && facts.look && String(facts.look) !== results.dataset.look) {
+    if (results && !loading && facts.snapshot && String(facts.snapshot) !== results.dataset.snapshot) {
       loading = true;
-      results.dataset.look = facts.look;
+      results.dataset.snapshot = facts.snapshot;
       await load(results).finally(() => (loading = false));
     }
   });

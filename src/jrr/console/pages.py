@@ -1,4 +1,4 @@
-"""What every page of the console has: the server it belongs to, who visits, forms and replies."""
+"""What every page of the console has: the server it belongs to, requests, forms and replies."""
 
 import hashlib
 import hmac
@@ -20,6 +20,7 @@ from jrr import __version__
 from jrr.console.inside import InsideSender
 from jrr.console.lockout import Lockout
 from jrr.console.sessions import Session, Sessions
+from jrr.console.survey_texts import first_text, groupings, path_of
 from jrr.errors import JrrError, ProtocolError
 from jrr.servers.common.problems import Problem
 from jrr.servers.common.settings import Settings
@@ -27,7 +28,7 @@ from jrr.servers.common.tokens import TokenGuard
 
 log = logging.getLogger("jrr.servers")
 START = "/console"
-PREVIEW = "preview"  # in Desk.more: questionnaire, origin and options -> address of a preview
+PREVIEW = "preview"  # in Console.more: draft, origin and options -> address of a preview
 MOST_FIELDS = 20_000  # of a form
 POLICY = "; ".join(
     (
@@ -86,7 +87,7 @@ class Form:
 
 
 @dataclass(kw_only=True)
-class Desk:
+class Console:
     """The console of one server."""
 
     app: Any  # the server's own application
@@ -100,7 +101,7 @@ class Desk:
     more: dict[str, Any] = field(default_factory=dict)  # what pages have for one another
 
     @classmethod
-    def of(cls, app: Any, settings: Settings, engine: Engine) -> "Desk":
+    def of(cls, app: Any, settings: Settings, engine: Engine) -> "Console":
         """The console of an application."""
         guard: TokenGuard = app.state.tokens
         return cls(
@@ -118,23 +119,23 @@ class Desk:
 
 
 @dataclass(kw_only=True)
-class Visit:
+class PageRequest:
     """One request of somebody who is signed in."""
 
-    desk: Desk
-    request: Request
+    console: Console
+    http: Request
     session: Session
     form: Form  # of a POST
     query: Form
 
     def path(self, name: str) -> str:
         """A part of the address."""
-        return str(self.request.path_params[name])
+        return str(self.http.path_params[name])
 
     @property
     def origin(self) -> str:
         """Scheme, host and port that the browser sees, as far as this server knows."""
-        return f"{self.request.url.scheme}://{self.request.url.netloc}"
+        return f"{self.http.url.scheme}://{self.http.url.netloc}"
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page."""
@@ -145,12 +146,12 @@ class Visit:
             csrf=self.session.csrf,
             notes=notes,
             operator=self.session.operator,
-            role=self.desk.settings.role,
+            role=self.console.settings.role,
             **values,
         )
 
 
-Handler = Callable[[Visit], Response]
+Handler = Callable[[PageRequest], Response]
 _TEMPLATES = Environment(
     loader=PackageLoader("jrr.console"),
     autoescape=True,  # whatever a text holds, it is text
@@ -159,6 +160,7 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.globals |= {"start": START, "version": __version__}
+_TEMPLATES.filters |= {"path": path_of, "first_text": first_text, "groupings": groupings}
 _TEMPLATES.filters["count"] = lambda number: f"{number:,}"
 _TEMPLATES.filters["time"] = lambda text: f"{text[:16].replace('T', ' ')} UTC"
 
@@ -175,7 +177,7 @@ def goto(path: str) -> Response:
 
 
 def download(body: bytes | str, name: str, kind: str) -> Response:
-    """A file; its name is made here, never by a visitor."""
+    """A file; its name is made here, never by who asks for it."""
     return Response(
         body,
         media_type=kind,
@@ -197,57 +199,57 @@ def same_origin(request: Request) -> bool:
     return origin is None or urlsplit(origin).netloc == request.url.netloc
 
 
-def page(desk: Desk, path: str, handler: Handler, *methods: str) -> Route:
+def page(console: Console, path: str, handler: Handler, *methods: str) -> Route:
     """A route for those who are signed in; forms must be from a page of theirs.
 
     The handler runs in a thread beside the event loop: it may wait, and compute.
     """
 
-    async def endpoint(request: Request) -> Response:
-        session = desk.sessions.find(request.cookies.get(cookie_name(request)))
+    async def endpoint(http: Request) -> Response:
+        session = console.sessions.find(http.cookies.get(cookie_name(http)))
         if session is None:
             return RedirectResponse(f"{START}/sign-in", 303)
         form = Form([])
-        if request.method == "POST":
-            form = await read_form(request)
-            if not (same_origin(request) and session.accepts(form.raw("csrf"))):
+        if http.method == "POST":
+            form = await read_form(http)
+            if not (same_origin(http) and session.accepts(form.raw("csrf"))):
                 return refusal("This form is not from a page of yours", 403)
-        visit = Visit(
-            desk=desk,
-            request=request,
+        request = PageRequest(
+            console=console,
+            http=http,
             session=session,
             form=form,
-            query=Form(list(request.query_params.multi_items())),
+            query=Form(list(http.query_params.multi_items())),
         )
-        return await run_in_threadpool(_answered, handler, visit)
+        return await run_in_threadpool(_answered, handler, request)
 
     return Route(path, endpoint, methods=list(methods or ("GET",)))
 
 
-def _answered(handler: Handler, visit: Visit) -> Response:
+def _answered(handler: Handler, request: PageRequest) -> Response:
     try:
-        return handler(visit)
+        return handler(request)
     except (JrrError, Problem) as error:
         is_missing = isinstance(error, Problem) and error.status == 404
         status = 404 if is_missing else 422
-        return visit.page("refused.html", status, words=in_words(error), back=_back(visit))
+        return request.page("refused.html", status, words=in_words(error), back=_back(request))
     except Exception as error:
         # Neither what was sent nor what was computed: both may hold what nobody should read.
-        log.error("unexpected %s in %s", type(error).__name__, visit.request.url.path)
+        log.error("unexpected %s in %s", type(error).__name__, request.http.url.path)
         return refusal("Something unexpected happened. It has been logged", 500)
 
 
-def _back(visit: Visit) -> str:
+def _back(request: PageRequest) -> str:
     """The page that somebody came from, if it is one of ours, or else that of the survey."""
-    parts = urlsplit(visit.request.headers.get("referer", ""))
-    here = visit.request.url
+    parts = urlsplit(request.http.headers.get("referer", ""))
+    here = request.http.url
     if parts.netloc == here.netloc and parts.path.startswith(f"{START}/"):
         back = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        if visit.request.method == "POST" or back != f"{here.path}?{here.query}".rstrip("?"):
+        if request.http.method == "POST" or back != f"{here.path}?{here.query}".rstrip("?"):
             return back
-    named = visit.request.path_params
-    is_of_survey = visit.request.method == "POST" and "name" in named
-    return f"{START}/{named['kind']}/{named['name']}" if is_of_survey else ""
+    named = request.http.path_params
+    is_of_survey = request.http.method == "POST" and "name" in named
+    return f"{START}/surveys/{named['name']}" if is_of_survey else ""
 
 
 def in_words(error: JrrError | Problem) -> str:

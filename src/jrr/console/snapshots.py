@@ -1,0 +1,157 @@
+"""What takes longer the more reports there are, computed once for all pages.
+
+Of a survey one snapshot is taken at a time, and kept until more answers have come; taking them is
+at most a twentieth of the time, so that uploads do not wait.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jrr.client.report import ReportWish, survey_report
+from jrr.console.counts import Counts, counts_of, without_card
+from jrr.console.pages import Console
+from jrr.console.sessions import Session
+from jrr.console.surveys import operator_of, read
+from jrr.errors import JrrError
+from jrr.reporting.report_facts import Participation, SurveyReport
+from jrr.survey.survey import Survey
+
+SHARE = 20  # one that took a second is not repeated for so many
+PAUSE = 10.0  # seconds between two of them, at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A survey at one moment."""
+
+    counts: Counts
+    report: SurveyReport  # without groups
+    people: Participation  # as of this moment, results or none
+    dealer_error: str = ""  # why a dealer's counts are not among them
+    seconds: float = 0.0  # that it took
+    number: int = 0  # of this snapshot: changes with each
+
+    @property
+    def cards_out(self) -> int | None:
+        """Cards that were dealt and with which no answer has come; None: not known here."""
+        return self.people.lost
+
+
+@dataclass
+class _KeptSnapshot:
+    latest: Snapshot | None = None
+    at: float = 0.0  # when it ended
+    with_dealer: bool = False
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+
+def report_of(
+    console: Console, survey: Survey, session: Session | None, wish: ReportWish
+) -> SurveyReport:
+    """The facts of a report, as `jrr survey report` has them."""
+    return survey_report(operator_of(console, survey, session), wish)
+
+
+class Snapshots:
+    """The latest snapshot of each survey."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._kept: dict[str, _KeptSnapshot] = {}
+
+    def latest(self, survey: Survey) -> Snapshot | None:
+        """The last one, if there is any."""
+        kept = self._kept.get(survey.hash)
+        return None if kept is None else kept.latest
+
+    def take(self, survey: Survey, session: Session | None = None) -> Snapshot:
+        """One of now, or of a moment ago."""
+        kept = self._kept.setdefault(survey.hash, _KeptSnapshot())
+        with kept.turn:
+            has_dealer = _has_dealer(survey, session)
+            if kept.latest is not None and not self._is_due(survey, kept, has_dealer):
+                return kept.latest
+            begun = self._clock()
+            number = 1 if kept.latest is None else kept.latest.number + 1
+            found = self._taken(survey, session if has_dealer else None)
+            kept.at = self._clock()
+            kept.latest = replace(found, seconds=kept.at - begun, number=number)
+            kept.with_dealer = has_dealer
+            return kept.latest
+
+    def is_due(self, survey: Survey, session: Session | None = None) -> bool:
+        """Whether another one would be taken now."""
+        kept = self._kept.get(survey.hash)
+        if kept is None or kept.latest is None:
+            return True
+        return self._is_due(survey, kept, _has_dealer(survey, session))
+
+    def forget(self, survey: Survey) -> None:
+        """Something was done to it: take another one at the next occasion."""
+        self._kept.pop(survey.hash, None)
+
+    def _is_due(self, survey: Survey, kept: _KeptSnapshot, has_dealer: bool) -> bool:
+        assert kept.latest is not None  # asked before
+        if has_dealer and not kept.with_dealer:
+            return True
+        rested = self._clock() - kept.at
+        if rested < max(PAUSE, SHARE * kept.latest.seconds):
+            return False
+        is_live = has_dealer and kept.latest.counts.state == "open"
+        return is_live or read(self._console, counts_of, survey) != kept.latest.counts
+
+    def _taken(self, survey: Survey, session: Session | None) -> Snapshot:
+        console, error = self._console, ""
+        counts = read(console, counts_of, survey)
+        wish = ReportWish(by=())
+        try:
+            report = report_of(console, survey, session, wish)
+        except JrrError as refused:
+            if session is None:
+                raise
+            error = str(refused)  # a dealer's: the collector's own counts go without it
+            report = report_of(console, survey, None, wish)
+        people = report.participation
+        if report.deals and people.carded is None:
+            bare = read(console, without_card, survey)
+            people = replace(people, carded=people.answered - bare, cardless=bare)
+        return Snapshot(counts=counts, report=report, people=people, dealer_error=error)
+
+
+def _has_dealer(survey: Survey, session: Session | None) -> bool:
+    return session is not None and any(
+        at in session.dealer_tokens for at in survey.dealing.addresses
+    )
+
+
+def snapshots_of(console: Console) -> Snapshots:
+    """Those that all pages of a console share."""
+    snapshots: Snapshots = console.more.setdefault("snapshots", Snapshots(console))
+    return snapshots
+
+
+def facts_of(survey: Survey, counts: Counts, latest: Snapshot | None) -> dict[str, Any]:
+    """What a page shows, in words and figures; the same on the page itself and in its events."""
+    invited = None if latest is None else latest.people.invited
+    answered = counts.answered
+    facts: dict[str, Any] = {
+        "state": str(counts.state),
+        "answered": f"{answered:,}",
+        "of": f"{survey.capacity:,}",
+        "invited": "" if invited is None else f"{invited:,}",
+        "rate": f"{100 * answered / invited:.1f}%" if invited else "",
+        "share": round(100 * answered / max(1, invited or survey.capacity), 1),
+        "dealt": "",
+        "out": "",
+        "cardless": "",
+        "snapshot": 0 if latest is None else latest.number,
+    }
+    if latest is not None:
+        people = latest.people
+        facts["cardless"] = "" if people.cardless is None else f"{people.cardless:,}"
+        facts["dealt"] = "" if people.dealt is None else f"{people.dealt:,}"
+        facts["out"] = "" if latest.cards_out is None else f"{latest.cards_out:,}"
+    return facts

@@ -1,0 +1,21 @@
+"""A survey as pages show it: its address, its texts in one language, what groups it has."""
+
+from collections.abc import Mapping
+
+from jrr.survey.survey import Survey
+
+
+def path_of(survey: Survey) -> str:
+    """Of its first page, below the console."""
+    return f"/surveys/{survey.hash}"
+
+
+def first_text(texts: Mapping[str, str]) -> str:
+    """A text in its first language."""
+    return next(iter(texts.values()))
+
+
+def groupings(survey: Survey) -> dict[str, str]:
+    """What results can be grouped by: name -> what was asked."""
+    asked = {question.name: question for question in survey.open}
+    return {name: first_text(asked[name].text) for name in survey.covariates}
