@@ -4,7 +4,7 @@ ValueError
 └── JrrError               any refusal or failure that jrr foresees; exit code 1
     ├── ArgumentError      an argument is refused: its name, its value, what is allowed; 2
     ├── DamagedError       a file or a message is not what it should be; 3
-    ├── ProtocolError      a server or a campaign says no; 4
+    ├── ProtocolError      a server or a survey says no; 4
     ├── UnreachableError   a server does not answer; try again later; 5
     ├── IntegrityError     somebody broke the rules, such as a party of a committee; 6
     ├── MissingExtraError  an optional part of jrr is not installed; 7
@@ -36,7 +36,7 @@ class DamagedError(JrrError):
 
 
 class ProtocolError(JrrError):
-    """A server or a campaign refuses: closed, unknown, contradictory, beyond a limit."""
+    """A server or a survey refuses: closed, unknown, contradictory, beyond a limit."""
 
     exit_code: ClassVar[int] = 4
 

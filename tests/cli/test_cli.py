@@ -111,14 +111,18 @@ def test_what_was_planned_against_everything_can_be_used(tmp_path: Path) -> None
     cards = jrr("file", "deal", *options, "-o", str(tmp_path / "cards.csv"), "--json")
     assert last_json(cards)["mechanism"] == planned["mechanism"]
     addresses = ("--dealer", "https://d.example", "--collector", "https://c.example")
-    out = tmp_path / "campaign.json"
-    create = ("campaign", "create", *options, *addresses, "--question", "Do you?", "-o", str(out))
+    out = tmp_path / "survey.json"
+    create = (
+        *("survey", "create", "--people", "300", "-e", "0.5", "--mechanism", "drr", *addresses),
+        *("--set", "colluders=0", "--set", "view=everything", "--question", "Do you?"),
+        *("-o", str(out)),
+    )
     last_json(jrr(*create, "--json"))
     written = json.loads(out.read_text())
-    assert written["mechanism"] == planned["mechanism"]
-    assert "a chance of at most 1 in 1,000,000" in written["consent"]["text"]
-    last_json(jrr(*create, "--delta", "1e-4", "--force", "--json"))
-    assert "a chance of at most 1 in 10,000)" in json.loads(out.read_text())["consent"]["text"]
+    assert written["questions"][0]["mechanism"] == planned["mechanism"]
+    assert "a chance of at most 1 in 1,000,000" in str(written["consent"])
+    last_json(jrr(*create, "--set", "delta=1e-4", "--force", "--json"))
+    assert "a chance of at most 1 in 10,000)" in str(json.loads(out.read_text())["consent"])
 
 
 @pytest.mark.slow

@@ -70,7 +70,16 @@ def test_a_failure_is_passed_on_and_the_clock_stops(monkeypatch: pytest.MonkeyPa
 
 
 SURVEY = ("-n", "60", "-e", "1", "-M", "2")
-CREATE = ("campaign", "create", *SURVEY, "--question", "Q?", "--collector", "https://c.example")
+CREATE = (
+    "survey",
+    "create",
+    "--people",
+    "60",
+    "--question",
+    "Q?",
+    "--collector",
+    "https://c.example",
+)
 COMMANDS = [
     (("plan", *SURVEY), {"planning", "comparing", "writing files"}),
     (("plan", *SURVEY, "--json"), {"planning", "comparing"}),

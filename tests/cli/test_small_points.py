@@ -11,11 +11,14 @@ import pytest
 
 from jrr.cli.app import run
 from jrr.cli.asking import ask_choice
-from jrr.cli.ending import say_next
 from jrr.cli.plan.shown import shown_frequencies
-from jrr.client.http import Http
-from jrr.client.operator import new_invitations
+from jrr.cli.survey.closing_files import CarriedFiles
+from jrr.client.http import Admin, Http
+from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers
 from jrr.survey.answers import find_label
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
 
 Said = Callable[..., str]
 
@@ -87,16 +90,15 @@ def test_tokens_that_are_missing_or_wrong_name_their_variable(
 ) -> None:
     for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    file = tmp_path / "campaign.json"
+    file = tmp_path / "survey.json"
     made = said(
-        *("campaign", "create", "-n", "300", "-e", "1", "--question", "Q?", "-o", str(file)),
+        *("survey", "create", "--people", "300", "--question", "Q?", "-o", str(file)),
         *("--dealer", "https://dealer.example/", "--collector", "https://collector.example/"),
     )
-    assert "https://collector.example/v1/campaigns/" in made
-    assert "What contributors are told an answer costs: ε = " in made
-    assert "(view: everything)" in made
+    assert "https://collector.example/v1/surveys/" in made
+    assert "answer: MRR" in made
     for command in ("open", "show", "close"):
-        text = said("campaign", command, str(file), code=2)
+        text = said("survey", command, str(file), code=2)
         for name in ("JRR_COLLECTOR_TOKEN", "JRR_DEALER_TOKEN", "JRR_PARTY_TOKEN"):
             assert name in text
 
@@ -118,9 +120,9 @@ def test_choices_by_number_or_text(
 
 
 def test_a_ledger_that_is_not_there_is_empty(said: Said, tmp_path: Path) -> None:
-    text = said("ledger", "--state", str(tmp_path))
-    assert "0 answers in 0 campaigns" in text
-    facts = json.loads(said("ledger", "--state", str(tmp_path), "--json"))
+    text = said("survey", "ledger", "--state", str(tmp_path))
+    assert "0 answers in 0 surveys" in text
+    facts = json.loads(said("survey", "ledger", "--state", str(tmp_path), "--json"))
     assert (facts["answers"], facts["everything"]) == (0, {"epsilon": 0.0, "delta": 1e-6})
     assert list(tmp_path.iterdir()) == []
 
@@ -161,26 +163,41 @@ def test_an_invitation_is_checked_before_anything_is_asked_or_sent(
         raise AssertionError("nobody must be asked, and no server")
 
     monkeypatch.setattr(Http, "call", never)
-    monkeypatch.setattr("jrr.cli.contribute.ask_choice", never)
+    monkeypatch.setattr("jrr.cli.survey.answers.ask_choice", never)
     (good,) = new_invitations(1)
     slips = [good[:-1], good[1:], good[:-1] + ("a" if good[-1] != "a" else "b"), "x"]
-    link = f"https://c.example/v1/campaigns/{'0' * 64}"
+    link = f"https://c.example/v1/surveys/{'0' * 64}"
     for wrong in slips:
-        base = ["contribute", link, "--limit", "1", "--state", str(tmp_path)]
+        base = ["survey", "answer", link, "--limit", "1", "--state", str(tmp_path)]
         assert run([*base, "--invitation", wrong]) == 2
         assert "invitation must" in capsys.readouterr().err
 
 
-def test_options_of_a_single_question_are_refused_with_where_a_questionnaire_has_them(
-    capsys: pytest.CaptureFixture[str],
+def test_options_of_a_single_question_are_refused_with_a_draft(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = ["campaign", "create", "asked.toml", "--collector", "https://c.example"]
-    assert run([*start, "--by", "us", "--contact", "me"]) == 2
-    assert "they are for a single question; the questionnaire file has by and contact" in " ".join(
-        capsys.readouterr().err.split()
+    monkeypatch.chdir(tmp_path)
+    words = ["survey", "create", "asked.toml", "--people", "9", "--collector", "https://c.example"]
+    assert run([*words, "--by", "us", "--contact", "me"]) == 2
+    assert "by must be left out: the draft says it (asked.toml)" in capsys.readouterr().err
+
+
+def test_settings_stand_in_a_draft_or_on_the_command_line(
+    said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = '[[questions]]\nname = "a"\nkind = "yes-no"\ntext = "A?"\n'
+    Path("asked.toml").write_text(f'title = "T"\n[survey]\nmin_cell = 7\nmin_batch = 3\n{asked}')
+    create = (
+        *("survey", "create", "asked.toml", "--people", "90", "--collector", "https://c.example"),
+        *("--mechanism", "rr", "--force"),
     )
-    assert run([*start, "--groups"]) == 2
-    assert "it is for a single question" in " ".join(capsys.readouterr().err.split())
+    said(*create, "--set", "min_batch=4")
+    written = json.loads(Path("survey.json").read_text())
+    assert (written["min_cell"], written["min_batch"]) == (7, 4)
+    assert "did you mean 'min_cell'?" in said(*create, "--set", "min_sell=4", code=2)
+    assert "min_cell must be" in said(*create, "--set", "min_cell=few", code=2)
+    assert "as min_cell=5" in said(*create, "--set", "min_cell", code=2)
 
 
 @pytest.mark.parametrize(
@@ -190,24 +207,32 @@ def test_options_of_a_single_question_are_refused_with_where_a_questionnaire_has
             False,
             False,
             1,
-            "Written: names.json. Give it to the dealer's operator, who runs: jrr campaign close "
-            "asked.json --names names.json --sums sums.json",
+            "Written: asked. Give it to the dealer's operator, who runs: jrr survey close "
+            "s.json --request asked --sums sums.json",
         ),
-        (False, False, 3, "Written: names.json.0 to names.json.2. Give each dealer's operator"),
+        (False, False, 3, "Written: asked.0 to asked.2. Give each dealer's operator"),
         (
             True,
             False,
             1,
-            "Written: sums.json. Give it back to the collector's operator, who runs: jrr campaign "
-            "close asked.json --sums sums.json",
+            "Written: sums.json. Give it back to the collector's operator, who runs: jrr survey "
+            "close s.json --sums sums.json",
         ),
         (True, False, 2, "with --sums for the file of each of the 2 dealers"),
-        (False, True, 1, "Results are ready: jrr campaign show asked.json"),
+        (False, True, 1, "Results are ready: jrr survey show s.json"),
     ],
 )
 def test_after_closing_it_is_said_what_was_written_for_whom(
-    capsys: pytest.CaptureFixture[str], alone: bool, settled: bool, dealers: int, said: str
+    alone: bool, settled: bool, dealers: int, said: str
 ) -> None:
-    names, sums = Path("names.json"), (Path("sums.json"),)
-    say_next(Path("asked.json"), alone, names, sums, settled, dealers)
-    assert said in capsys.readouterr().out
+    urls = tuple(f"https://d{at}.example" for at in range(dealers))
+    request = SurveyRequest(
+        draft=one_question("Q?"),
+        people=100,
+        collector="https://c.example",
+        dealing=Dealers(urls),
+    )
+    admin = Admin("https://c.example", "token")
+    operator = Operator(request.survey(), {0: admin}, None if alone else admin)
+    files = CarriedFiles(operator=operator, request=Path("asked"), sums=(Path("sums.json"),))
+    assert said in files.next_words(Path("s.json"), settled)

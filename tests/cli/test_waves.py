@@ -8,7 +8,7 @@ import pytest
 
 from jrr.cli.app import run
 
-TOML = 'title = "T"\nwaves = 2\n[[items]]\nname = "a"\nkind = "yes-no"\ntext = "A?"\n'
+TOML = 'title = "T"\nwaves = 2\n[[questions]]\nname = "a"\nkind = "yes-no"\ntext = "A?"\n'
 SERVERS = ("--dealer", "https://dealer.example", "--collector", "https://collector.example")
 
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def create(*words: str) -> list[str]:
-    return ["campaign", "create", "survey.toml", "--people", "1000", *SERVERS, *words]
+    return ["survey", "create", "survey.toml", "--people", "1000", *SERVERS, *words]
 
 
 @pytest.mark.usefixtures("folder")

@@ -29,7 +29,7 @@ COMMANDS = {
     "database": LazyCommand(
         "jrr.cli.file.database",
         "database",
-        "Estimate the closed campaigns in a collector's PostgreSQL database.",
+        "Estimate the closed surveys in a collector's PostgreSQL database.",
     ),
     "convert": LazyCommand(
         "jrr.cli.file.convert", "convert", "Write a file of reports in another format."

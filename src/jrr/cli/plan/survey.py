@@ -43,7 +43,7 @@ def survey(
     closed_deck: bool,
     as_json: bool,
 ) -> None:
-    """Say how exact every question of a draft would be, and how many people its margins take.
+    """Say how exact every question of a draft would be.
 
     DRAFT is a TOML file (docs/surveys.md).
 

@@ -87,7 +87,8 @@ def two_phase(
     screen.print(f"Second phase, everybody else:        {others}", soft_wrap=True)
     screen.print(
         "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and "
-        "not above 1. For campaigns these are options of `jrr campaign create`. For files, the "
+        "not above 1. For `jrr survey create`, -n is --people, and "
+        "-M and -f are --set colluders=… and --set frequency=…. For files, the "
         f"first phase is `jrr file perturb --epsilon {phases.request.epsilon:g}`, and `jrr file "
         "deal` with the second list deals the second phase's cards. Nobody answers in both phases. "
         "`jrr file pool FIRST SECOND` adds up the reports.",

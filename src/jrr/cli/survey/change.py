@@ -38,7 +38,7 @@ def change(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """How every question has changed since the wave before, with intervals."""
+    """How every question has changed since the wave before."""
     from jrr.client.operator import EstimateWish
 
     before = read_survey_file(since)

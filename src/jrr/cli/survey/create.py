@@ -81,7 +81,9 @@ def create(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Write a survey's document from a draft (a TOML file, docs/surveys.md) or one question.
+    """Write a survey's document from a draft or a question.
+
+    DRAFT is a TOML file (docs/surveys.md).
 
     \b
     jrr survey create draft.toml --people 2000 --response 0.6 \\

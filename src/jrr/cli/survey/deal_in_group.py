@@ -31,7 +31,7 @@ def deal_in_group(
     join: float,
     as_json: bool,
 ) -> None:
-    """Deal among contributors only, as in the paper: each learns its own card and nothing else.
+    """Deal among contributors: each learns its own card and nothing else.
 
     FILE is the same for all: {"name": …, "threshold": …, "members": [{"link": "host:port",
     "certificate": "-----BEGIN…"}, …]}, 3 to 16 members; the name must be a new one each time. With

@@ -13,7 +13,10 @@ from jrr.cli.survey.contributing import contributor_of, contributor_options
 @contributor_options
 @json_option
 def enrol(as_json: bool, **options: Any) -> None:
-    """Take part in the next deal, where people enrol before cards are dealt; answer later."""
+    """Take part in the next deal, where people enrol first.
+
+    Answer when the cards are dealt.
+    """
     person = contributor_of(**options)
     with waiting("reading the survey, and reckoning what it costs"):
         survey = person.survey

@@ -14,7 +14,10 @@ from jrr.cli.survey.shared import operator_of, operator_options, say_servers
 @click.option("-n", "n", type=COUNT, help="People dealt to: for a collector after enrolment.")
 @json_option
 def open_survey(n: int | None, as_json: bool, **options: Any) -> None:
-    """Give the document to the servers and open it (or its enrolment)."""
+    """Give the document to the servers and open it.
+
+    Where people enrol first, enrolment is opened.
+    """
     operator = operator_of(**options)
     operator.install()
     say_servers(as_json, operator.survey, operator.open(n))

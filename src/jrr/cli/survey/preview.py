@@ -30,7 +30,7 @@ def show_preview(operator: "Operator", wished: dict[str, Any], as_json: bool) ->
     except JrrError as error:
         refused = str(error)
     if as_json:
-        facts = {"closing": found, "refused": refused, "if_merged": merged}
+        facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
         if ending.discard_small:
             facts["would_delete"] = _deleted(found)
         print_json({"survey": operator.survey.hash} | facts)

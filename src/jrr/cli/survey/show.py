@@ -38,7 +38,7 @@ def show(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Counts at the servers and, from the collector, the estimate of every question."""
+    """Counts at the servers, and the results so far."""
     from jrr.client.operator import EstimateWish
 
     wish = EstimateWish(

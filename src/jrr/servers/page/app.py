@@ -1,6 +1,6 @@
 """Serving the answer page: a few files from memory, and headers that keep everything else out.
 
-The campaign and the invitation stand in the fragment of the page's address, which browsers do not
+The survey and the invitation stand in the fragment of the page's address, which browsers do not
 send; nothing is logged all the same.
 """
 
@@ -56,7 +56,7 @@ def page_app(servers: Sequence[str] = (), survey: str | None = None) -> ASGIApp:
 
     Args:
         servers: As in `policy`.
-        survey: Link of the campaign or survey that the page opens where its address names none.
+        survey: Link of the survey that the page opens where its address names none.
 
     Returns:
         An ASGI application without state.
