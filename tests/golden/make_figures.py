@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jrr.survey.questionnaire import Questionnaire
+from jrr.survey.questionnaire_plan import plan_questionnaire
 
 import jrr
 from jrr import tables
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.questionnaire_plan import plan_questionnaire
 
 PATH = Path(__file__).with_name("figures.json")
 EXAMPLE = PATH.parents[2] / "examples" / "survey.toml"
