@@ -64,5 +64,5 @@ def test_every_name_has_a_type() -> None:
     exported = re.findall(r"\{([^}]+)\}", (CLIENT / "src" / "index.js").read_text("utf-8"))
     names = {name.strip() for group in exported for name in group.split(",") if name.strip()}
     types = (CLIENT / "src" / "index.d.ts").read_text("utf-8")
-    typed = set(re.findall(r"^export (?:class|function) (\w+)", types, flags=re.MULTILINE))
+    typed = set(re.findall(r"^export (?:class|function|const) (\w+)", types, flags=re.MULTILINE))
     assert names == typed

@@ -406,7 +406,7 @@ def test_people_answer_all_kinds_of_questions(
 def test_a_survey_that_costs_more_than_the_page_accepts_is_not_asked(
     browser: Any, page_url: str, sqlite_pair: Pair
 ) -> None:
-    survey, _, (invitation, _) = begun_draft(sqlite_pair, 2, DOCUMENT)
+    survey, _, (invitation, *_) = begun_draft(sqlite_pair, 6, DOCUMENT)
     with answering(browser, page_url, survey, invitation) as visit:
         visit.wait_for("This did not work")
         assert "too much about you" in visit.text()

@@ -25,12 +25,11 @@ from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
+from jrr.protocol.identity import COLLECTOR, hashed, invitation_secret, pseudonym
 from jrr.research.processes import Running, free_port, running, stop
 from jrr.servers.common.connections import DEADLINE
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
-from jrr.survey.identity import COLLECTOR_ROLE, hashed, invitation_secret, pseudonym
 from jrr.survey.limits import Limits
+from jrr.survey.survey import Survey
 from tests.e2e import (
     Pair,
     answer_all,
@@ -38,11 +37,13 @@ from tests.e2e import (
     ask_many,
     card_body,
     cards_of,
-    link_of,
     path_of,
     read_rows,
-    report_body,
+    survey_of,
+    upload_body,
 )
+
+SEATS = "SELECT pseudonym, block, number FROM seats"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -53,11 +54,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("new_postgres_database")())
 
 
-def installed(server: Running, campaign: Campaign, people: int) -> list[bytes]:
-    """A campaign at one server alone."""
-    dealer = server.admin if server.role == "dealer" else None
+def installed(server: Running, survey: Survey, people: int) -> list[bytes]:
+    """A survey at one server alone."""
+    dealing = {0: server.admin} if server.role == "dealer" else {}
     collector = server.admin if server.role == "collector" else None
-    operator = Operator(campaign, dealer, collector)
+    operator = Operator(survey, dealing, collector)
     operator.install()
     invitations = new_invitations(people)
     operator.invite(invitations)
@@ -65,16 +66,10 @@ def installed(server: Running, campaign: Campaign, people: int) -> list[bytes]:
     return [invitation_secret(text) for text in invitations]
 
 
-def alone(mechanism: DRR | RR, **urls: str) -> Campaign:
-    deals = mechanism.moments.deck is not None
-    return Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=mechanism,
-        dealer=DealerServer(urls.get("dealer", "http://127.0.0.1:9")) if deals else NoDealer(),
-        collector=urls.get("collector", "http://127.0.0.1:9"),
-        capacity=mechanism.moments.deck or 10_000,
-    )
+def alone(mechanism: DRR | RR, **urls: str) -> Survey:
+    dealer = urls.get("dealer", "http://127.0.0.1:8")
+    collector = urls.get("collector", "http://127.0.0.1:9")
+    return survey_of(mechanism, dealer, collector, capacity=mechanism.moments.deck or 10_000)
 
 
 def send_until(
@@ -107,25 +102,25 @@ def send_until(
 
 @pytest.mark.slow_variants("postgresql]")
 def test_after_kill_every_acknowledged_report_is_there(database: str, tmp_path: Path) -> None:
-    campaign = alone(RR(2, 1.0))
+    survey = alone(RR(2, 1.0))
     port = free_port()
     with running("collector", tmp_path, database, port=port) as server:
-        people = installed(server, campaign, 600)
-        bodies = [report_body(campaign, secret, at % 2) for at, secret in enumerate(people)]
+        people = installed(server, survey, 600)
+        bodies = [upload_body(survey, secret, at % 2) for at, secret in enumerate(people)]
         acknowledged = send_until(
-            server.url, path_of(campaign, "reports"), bodies, 150, server.process.kill
+            server.url, path_of(survey, "reports"), bodies, 150, server.process.kill
         )
         assert server.process.wait(60) == -signal.SIGKILL
         assert 150 <= len(acknowledged) < 600
     with running("collector", tmp_path, database, port=port) as server:
         names = {bytes(name) for (name,) in read_rows(database, "SELECT pseudonym FROM reports")}
         assert len(names) >= len(acknowledged)
-        replies = ask_many(server.url, path_of(campaign, "reports"), bodies)
+        replies = ask_many(server.url, path_of(survey, "reports"), bodies)
         for body, reply in zip(bodies, replies, strict=True):
             assert reply.status == 200 if body in acknowledged else reply.status in (200, 201)
         # What was there before it came back is what it says was there.
         assert sum(reply.status == 200 for reply in replies) == len(names)
-        assert server.admin.get(f"/v1/admin/campaigns/{campaign.hash}")["reports"] == 600
+        assert server.admin.get(f"/v1/admin/surveys/{survey.hash}")["reports"] == 600
     assert (tmp_path / "collector.log").read_text() == ""
 
 
@@ -140,35 +135,30 @@ def test_a_dealer_that_comes_back_deals_on_where_it_was(
     database: str, tmp_path: Path, how: signal.Signals
 ) -> None:
     with running("dealer", tmp_path, database) as server:
-        campaign = alone(DRR(64, truth=0.5, own=0.1, k=2), dealer=server.url)
-        people = installed(server, campaign, 64)
-        bodies = [card_body(campaign, secret) for secret in people]
+        survey = alone(DRR(64, truth=0.5, own=0.1, k=2), dealer=server.url)
+        people = installed(server, survey, 64)
+        bodies = [card_body(survey, secret) for secret in people]
         done = send_until(
             server.url,
-            path_of(campaign, "cards"),
+            path_of(survey, "cards"),
             bodies[:40],  # the others come later
             20,
             lambda: server.process.send_signal(how),
         )
         assert server.process.wait(60) == (0 if how == signal.SIGTERM else -how)
         assert 20 <= len(done) <= 40
-    before = {
-        bytes(name): (block, seat)
-        for name, block, seat in read_rows(database, "SELECT pseudonym, block, seat FROM seats")
-    }
+    before = {bytes(name): (block, seat) for name, block, seat in read_rows(database, SEATS)}
     assert len(before) >= len(done)
     with running("dealer", tmp_path, database) as server:
-        cards = cards_of(server.url, campaign, people)
+        cards = cards_of(server.url, survey, people)
         assert Counter(cards) == {0: 32, 1: 32}
-        after = {
-            bytes(name): (block, seat)
-            for name, block, seat in read_rows(database, "SELECT pseudonym, block, seat FROM seats")
-        }
+        after = {bytes(name): (block, seat) for name, block, seat in read_rows(database, SEATS)}
         assert before.items() <= after.items()
         assert sorted(after.values()) == [(0, seat) for seat in range(64)]
-        assert cards_of(server.url, campaign, people) == cards
+        assert cards_of(server.url, survey, people) == cards
     for body, card in zip(bodies, cards, strict=True):
-        assert done.get(body, {"card": card})["card"] == card
+        if body in done:
+            assert done[body]["cards"]["answer"]["card"] == card
 
 
 @pytest.mark.slow
@@ -177,19 +167,19 @@ def test_a_dealer_that_stops_leaves_people_to_answer_without_a_card(
 ) -> None:
     collector = sqlite_pair.collector
     with running("dealer", tmp_path) as dealer:
-        campaign = alone(DRR(20, truth=0.5, own=0.1), dealer=dealer.url, collector=collector.url)
-        operator = Operator(campaign, dealer.admin, collector.admin)
+        survey = alone(DRR(20, truth=0.5, own=0.1), dealer=dealer.url, collector=collector.url)
+        operator = Operator(survey, {0: dealer.admin}, collector.admin)
         operator.install()
         invitations = new_invitations(20)
         operator.invite(invitations)
         operator.open()
         people = [invitation_secret(text) for text in invitations]
-        assert all(receipt.carded for receipt in answer_all(campaign, people[:10]))
+        assert all(receipt.carded for receipt in answer_all(survey, people[:10]))
     start = time.perf_counter()
-    late = answer_all(campaign, people[10:], limits=Limits(700.0, patience=1.0))
+    late = answer_all(survey, people[10:], limits=Limits(700.0, patience=1.0))
     assert not any(receipt.carded for receipt in late)
     assert time.perf_counter() - start < 60
-    found = Operator(campaign, None, collector.admin).estimate()
+    found = Operator(survey, {}, collector.admin).estimate("answer")
     assert (found["carded"], found["cardless"]) == (10, 10)
 
 
@@ -203,10 +193,10 @@ def test_a_dealer_that_stops_leaves_people_to_answer_without_a_card(
 def test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0(
     database: str, tmp_path: Path, how: signal.Signals
 ) -> None:
-    campaign = alone(RR(2, 1.0))
+    survey = alone(RR(2, 1.0))
     with running("collector", tmp_path, database) as server:
-        people = installed(server, campaign, 400)
-        bodies = [report_body(campaign, secret) for secret in people]
+        people = installed(server, survey, 400)
+        bodies = [upload_body(survey, secret) for secret in people]
         parts = urlsplit(server.url)
         idle = socket.create_connection((parts.hostname, parts.port or 0))
         half = socket.create_connection((parts.hostname, parts.port or 0))
@@ -218,7 +208,7 @@ def test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0(
             start = time.perf_counter()
             server.process.send_signal(how)
 
-        acknowledged = send_until(server.url, path_of(campaign, "reports"), bodies, 100, act)
+        acknowledged = send_until(server.url, path_of(survey, "reports"), bodies, 100, act)
         assert server.process.wait(60) == 0
         assert time.perf_counter() - start < DEADLINE - 0.5  # it waited for nobody who is silent
         idle.close()
@@ -228,22 +218,22 @@ def test_asked_to_stop_a_server_finishes_what_it_has_and_exits_0(
     names = {bytes(name) for (name,) in stored}
     for body, secret in zip(bodies, people, strict=True):
         if body in acknowledged:
-            assert _hash_of(campaign, secret) in names
+            assert _hash_of(survey, secret) in names
     assert (tmp_path / "collector.log").read_text() == ""
 
 
-def _hash_of(campaign: Campaign, secret: bytes) -> bytes:
-    return hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE))
+def _hash_of(survey: Survey, secret: bytes) -> bytes:
+    return hashed(pseudonym(secret, survey.collector_salt, COLLECTOR))
 
 
 @pytest.mark.slow
 def test_a_request_that_never_ends_does_not_hold_a_server_for_long(tmp_path: Path) -> None:
-    campaign = alone(RR(2, 1.0))
+    survey = alone(RR(2, 1.0))
     with running("collector", tmp_path) as server:
-        installed(server, campaign, 1)
+        installed(server, survey, 1)
         parts = urlsplit(server.url)
         with socket.create_connection((parts.hostname, parts.port or 0)) as plug:
-            path = path_of(campaign, "reports")
+            path = path_of(survey, "reports")
             plug.sendall(
                 f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{{".encode()
             )
@@ -302,10 +292,10 @@ def test_over_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
         running("collector", tmp_path, None, *more) as collector,
     ):
         assert dealer.url.startswith("https://127.0.0.1:")
-        campaign = alone(DRR(20, truth=0.5, own=0.1), dealer=dealer.url, collector=collector.url)
+        survey = alone(DRR(20, truth=0.5, own=0.1), dealer=dealer.url, collector=collector.url)
         operator = Operator(
-            campaign,
-            Admin(dealer.url, dealer.token, certificate),
+            survey,
+            {0: Admin(dealer.url, dealer.token, certificate)},
             Admin(collector.url, collector.token, certificate),
         )
         operator.install()
@@ -314,23 +304,23 @@ def test_over_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
         operator.open()
         for at, invitation in enumerate(invitations[:2]):
             person = Contributor(
-                link_of(campaign),
+                survey.link,
                 invitation,
                 limit=5.0,
                 state=tmp_path / f"state{at}",
                 ca=certificate,
             )
-            assert person.answer("yes").carded
+            assert person.answer("answer 1").carded
         assert operator.show()["collector"]["reports"] == 2
         # Without the certificate there is nobody to talk to, and nothing is sent.
         stranger = Contributor(
-            link_of(campaign), invitations[2], limit=5.0, patience=0.3, state=tmp_path / "state3"
+            survey.link, invitations[2], limit=5.0, patience=0.3, state=tmp_path / "state3"
         )
         with pytest.raises(UnreachableError):
-            stranger.answer("yes")
+            stranger.answer("answer 1")
         with pytest.raises(JrrError, match="cannot be reached"):
             collector.admin.get(operator.path)
-        assert list((tmp_path / "state3").glob("*.report")) == []
+        assert list((tmp_path / "state3").glob("*.upload")) == []
         with pytest.raises((OSError, HTTPException)):
             ask(collector.url, "GET", "/healthz")  # in clear
         assert operator.close()["collector"]["reports"] == 2

@@ -31,13 +31,13 @@ def test_on_sighup_tokens_are_read_again(tmp_path: Path) -> None:
     # The environment would win over the file.
     more = ("--config", str(config))
     with running("collector", tmp_path, None, *more, token_in_environment=False) as server:
-        path = f"/v1/admin/campaigns/{'0' * 64}"
+        path = f"/v1/admin/surveys/{'0' * 64}"
 
         def is_right(token: str) -> bool:
             try:
                 Admin(server.url, token).get(path)
             except JrrError as error:
-                return "no such campaign" in str(error)
+                return "no such survey" in str(error)
             return True
 
         assert (is_right(first), is_right(second)) == (True, False)

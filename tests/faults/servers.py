@@ -136,7 +136,7 @@ class FaultyServer:
             return Reply(0)
         self._armed = fault
         # What people ask for is looked up first, in a transaction of its own: not that one.
-        self._kind = BULK if path.startswith("/v1/campaigns") else SINGLE
+        self._kind = BULK if path.startswith("/v1/surveys") else SINGLE
         reply = self._loop.run_until_complete(self._call(method, path, document))
         self._armed = Fault.NONE
         if self._dead.is_set():

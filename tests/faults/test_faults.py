@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from jrr.dealing.decks import QuestionDecks
 from jrr.servers.collector.intake import Intake
 from jrr.servers.dealer.store import DealerStore
-from jrr.survey.dealer import Dealer
 from tests.e2e.conftest import NewDatabase
 from tests.e2e.conftest import new_postgres_database as new_postgres_database
 from tests.e2e.conftest import postgres_server as postgres_server
@@ -32,6 +32,7 @@ def profile(examples: int, steps: int, **more: Any) -> settings:
 
 
 SHORT = profile(12, 10, phases=[Phase.generate])
+UNTIL_CAUGHT = profile(100, 10, phases=[Phase.generate])  # it ends with the first failure
 
 
 def run(cls: type[FaultMachine], chosen: settings) -> None:
@@ -93,26 +94,26 @@ def test_a_server_that_acknowledges_before_it_commits_is_caught(
     monkeypatch.setattr(FaultyServer, "ask", hasty)
     monkeypatch.setattr(FaultMachine, "_check", lenient)
     with pytest.raises((AssertionError, ExceptionGroup)):
-        run(FaultMachine, SHORT)
+        run(FaultMachine, UNTIL_CAUGHT)
 
 
 def test_a_dealer_that_deals_a_seat_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = Dealer.card
+    plain = QuestionDecks.card
 
-    def card(self: Dealer, block: int, seat: int) -> Any:
+    def card(self: QuestionDecks, block: int, seat: int) -> Any:
         return plain(self, block, 0)
 
-    monkeypatch.setattr(Dealer, "card", card)
+    monkeypatch.setattr(QuestionDecks, "card", card)
     with pytest.raises((AssertionError, ExceptionGroup), match="dealt twice"):
-        run(FaultMachine, SHORT)
+        run(FaultMachine, UNTIL_CAUGHT)
 
 
 def test_a_collector_that_takes_another_report_for_a_repeat_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Intake, "_is_repeat", lambda self, report: report.name in self.kept)
+    monkeypatch.setattr(Intake, "_is_repeat", lambda self, report: report.name in self._kept)
     with pytest.raises((AssertionError, ExceptionGroup), match=r"conflict|answer"):
-        run(FaultMachine, SHORT)
+        run(FaultMachine, UNTIL_CAUGHT)
 
 
 def test_a_dealer_that_stores_no_seats_is_caught(
@@ -120,4 +121,4 @@ def test_a_dealer_that_stores_no_seats_is_caught(
 ) -> None:
     monkeypatch.setattr(DealerStore, "add_seats", lambda *arguments: None)
     with pytest.raises((AssertionError, ExceptionGroup)):
-        run(FaultMachine, SHORT)
+        run(FaultMachine, UNTIL_CAUGHT)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import jrr
-from jrr.mechanisms.base import Mechanism
 from jrr.dealing.committee.cards import (
     Envelope,
     Record,
@@ -24,10 +23,11 @@ from jrr.dealing.committee.cards import (
     seal_shares,
 )
 from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.deals import roster_hash
 from jrr.dealing.committee.field import PRIME
 from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.committee.deals import roster_hash
 from jrr.dealing.kinds import Committee, Party
+from jrr.mechanisms.base import Mechanism
 from jrr.survey.draft import one_question
 from jrr.survey.survey import Survey
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 import jrr
-from jrr.mechanisms.base import Mechanism
 from jrr.dealing.deck import card_from_json
 from jrr.dealing.interface import Dealing
 from jrr.dealing.kinds import Dealers, Nobody
+from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.request import Request
 from jrr.protocol.identity import (
     COLLECTOR,
     check_letters,
@@ -71,7 +72,7 @@ STEPPED = [
     jrr.Laplace(epsilon=1.0),
     jrr.Laplace(epsilon=3.0, steps=7),
     jrr.MaskedLaplace.for_epsilon(1.0, n=50, announced=True),
-    jrr.MaskedLaplace.for_epsilon(1.0, n=50, steps=5, announced=False),
+    jrr.MaskedLaplace.best(Request.with_defaults(50, 1.0, announced=False), steps=5),
 ]
 NUMBER = (-2.5, 10.0)  # ends of a question for a number
 # Whose cards are dealt to those who enrolled, and how many they are.

@@ -18,8 +18,8 @@ import numpy as np
 
 import jrr
 from jrr import tables
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.questionnaire_plan import plan_questionnaire
+from jrr.survey.draft import Draft
+from jrr.survey.plan import plan_draft
 
 PATH = Path(__file__).with_name("figures.json")
 EXAMPLE = PATH.parents[2] / "examples" / "survey.toml"
@@ -131,19 +131,19 @@ def files() -> Figures:
 
 def surveys() -> Figures:
     """What is planned for every question of a survey, and what all of them lose together."""
-    asked = Questionnaire.from_dict(tomllib.loads(EXAMPLE.read_text("utf-8")))
+    asked = Draft.from_dict(tomllib.loads(EXAMPLE.read_text("utf-8")))
     for people in (300, 2_000):
-        plan = plan_questionnaire(asked, people, response=0.6)
+        plan = plan_draft(asked, people, response=0.6)
         yield (
             f"survey of {people}",
             {
-                one.item.name: {
+                one.question.name: {
                     "mechanism": one.plan.mechanism.to_dict(),
                     "epsilon": one.epsilon,
                     "margin": one.margin,
                     "losses": {view: one.loss(view) for view in ("everything", "dealer")},
                 }
-                for one in plan.items
+                for one in plan.questions
             },
         )
 

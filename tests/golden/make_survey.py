@@ -2,9 +2,9 @@
 
     python -m tests.golden.make_survey
 
-writes survey.json beside this file: surveys of every kind of question with one dealer, two of which one
-is left out, and none; their hashes and costs, a person's names, and uploads. The JavaScript client
-(clients/js) is held to them.
+writes survey.json beside this file: surveys of every kind of question with one dealer, two of which
+one is left out, and none; their hashes and costs, a person's names, and uploads. The JavaScript
+client (clients/js) is held to them.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any
 import jrr
 from jrr.dealing.deck import card_to_json
 from jrr.dealing.kinds import Dealers, Nobody
+from jrr.mechanisms.request import Request
 from jrr.protocol.identity import COLLECTOR, check_letters, invitation_secret, pseudonym
 from jrr.protocol.steps import Call, Reply, Save
 from jrr.survey.contributor import contribute
@@ -177,9 +178,8 @@ def joint(survey: Survey) -> Survey:
 
 def stepped(survey: Survey) -> Survey:
     """With a number that is told in steps and not by its two ends."""
-    return changed(
-        survey, "days", jrr.MaskedLaplace.for_epsilon(1.0, n=500, steps=5, announced=False)
-    )
+    request = Request.with_defaults(500, 1.0, announced=False)
+    return changed(survey, "days", jrr.MaskedLaplace.best(request, steps=5))
 
 
 def dealt(survey: Survey, source: jrr.SeededRandom) -> dict[str, Any]:

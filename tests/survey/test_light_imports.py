@@ -6,8 +6,8 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["jrr", "jrr.survey.campaign", "jrr.survey.contributor"])
-def test_reading_a_campaign_does_not_load_the_planner(module: str) -> None:
+@pytest.mark.parametrize("module", ["jrr", "jrr.survey.survey", "jrr.survey.contributor"])
+def test_reading_a_survey_does_not_load_the_planner(module: str) -> None:
     """A contributor's device has no use for it; what answers cost is told by a few sums."""
     code = (
         f"import sys, {module}; "

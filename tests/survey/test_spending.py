@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 import pytest
-from jrr.survey.campaign import Campaign
 
 from jrr import DRR, JRR, RR, Mechanism
 from jrr.errors import DamagedError, ProtocolError
 from jrr.privacy.informed import composed
 from jrr.survey.limits import Limits, check_limits
-from jrr.survey.spending import MOST_ALIKE, PURE_VIEWS, Expense, expense_of, question_hash, total
-from tests.survey.test_promises import campaign
+from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.spending import MOST_REPEATS, PURE_VIEWS, Expense, expense_of, total
+from tests.survey import survey_by
 
 MECHANISMS: list[Mechanism] = [
     RR(2, 1.0),
@@ -23,22 +23,29 @@ MECHANISMS: list[Mechanism] = [
 ]
 
 
-def expenses(asked: Campaign, answers: int) -> list[Expense]:
+def question_by(mechanism: Mechanism, **more: Any) -> SensitiveQuestion:
+    """The only question of a survey with five colluders."""
+    colluders = more.pop("colluders", 5 if mechanism.deals else 0)
+    (question,) = survey_by(mechanism, colluders=colluders, **more).sensitive
+    return question
+
+
+def expenses(asked: SensitiveQuestion, answers: int) -> list[Expense]:
     return [expense_of(asked)] * answers
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_one_answer_costs_what_its_campaign_promises(mechanism: Mechanism) -> None:
-    asked = campaign(mechanism)
+def test_one_answer_costs_what_its_survey_promises(mechanism: Mechanism) -> None:
+    asked = question_by(mechanism)
     spent = total([expense_of(asked)], asked.delta)
     assert (spent.answers, spent.epsilon) == (1, asked.cost)
     assert spent.pure == {view: asked.guarantee(view) for view in PURE_VIEWS}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-@pytest.mark.parametrize("answers", [2, 3, 10, MOST_ALIKE + 1])
+@pytest.mark.parametrize("answers", [2, 3, 10, MOST_REPEATS + 1])
 def test_answers_by_one_mechanism_add_up(mechanism: Mechanism, answers: int) -> None:
-    asked = campaign(mechanism)
+    asked = question_by(mechanism)
     spent = total(expenses(asked, answers), 1e-6)
     for view in PURE_VIEWS:
         assert spent.pure[view] >= answers * asked.guarantee(view) * (1 - 1e-15)
@@ -46,7 +53,7 @@ def test_answers_by_one_mechanism_add_up(mechanism: Mechanism, answers: int) -> 
     law = mechanism.losses(asked.colluders) if mechanism.deals else None
     outright = asked.guarantee("report") if law is None else law.pure
     assert spent.epsilon <= answers * outright * (1 + 1e-12)
-    if law is not None and answers <= MOST_ALIKE:
+    if law is not None and answers <= MOST_REPEATS:
         assert spent.epsilon <= composed(law, answers).epsilon(1e-6) * (1 + 1e-12)
     if law is None:
         assert spent.epsilon >= answers * outright * (1 - 1e-15)
@@ -55,7 +62,7 @@ def test_answers_by_one_mechanism_add_up(mechanism: Mechanism, answers: int) -> 
 def test_two_answers_by_another_way() -> None:
     """δ of two answers, from all pairs of sights: the total's ε keeps it, 30% less does not."""
     mechanism = JRR(10, p=0.6, s=0.3)
-    asked = campaign(mechanism, colluders=1)
+    asked = question_by(mechanism, colluders=1)
     spent = total(expenses(asked, 2), 1e-3)
     law = mechanism.losses(1)
     assert law is not None
@@ -75,8 +82,8 @@ def test_two_answers_by_another_way() -> None:
     assert delta(0.7 * spent.epsilon) > 1e-3
 
 
-def test_different_campaigns_share_delta() -> None:
-    several = [campaign(mechanism) for mechanism in MECHANISMS]
+def test_different_surveys_share_delta() -> None:
+    several = [question_by(mechanism) for mechanism in MECHANISMS]
     spent = total([expense_of(asked) for asked in several], 1e-6)
     random = [asked for asked in several if asked.deals]
     least = sum(asked.cost for asked in several)
@@ -88,52 +95,44 @@ def test_different_campaigns_share_delta() -> None:
 
 
 def test_no_delta_is_the_largest_loss() -> None:
-    asked = campaign(JRR(50, p=0.6, s=0.2))
+    asked = question_by(JRR(50, p=0.6, s=0.2))
     law = asked.mechanism.losses(5)
     assert law is not None
     assert total(expenses(asked, 1), 0.0).epsilon == law.pure
-    unbounded = campaign(DRR(20, truth=0.5), delta=0.01)
+    unbounded = question_by(DRR(20, truth=0.5), delta=0.01)
     assert total(expenses(unbounded, 1), 0.0).epsilon == math.inf
 
 
 @pytest.mark.parametrize("mechanism", [RR(2, 1.0), JRR(1_000, p=0.7, s=0.1)], ids=str)
 def test_two_answers_do_not_pass_a_limit_that_one_keeps(mechanism: Mechanism) -> None:
-    one, other = campaign(mechanism), campaign(mechanism, question="Else?")
-    assert check_limits(one, Limits(one.cost)).answers == 1
-    with pytest.raises(ProtocolError, match=r"spent before: .* more than your limit"):
-        check_limits(other, Limits(one.cost), [expense_of(one)])
-    after = check_limits(other, Limits(20 * one.cost), [expense_of(one)])
+    one, other = question_by(mechanism), question_by(mechanism, question="Else?")
+    assert check_limits([one], Limits(one.cost)).answers == 1
+    with pytest.raises(ProtocolError, match=r"more than your limit .*, beside .* spent before"):
+        check_limits([other], Limits(one.cost), [expense_of(one)])
+    after = check_limits([other], Limits(20 * one.cost), [expense_of(one)])
     assert after.answers == 2
-    again = check_limits(one, Limits(one.cost), [expense_of(one)], answered=True)  # nothing new
+    again = check_limits([], Limits(one.cost), [expense_of(one)])  # sent again: nothing new
     assert again.answers == 1
 
 
 def test_the_dealers_limit_is_for_all_answers_too() -> None:
-    asked = campaign(DRR(40, truth=0.3, own=0.1))
+    asked = question_by(DRR(40, truth=0.3, own=0.1))
     dealer, before = asked.guarantee("dealer"), [expense_of(asked)]
-    check_limits(asked, Limits(700.0, 2 * dealer * (1 + 1e-12)), before)
+    check_limits([asked], Limits(700.0, 2 * dealer * (1 + 1e-12)), before)
     with pytest.raises(ProtocolError, match="view: dealer"):
-        check_limits(asked, Limits(700.0, 1.9 * dealer), before)
+        check_limits([asked], Limits(700.0, 1.9 * dealer), before)
 
 
 @pytest.mark.parametrize("mechanism", [*MECHANISMS, DRR(20, truth=0.5)], ids=str)
 def test_an_expense_is_read_as_it_was_written(mechanism: Mechanism) -> None:
-    entry = expense_of(campaign(mechanism))
+    entry = expense_of(question_by(mechanism))
     assert Expense.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
 
 
-@pytest.mark.parametrize("change", [{"round": 0}, {"pure": {}}, {"steps": [1]}, {"more": 1}])
+@pytest.mark.parametrize("change", [{"colluders": -1}, {"pure": {}}, {"steps": [1]}, {"more": 1}])
 def test_a_damaged_expense(change: dict[str, Any]) -> None:
-    document = expense_of(campaign(RR(2, 1.0))).to_dict()
+    document = expense_of(question_by(RR(2, 1.0))).to_dict()
     with pytest.raises(DamagedError, match="ledger"):
         Expense.from_dict(document | change)
     with pytest.raises(DamagedError):
         Expense.from_dict(None)
-
-
-def test_a_question_is_the_same_only_with_the_same_chances() -> None:
-    asked = campaign(RR(2, 1.0))
-    name = question_hash(asked, asked.mechanism)
-    assert name == question_hash(campaign(RR(2, 1.0), capacity=3), RR(2, 1.0))
-    assert name != question_hash(asked, RR(2, 1.1))
-    assert name != question_hash(campaign(RR(2, 1.0), question="Else?"), RR(2, 1.0))

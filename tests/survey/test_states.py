@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from jrr.survey.states import (
+
+import jrr
+from jrr.errors import DamagedError, ProtocolError
+from jrr.protocol.states import (
     ABORTED,
     CLOSED,
     ENROLLING,
@@ -22,9 +25,6 @@ from jrr.survey.states import (
     read_state,
     refusal_of,
 )
-
-import jrr
-from jrr.errors import DamagedError, ProtocolError
 
 
 def test_the_words_that_databases_hold() -> None:
@@ -90,13 +90,13 @@ def test_what_is_over_stays_over() -> None:
 
 
 def test_no_state_is_written_out_elsewhere() -> None:
-    """Servers and clients name states by jrr.survey.states."""
+    """Servers and clients name states by jrr.protocol.states."""
     words = "|".join(State)
     literal = re.compile(
         rf"""(state\W{{1,6}}(==|!=|in|=)\W*["']({words})["']|== ["']({words})["'])"""
     )
     root = Path(jrr.__file__).parent
-    for room in ("survey", "servers", "client", "cli"):
+    for room in ("protocol", "dealing", "survey", "servers", "client", "cli"):
         for file in (root / room).rglob("*.py"):
             if file.name != "states.py":
                 assert not literal.search(file.read_text("utf-8")), file

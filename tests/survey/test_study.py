@@ -8,36 +8,31 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.questionnaire_plan import plan_questionnaire
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
 
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.privacy.cost_table import belief
+from jrr.protocol.documents import canonical_json
+from jrr.survey.draft import Draft
+from jrr.survey.plan import plan_draft
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave, next_wave
+from jrr.survey.survey import Survey
+from tests import survey as shared
 
 
-def asked(items: int = 1, waves: int = 2, **more: Any) -> Questionnaire:
-    listed = [{"name": f"a{at}", "kind": "yes-no", "text": f"A{at}?"} for at in range(items)]
-    document = {"title": "T", "waves": waves, "items": listed, "languages": ["en"]}
-    return Questionnaire.from_dict(document | more)
+def asked(questions: int = 1, waves: int = 2) -> Draft:
+    listed = [{"name": f"a{at}", "kind": "yes-no", "text": f"A{at}?"} for at in range(questions)]
+    return shared.asked(*listed, waves=waves, languages=["en"])
 
 
-def wave(epsilon: float = 1.0, after: Survey | None = None, **more: Any) -> Survey:
-    options: dict[str, Any] = {"dealers": ("https://dealer.example",), "people": 1_000} | more
-    questionnaire = options.pop("questionnaire", asked())
-    return SurveyRequest(
-        questionnaire=questionnaire,
-        epsilon=epsilon,
-        collector="https://collector.example",
-        after=after,
-        **options,
-    ).survey()
+def wave(
+    epsilon: float = 1.0, after: Survey | None = None, draft: Draft | None = None, **more: Any
+) -> Survey:
+    options: dict[str, Any] = {"people": 1_000, "epsilon": epsilon, "after": after} | more
+    return shared.survey_of(asked() if draft is None else draft, **options)
 
 
 def test_the_dealers_line_counts_all_waves() -> None:
-    survey = wave(1.0, questionnaire=asked(waves=4))
+    survey = wave(1.0, draft=asked(waves=4))
     words = survey.consent["en"]
     assert belief(12.0) == pytest.approx(0.99994, abs=5e-6)
     assert "the whole study, 4 waves, ε = 4: from 10% to at most 85.9%" in words
@@ -67,13 +62,13 @@ def test_a_wave_that_breaks_the_promise_is_refused_with_the_figures() -> None:
 
 
 def test_waves_to_come_may_cost_what_is_left() -> None:
-    first = wave(1.0, questionnaire=asked(waves=3))
-    second = wave(0.3, first, questionnaire=asked(waves=3))
+    first = wave(1.0, draft=asked(waves=3))
+    second = wave(0.3, first, draft=asked(waves=3))
     # People of wave 2 are told that wave 3 costs no more than theirs.
     assert second.costs.study.collector.epsilon == pytest.approx(1.6, abs=1e-12)
     with pytest.raises(ArgumentError, match=r"in all, promised ε = 1\.6"):
-        wave(0.31, second, questionnaire=asked(waves=3))
-    third = wave(0.2, second, questionnaire=asked(waves=3))
+        wave(0.31, second, draft=asked(waves=3))
+    third = wave(0.2, second, draft=asked(waves=3))
     assert third.costs.study.collector.epsilon == pytest.approx(1.5, abs=1e-12)
     assert [one.survey for one in third.earlier] == [first.hash, second.hash]
     third.check_after(second)
@@ -93,7 +88,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "auto": {},
     "rr": {"dealers": (), "mechanism": "rr"},
     "drr": {"mechanism": "drr", "closed_deck": True, "people": 60},
-    "jrr": {"mechanism": "jrr", "closed_deck": True, "people": 60},
+    "jrr": {"mechanism": "jrr", "closed_deck": True, "people": 3_000},
     "closed mrr": {"mechanism": "mrr", "closed_deck": True},
     "two dealers": {"dealers": ("https://one.example", "https://two.example")},
     "no cap": {"dealer_epsilon": math.inf},
@@ -104,9 +99,16 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("cap", [0.5, 2.0])
 def test_the_stronger_adversary_never_has_the_smaller_figure(name: str, cap: float) -> None:
     """Nor has more of one's answers the smaller one."""
-    for epsilon, waves, items in itertools.product((0.1, 1.0, 4.0), (1, 4), (1, 3)):
+    tried = 0
+    for epsilon, waves, questions in itertools.product((0.1, 1.0, 4.0), (1, 4), (1, 3)):
         capped = {"dealer_epsilon": epsilon + cap} | MECHANISMS[name]
-        table = wave(epsilon, questionnaire=asked(items, waves), **capped).costs
+        try:
+            table = wave(epsilon, draft=asked(questions, waves), **capped).costs
+        except ArgumentError as error:
+            if "who deals must be left out" not in str(error):  # for so few, cards help nothing
+                raise
+            continue
+        tried += 1
         rows = (table.answer, table.wave, table.study)
         for row in rows:
             assert row.together.epsilon >= row.collector.epsilon
@@ -120,13 +122,14 @@ def test_the_stronger_adversary_never_has_the_smaller_figure(name: str, cap: flo
                 assert getattr(less, whom).belief <= getattr(more, whom).belief
         assert table.study.collector.epsilon >= waves * table.wave.collector.epsilon * (1 - 1e-15)
         assert table.study.together.epsilon >= waves * table.wave.together.epsilon * (1 - 1e-15)
+    assert tried == 12 or (tried >= 4 and name in ("drr", "jrr"))
 
 
-@pytest.mark.parametrize(("items", "waves"), [(1, 1), (3, 1), (1, 4), (3, 4)])
-def test_the_plan_tells_what_the_survey_does(items: int, waves: int) -> None:
-    questionnaire = asked(items, waves)
-    planned = plan_questionnaire(questionnaire, 1_000, epsilon=1.0).costs
-    made = wave(1.0, questionnaire=questionnaire).costs
+@pytest.mark.parametrize(("questions", "waves"), [(1, 1), (3, 1), (1, 4), (3, 4)])
+def test_the_plan_tells_what_the_survey_does(questions: int, waves: int) -> None:
+    draft = asked(questions, waves)
+    planned = plan_draft(draft, 1_000, epsilon=1.0).costs
+    made = wave(1.0, draft=draft).costs
     assert list(planned.rows) == list(made.rows)
     for ours, theirs in zip(planned.rows.values(), made.rows.values(), strict=True):
         for cell in ("collector", "together"):
@@ -138,7 +141,7 @@ def test_the_plan_tells_what_the_survey_does(items: int, waves: int) -> None:
 def _spoilt(document: bytes, spoil: Any) -> bytes:
     fields = json.loads(document)
     spoil(fields["study"])
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return canonical_json(fields)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def read_upload(survey: Survey, body: bytes, n: int | None = None) -> StoredAnsw
     Args:
         survey: Which asks.
         body: As it came.
-        n: People who were dealt cards, where enrolment fixed that.
+        n: People who were dealt cards, once enrolment fixed that.
 
     Raises:
         DamagedError: They do not fit. What was answered is not repeated.
@@ -136,7 +136,7 @@ def _stored(question: SensitiveQuestion, document: _Report, n: int | None) -> St
     if carded and not question.deals:
         raise DamagedError("carded must be false where no cards are dealt")
     try:
-        mechanism = question.for_people(n)
+        mechanism = question.mechanism if n is None else question.for_people(n)
         report = mechanism.report_bytes(document.report)
         report = report if carded else mechanism.check_cardless(report)
     except JrrError:  # not repeated: it is somebody's report

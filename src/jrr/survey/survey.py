@@ -162,10 +162,10 @@ class Survey:
 
     def _check_promises(self) -> None:
         held = {view: self.loss(view, self.sensitive) for view in VIEWS}
-        if self.promised is None:
-            object.__setattr__(self, "promised", MappingProxyType(held))
-        elif set(self.promised) != set(VIEWS):
-            raise checks.refusal("guarantees", dict(self.promised), f"exactly of {sorted(VIEWS)}")
+        promised = dict(held if self.promised is None else self.promised)
+        if set(promised) != set(VIEWS):
+            raise checks.refusal("guarantees", promised, f"exactly of {sorted(VIEWS)}")
+        object.__setattr__(self, "promised", MappingProxyType(promised))
         for view, loss in held.items():
             if loss > self.guarantee(view):
                 raise ArgumentError(
@@ -227,7 +227,7 @@ class Survey:
     @cached_property
     def covariates(self) -> Mapping[str, tuple[str, ...]]:
         """The open questions by whose answers results can be grouped, with all their values."""
-        return covariates_of(self.open)
+        return MappingProxyType(covariates_of(self.open))
 
     @cached_property
     def dealt(self) -> tuple[SensitiveQuestion, ...]:
