@@ -1,6 +1,6 @@
 """The estimator's error over the network is the one that was predicted.
 
-One campaign of many decks is many surveys: every block of people has a deck of its own. The
+One survey of many decks is many surveys: every block of people has a deck of its own. The
 dealer's key is fresh, so these tests may fail by bad luck once in a hundred million runs.
 """
 
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from jrr import DRR, RR
 from jrr._base.randomness import SeededRandom
-from jrr.survey import messages
-from jrr.survey.deck import card_from_json
-from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
-from tests.e2e import Pair, ask_many, cards_of, path_of
+from jrr.dealing.deck import card_from_json
+from jrr.protocol.identity import dealer_role, hashed, pseudonym
+from tests.e2e import Pair, ask_many, cards_of, path_of, upload_body
 from tests.statistics_rules import OFF, P_VALUE, UNSEEDED, accepts_only, mean_test, spread_test
 
 accepts_unseeded = partial(accepts_only, least=UNSEEDED)
@@ -26,38 +25,30 @@ MECHANISM = DRR(N, truth=0.3)
 @pytest.fixture(scope="module")
 def surveys(sqlite_pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Cards by place in a block and by block, and the estimated number of yes in every block."""
-    campaign = sqlite_pair.campaign(MECHANISM, capacity=DECKS * N)
-    operator, people = sqlite_pair.begin(campaign, DECKS * N)
-    cards = cards_of(sqlite_pair.dealer.url, campaign, people)
-    query = f"SELECT pseudonym, block FROM seats WHERE campaign = '{campaign.hash}'"
+    survey = sqlite_pair.survey(MECHANISM, capacity=DECKS * N)
+    operator, people = sqlite_pair.begin(survey, DECKS * N)
+    cards = cards_of(sqlite_pair.dealer.url, survey, people)
+    query = f"SELECT pseudonym, block FROM seats WHERE survey = '{survey.hash}'"
     block_of = {bytes(name): block for name, block in sqlite_pair.rows("dealer", query)}
     hands: list[list[int]] = [[] for _ in range(DECKS)]
     ones = np.zeros(DECKS, np.int64)
     source = SeededRandom(11)
     bodies = []
     for secret, document in zip(people, cards, strict=True):
-        block = block_of[hashed(pseudonym(secret, campaign.hash, DEALER))]
+        block = block_of[hashed(pseudonym(secret, survey.hash, dealer_role(0)))]
         card = card_from_json(MECHANISM, document)
         assert isinstance(card, int)
         report = MECHANISM.respond_one(int(len(hands[block]) < YES), card, source)
         hands[block].append(card)
         ones[block] += int(report)
-        bodies.append(
-            messages.report_request(
-                pseudonym=pseudonym(secret, campaign.hash, COLLECTOR_ROLE),
-                carded=True,
-                mechanism=MECHANISM,
-                report=report,
-                covariates={},
-            )
-        )
-    replies = ask_many(sqlite_pair.collector.url, path_of(campaign, "reports"), bodies)
+        bodies.append(upload_body(survey, secret, report, carded=True))
+    replies = ask_many(sqlite_pair.collector.url, path_of(survey, "reports"), bodies)
     assert {reply.status for reply in replies} == {201}
     operator.close()
     counted = [MECHANISM.tally(np.repeat([0, 1], [N - k, k]), True) for k in range(N + 1)]
     found = np.array([MECHANISM.estimate(tally).counts[1] for tally in counted])[ones]
     # The server's own figure is that of all blocks together.
-    assert operator.estimate()["estimate"]["counts"][1] == pytest.approx(found.sum())
+    assert operator.estimate("answer")["estimate"]["counts"][1] == pytest.approx(found.sum())
     return np.array(hands).T, found
 
 

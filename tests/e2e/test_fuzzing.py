@@ -1,7 +1,7 @@
 """Servers are asked whatever their API allows, and much that it does not: no answer is a 5xx.
 
 Requests are drawn by schemathesis from the OpenAPI document that the server itself serves, with
-names of a campaign and a survey that are there; then come bytes that are no HTTP, or barely.
+the name of a survey that is there; then come bytes that are no HTTP, or barely.
 """
 
 import random
@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from jrr import DRR, RR
 from jrr.research.processes import Running, running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
-from tests.e2e import ask, raw
+from jrr.survey.survey import Survey
+from tests.e2e import ask, raw, survey_of, upload_body
 
 schemathesis = pytest.importorskip("schemathesis")
 from schemathesis.checks import not_a_server_error  # noqa: E402
@@ -37,26 +36,24 @@ LONG = settings(QUICK, max_examples=150)
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance)
 
 
-def held(server: Running) -> Campaign:
-    """A campaign that the server holds and has opened."""
+def held(server: Running) -> Survey:
+    """A survey that the server holds and has opened."""
     deals = server.role == "dealer"
-    campaign = Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=DRR(20, truth=0.5, own=0.1) if deals else RR(2, 1.0),
-        dealer=DealerServer(server.url) if deals else NoDealer(),
-        collector="https://collector.example" if deals else server.url,
+    survey = survey_of(
+        DRR(20, truth=0.5, own=0.1) if deals else RR(2, 1.0),
+        server.url if deals else "",
+        "https://collector.example" if deals else server.url,
         invitations=False,
     )
-    path = f"/v1/admin/campaigns/{campaign.hash}"
-    server.admin.put(path, campaign.to_bytes())
+    path = f"/v1/admin/surveys/{survey.hash}"
+    server.admin.put(path, survey.to_bytes())
     server.admin.post(f"{path}/open", {} if deals else {"n": None})
-    return campaign
+    return survey
 
 
 def drawn_requests(server: Running, profile: settings) -> None:
     """Every operation of the API, with and without a token, with a known and an unknown name."""
-    campaign = held(server)
+    survey = held(server)
     schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
     tokens = {"Authorization": f"Bearer {server.token}"}
     asked = 0
@@ -67,13 +64,13 @@ def drawn_requests(server: Running, profile: settings) -> None:
         @profile
         def send(case: Any, number: int) -> None:
             nonlocal asked
-            if number % 4:  # mostly the campaign that is there, and mostly by an operator
-                case.path_parameters = {"name": campaign.hash} if case.path_parameters else {}
+            if number % 4:  # mostly the survey that is there, and mostly by an operator
+                case.path_parameters = {"name": survey.hash} if case.path_parameters else {}
             headers = tokens if number % 3 else {}
             asked += 1
             case.call_and_validate(headers=headers, checks=CHECKS, timeout=30)
 
-        if not operation.path.endswith("/close"):  # the campaign should stay open
+        if not operation.path.endswith("/close"):  # the survey should stay open
             send()
     assert asked > 50
     assert ask(server.url, "GET", "/readyz").status == 200
@@ -112,11 +109,11 @@ def test_nothing_of_much_that_the_api_allows_is_a_server_error(role: str, tmp_pa
         drawn_requests(server, LONG)
 
 
-def bent_requests(campaign: Campaign, seed: int, count: int) -> list[bytes]:
+def bent_requests(survey: Survey, seed: int, count: int) -> list[bytes]:
     """Requests with bytes changed, left out, doubled or cut off."""
     source = random.Random(seed)
-    body = b'{"carded":false,"covariates":{},"pseudonym":"%s","report":1}' % (b"0" * 64)
-    path = f"/v1/campaigns/{campaign.hash}/reports".encode()
+    body = upload_body(survey, b"0" * 20, 1)
+    path = f"/v1/surveys/{survey.hash}/reports".encode()
     whole = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (path, len(body), body)
     bent = []
     for _ in range(count):
@@ -142,8 +139,8 @@ def bent_requests(campaign: Campaign, seed: int, count: int) -> list[bytes]:
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_bytes_that_are_barely_http_do_no_harm(role: str, tmp_path: Path) -> None:
     with running(role, tmp_path) as server:
-        campaign = held(server)
-        for data in bent_requests(campaign, 7, 100):
+        survey = held(server)
+        for data in bent_requests(survey, 7, 100):
             reply = raw(server.url, data, wait=0.02, half_close=True)
             assert reply[:9] in (b"", b"HTTP/1.1 ")
             assert reply[9:10] != b"5", (data, reply[:80])

@@ -1,4 +1,4 @@
-"""A campaign whose answer is a number: rounded on the device, its mean at the end."""
+"""A survey whose answer is a number: rounded on the device, its mean at the end."""
 
 import json
 import math
@@ -15,34 +15,30 @@ from jrr import MRR
 from jrr.cli.app import run
 from jrr.client.closing import Ending
 from jrr.client.contributor import Contributor
-from jrr.client.export import export_reports
-from jrr.client.operator import new_invitations
+from jrr.client.operator import EstimateWish, new_invitations
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.answers import read_answer
-from jrr.survey.campaign import Campaign
+from jrr.protocol.documents import canonical_json
+from jrr.survey.answers import value_of
 from jrr.survey.contributor import contribute
-from jrr.survey.creation import CampaignRequest
-from jrr.survey.dealer_kinds import NoDealer
-from tests.e2e import LIMITS, Pair, answer_all, ask, path_of, report_body, tally_of
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
+from jrr.survey.survey import Survey
+from tests.e2e import LIMITS, Pair, answer_all, ask, path_of, tally_of, upload_body
 from tests.statistics_rules import SURE
 
 HOURS = MRR.for_epsilon(4.0, n=300, announced=True)
 
 
 def test_the_mean_of_a_number(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(
-        HOURS, number=(0.0, 24.0), labels=("0", "24"), covariates={"shift": ("day", "night")}
-    )
-    assert Campaign.from_bytes(campaign.to_bytes()).number == (0.0, 24.0)
-    operator, people = sqlite_pair.begin(campaign, 300)
+    survey = sqlite_pair.survey(HOURS, number=(0.0, 24.0), groups={"shift": ("day", "night")})
+    assert Survey.from_bytes(survey.to_bytes()).sensitive[0].number == (0.0, 24.0)
+    operator, people = sqlite_pair.begin(survey, 300)
     truth = np.where(np.arange(300) < 150, 6.0, 9.0)
-    rng = jrr.SeededRandom(3)
-    values = [read_answer(campaign, float(hours), rng) for hours in truth]
-    assert set(values) == {0, 1}
     shifts = [{"shift": "day" if at < 150 else "night"} for at in range(300)]
-    answer_all(campaign, people, values, covariates=shifts)
-    operator.close(ending=Ending(by="shift"))
-    found = operator.estimate(by="shift", level=SURE)
+    answer_all(survey, people, truth.tolist(), groups=shifts)
+    operator.close(Ending(by="shift"))
+    found = operator.estimate("answer", EstimateWish(by="shift", level=SURE))
     low, high = found["mean"]["interval"]
     assert low <= 7.5 <= high
     announced = 24 * HOURS.variance([200, 100])[1] ** 0.5 / 300
@@ -53,17 +49,14 @@ def test_the_mean_of_a_number(sqlite_pair: Pair) -> None:
         assert low <= mean <= high
 
 
-def test_from_the_command_line(
-    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One person answers by typing a number; it is neither shown nor repeated."""
-    campaign = sqlite_pair.campaign(HOURS, number=(0.0, 24.0), labels=("0", "24"))
-    operator = sqlite_pair.operator(campaign)
+def test_a_number_is_typed_and_not_repeated(sqlite_pair: Pair, tmp_path: Path) -> None:
+    survey = sqlite_pair.survey(HOURS, number=(0.0, 24.0))
+    operator = sqlite_pair.operator(survey)
     operator.install()
     (invitation,) = new_invitations(1)
     operator.invite([invitation])
     operator.open()
-    person = Contributor(campaign.link, invitation, limit=5.0, state=tmp_path / "state")
+    person = Contributor(survey.link, invitation, limit=5.0, state=tmp_path / "state")
     for strange in ("25", "many", "nan"):
         with pytest.raises(ArgumentError, match="a number from 0 to 24, got another") as refusal:
             person.answer(strange)
@@ -71,83 +64,67 @@ def test_from_the_command_line(
     assert person.answer("7.25").carded
 
 
+def request_of(epsilon: float, people: int = 1_000, **more: Any) -> SurveyRequest:
+    asked = one_question("How many hours?", number=(0, 24))
+    settings: dict[str, Any] = {
+        "draft": asked,
+        "people": people,
+        "epsilon": epsilon,
+        "collector": "https://collector.example",
+        "dealing": Dealers(("https://dealer.example",)),
+    }
+    return SurveyRequest(**settings | more)
+
+
 def test_documents() -> None:
-    request = CampaignRequest(
-        question="How many hours?",
-        n=300,
-        epsilon=1.0,
-        number=(0, 24),
-        collector="https://collector.example",
-        dealer="https://dealer.example",
-    )
-    campaign = request.campaign()
-    assert campaign.labels == ("0", "24")
-    document = json.loads(campaign.to_bytes())
-    assert document["number"] == [0.0, 24.0]
-    assert "number" not in json.loads(
-        CampaignRequest(
-            question="Q?",
-            n=300,
-            epsilon=1.0,
-            collector="https://collector.example",
-            dealer="https://dealer.example",
-        )
-        .campaign()
-        .to_bytes()
-    )
-    in_steps = jrr.Laplace(steps=10, rate=0.1)
-    with pytest.raises(ArgumentError, match="of labels where no number is asked for"):
-        replace(campaign, mechanism=in_steps, dealer=NoDealer(), number=None, promised=None)
-    again = replace(
-        campaign, mechanism=in_steps, dealer=NoDealer(), consent="", promised=None, colluders=0
-    )
-    assert Campaign.from_bytes(again.to_bytes()) == again
-    assert (again.last_value, campaign.last_value) == (10, 1)
-    document["number"] = [24.0, 0.0]
+    survey = request_of(1.0, 300).survey()
+    (question,) = survey.sensitive
+    assert (question.labels, question.last_value) == (("0", "24"), 1)
+    document = json.loads(survey.to_bytes())
+    (asked,) = document["questions"]
+    assert (asked["kind"], asked["low"], asked["high"]) == ("number", 0.0, 24.0)
+    in_steps = {"answer": jrr.Laplace(steps=10, rate=0.1)}
+    fresh: dict[str, Any] = {
+        "mechanisms": in_steps,
+        "dealing": Nobody(),
+        "consent": {"en": ""},
+        "colluders": 0,
+        **dict.fromkeys(("promised", "informed", "study")),
+    }
+    again = replace(survey, **fresh)
+    assert Survey.from_bytes(again.to_bytes()) == again
+    assert again.sensitive[0].last_value == 10
+    labelled = replace(request_of(1.0, 300), draft=one_question("Q?")).survey()
+    with pytest.raises(ArgumentError, match="mechanism of answer must be one of 2 values"):
+        replace(labelled, **fresh)
+    asked["low"], asked["high"] = 24.0, 0.0
     with pytest.raises(DamagedError, match="high"):
-        Campaign.from_bytes(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())
-
-
-def test_the_command_makes_the_document(tmp_path: Path) -> None:
-    out = tmp_path / "campaign.json"
-    command = ["campaign", "create", "-n", "300", "--question", "How many hours?"]
-    command += ["--number", "0:24", "--dealer", "https://d.example"]
-    assert run([*command, "--collector", "https://c.example", "-o", str(out)]) == 0
-    assert json.loads(out.read_text())["number"] == [0.0, 24.0]
+        Survey.from_bytes(canonical_json(document))
 
 
 # -- in steps, with noise -------------------------------------------------------------------
 
 
-def in_steps(epsilon: float, **more: Any) -> CampaignRequest:
-    settings: dict[str, Any] = {
-        "question": "How many hours?",
-        "n": 1_000,
-        "epsilon": epsilon,
-        "dealer_epsilon": epsilon + 2,
-        "number": (0, 24),
-        "collector": "https://collector.example",
-        "dealer": "https://dealer.example",
-    }
-    return CampaignRequest(**settings | more)
+def in_steps(epsilon: float, **more: Any) -> Survey:
+    return request_of(epsilon, dealer_epsilon=epsilon + 2, **more).survey()
 
 
 def test_steps_where_they_are_worth_it() -> None:
     """As plan_number would choose, where it gains enough."""
     for epsilon, closed, name in ((0.5, False, "MRR"), (3.0, False, "MaskedLaplace")):
-        campaign = in_steps(epsilon, closed_deck=closed).campaign()
-        assert campaign.mechanism.name == name
-        assert campaign.cost <= epsilon
-        assert campaign.guarantee("dealer") <= epsilon + 2
-        assert Campaign.from_bytes(campaign.to_bytes()) == campaign
+        survey = in_steps(epsilon, closed_deck=closed)
+        assert survey.mechanisms["answer"].name == name
+        assert survey.cost <= epsilon
+        assert survey.guarantee("dealer") <= epsilon + 2
+        assert Survey.from_bytes(survey.to_bytes()) == survey
     planned = jrr.plan_number(1_000, 3.0, 0, 24, announced=True, dealer_epsilon=5.0)
-    assert in_steps(3.0).campaign().mechanism == planned.mechanism
-    assert in_steps(3.0, mechanism="mrr").campaign().mechanism.name == "MRR"
+    assert in_steps(3.0).mechanisms["answer"] == planned.mechanism
+    assert in_steps(3.0, mechanism="mrr").mechanisms["answer"].name == "MRR"
     # Numbers near an end are rounded with little noise.
-    assert in_steps(1.5, frequency=0.02).campaign().mechanism.name == "MRR"
-    several = ("https://one.example", "https://two.example")
-    campaign = in_steps(3.0, dealer=None, dealers=several).campaign()
-    assert (campaign.mechanism.name, campaign.mechanism.steps) == ("MRR", 1)
+    assert in_steps(1.5, frequency=0.02).mechanisms["answer"].name == "MRR"
+    several = Dealers(("https://one.example", "https://two.example"))
+    mechanism = in_steps(3.0, dealing=several).mechanisms["answer"]
+    assert (mechanism.name, mechanism.steps) == ("MRR", 1)
 
 
 @pytest.mark.parametrize("announced", [True, False], ids=["announced", "closed"])
@@ -155,47 +132,47 @@ def test_the_mean_of_a_number_in_steps(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str], announced: bool
 ) -> None:
     mechanism = jrr.MaskedLaplace.for_epsilon(3.0, n=80, announced=announced)
-    campaign = sqlite_pair.campaign(mechanism, number=(0.0, 24.0), labels=("0", "24"), capacity=100)
-    operator, people = sqlite_pair.begin(campaign, 100)
+    survey = sqlite_pair.survey(mechanism, number=(0.0, 24.0), capacity=100)
+    operator, people = sqlite_pair.begin(survey, 100)
     rng = jrr.SeededRandom(5)
     truth = np.linspace(2.0, 13.0, 100)
-    values = [read_answer(campaign, float(hours), rng) for hours in truth]
-    assert {1, 8} < set(values) <= set(range(campaign.last_value + 1))
+    question = survey.sensitive[0]
+    values = [value_of(question, float(hours), rng) for hours in truth]
+    assert {1, 8} < set(values) <= set(range(question.last_value + 1))
     sent: list[dict[str, Any]] = []
-    assert all(r.carded for r in answer_all(campaign, people[:80], values[:80], kept=sent))
+    assert all(r.carded for r in answer_all(survey, people[:80], truth[:80].tolist(), kept=sent))
     for person, value in zip(people[80:], values[80:], strict=True):  # 20 could reach no dealer
-        body = report_body(campaign, person, mechanism.respond_one_step(value, None, rng))
-        path = path_of(campaign, "reports")
+        body = upload_body(survey, person, mechanism.respond_one_step(value, None, rng))
+        path = path_of(survey, "reports")
         assert ask(sqlite_pair.collector.url, "POST", path, body).status == 201
-        sent.append(json.loads(body))
+        sent.append(json.loads(body)["reports"]["answer"])
     operator.close()
-    found = operator.estimate()
+    found = operator.estimate("answer")
     assert (found["carded"], found["cardless"]) == (80, 20)
-    low, high = operator.estimate(level=SURE)["mean"]["interval"]
+    low, high = operator.estimate("answer", EstimateWish(level=SURE))["mean"]["interval"]
     assert low <= truth.mean() <= high
     # The same from what was sent, with what the dealer told.
-    question = jrr.Numbers(0.0, 24.0, mechanism)
+    numbers = jrr.Numbers(0.0, 24.0, mechanism)
     tally = tally_of(mechanism, sent)
     if announced:
-        told = found["sums"]["announced"][0]["sums"][""]["sum"]
+        (told,) = (one["sum"] for one in found["sums"]["announced"][""])
         tally = mechanism.settle(tally, announced=told)
-    expected = question.estimate(tally, found["decks"])
+    expected = numbers.estimate(tally, found["decks"])
     assert found["mean"] == expected.to_dict()
     assert expected.stderr < 24 * 0.5 / 100**0.5  # better than one rounded to an end, without noise
     # And from the exported file.
-    export_reports(operator, tmp_path / "reports.csv")
+    file = tmp_path / "answers.parquet"
+    file.write_bytes(operator.export("parquet"))
     capsys.readouterr()
-    assert run(["file", "estimate", str(tmp_path / "reports.csv"), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)["estimate"]
+    assert run(["file", "estimate", str(file), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["estimates"]["answer"]["estimate"]
     assert {name: document[name] for name in found["mean"]} == found["mean"]
 
 
 def test_what_the_collector_refuses_of_a_number_in_steps(sqlite_pair: Pair) -> None:
     mechanism = jrr.MaskedLaplace.for_epsilon(3.0, n=80, announced=True)
-    campaign = sqlite_pair.campaign(
-        mechanism, number=(0.0, 24.0), labels=("0", "24"), invitations=False
-    )
-    operator = sqlite_pair.operator(campaign)
+    survey = sqlite_pair.survey(mechanism, number=(0.0, 24.0), invitations=False)
+    operator = sqlite_pair.operator(survey)
     operator.install()
     operator.open()
     form, alone = mechanism.report_format, math.ceil(40 / mechanism.alone_rate)
@@ -208,9 +185,9 @@ def test_what_the_collector_refuses_of_a_number_in_steps(sqlite_pair: Pair) -> N
         (True, form.high + 1, 422),
         (True, form.low - 1, 422),
     ):
-        body = report_body(campaign, secrets.token_bytes(20), report, carded=carded)
-        reply = ask(sqlite_pair.collector.url, "POST", path_of(campaign, "reports"), body)
+        body = upload_body(survey, secrets.token_bytes(20), report, carded=carded)
+        reply = ask(sqlite_pair.collector.url, "POST", path_of(survey, "reports"), body)
         assert reply.status == status
-    steps = contribute(campaign, secrets.token_bytes(20), mechanism.steps + 1, LIMITS)
-    with pytest.raises(ArgumentError, match="value must be a whole number"):
+    steps = contribute(survey, secrets.token_bytes(20), {"answer": 24.5}, LIMITS)
+    with pytest.raises(ArgumentError, match="a number from 0 to 24, got another"):
         next(steps)

@@ -8,7 +8,7 @@ import pytest
 from jrr import RR
 from jrr.research.load.measure import gather, put_under_load
 from jrr.research.processes import running
-from tests.e2e import Answer, ask_many, path_of, read_rows, report_body
+from tests.e2e import Answer, ask_many, path_of, read_rows, upload_body
 from tests.e2e.test_processes import alone, installed
 
 
@@ -58,17 +58,17 @@ def test_two_collectors_on_one_database_take_every_report_once(
         running("collector", tmp_path / "a", database) as first,
         running("collector", tmp_path / "b", database) as second,
     ):
-        campaign = alone(RR(2, 1.0))
-        people = installed(first, campaign, 300)
+        survey = alone(RR(2, 1.0))
+        people = installed(first, survey, 300)
         if capacity < 300:  # as if others had answered before
-            taken = campaign.capacity - capacity
-            line = f"INSERT INTO arrivals VALUES ('{campaign.hash}', 99, {taken})"
+            taken = survey.capacity - capacity
+            line = f"INSERT INTO arrivals VALUES ('{survey.hash}', 99, {taken})"
             _run(database, line)
-        bodies = [report_body(campaign, secret, at % 2) for at, secret in enumerate(people)]
+        bodies = [upload_body(survey, secret, at % 2) for at, secret in enumerate(people)]
         replies: dict[str, list[Answer]] = {}
 
         def send(url: str, order: int) -> None:
-            replies[url] = ask_many(url, path_of(campaign, "reports"), bodies[::order])[::order]
+            replies[url] = ask_many(url, path_of(survey, "reports"), bodies[::order])[::order]
 
         threads = [
             threading.Thread(target=send, args=(first.url, 1)),
@@ -86,9 +86,9 @@ def test_two_collectors_on_one_database_take_every_report_once(
         counted = read_rows(database, "SELECT sum(arrivals) FROM arrivals WHERE slot <> 99")
         assert counted == [(capacity,)]
         # What one of them has closed is closed at the other.
-        path = f"/v1/admin/campaigns/{campaign.hash}/close"
-        second.admin.post(path, {"decks": None})
-        late = ask_many(first.url, path_of(campaign, "reports"), bodies[:20])
+        path = f"/v1/admin/surveys/{survey.hash}/close"
+        second.admin.post(path, {})
+        late = ask_many(first.url, path_of(survey, "reports"), bodies[:20])
         assert {reply.status for reply in late} <= {200, 410}
 
 
