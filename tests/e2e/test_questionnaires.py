@@ -1,4 +1,4 @@
-"""Surveys of several items over HTTP: one invitation, one upload, a result for every item."""
+"""Surveys of several questions over HTTP: one invitation, one upload, a result for each."""
 
 import asyncio
 import io
@@ -12,22 +12,22 @@ import pytest
 from jrr.cli.app import run
 from jrr.client.fleet import drive_all
 from jrr.client.http import ResultsWaitError
-from jrr.client.operator import Tokens, new_invitations
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import EstimateWish, new_invitations
+from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ProtocolError
-from jrr.survey.identity import COLLECTOR_ROLE, DEALER, invitation_secret, pseudonym
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.states import CLOSED
-from jrr.survey.survey_contributor import contribute_survey, fetch_hands
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
-from tests.e2e import LIMITS, Pair, ask, card_body
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
+from jrr.protocol.states import CLOSED
+from jrr.survey.contributor import contribute, fetch_hands
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
+from tests.e2e import LIMITS, Pair, ask
 from tests.statistics_rules import SURE
 
 DOCUMENT: dict[str, Any] = {
     "title": "Health at work",
     "epsilon": 6.0,
-    "items": [
+    "questions": [
         {
             "name": "sector",
             "kind": "choice",
@@ -57,28 +57,16 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def survey_at(pair: Pair, people: int, document: dict[str, Any] = DOCUMENT, **more: Any) -> Survey:
-    options: dict[str, Any] = {"dealers": (pair.dealer.url,), "min_cell": 5} | more
+def survey_at(
+    pair: Pair, people: int, document: dict[str, Any] | Draft = DOCUMENT, **more: Any
+) -> Survey:
+    options: dict[str, Any] = {"dealing": Dealers((pair.dealer.url,)), "min_cell": 5} | more
     return SurveyRequest(
-        questionnaire=Questionnaire.from_dict(document),
+        draft=document if isinstance(document, Draft) else Draft.from_dict(document),
         people=people,
         collector=pair.collector.url,
         **options,
     ).survey()
-
-
-def operator_at(pair: Pair, survey: Survey) -> SurveyOperator:
-    dealer = pair.dealer.token if survey.deals else None
-    return SurveyOperator.by_tokens(survey, Tokens(dealer=dealer, collector=pair.collector.token))
-
-
-def begin(pair: Pair, survey: Survey, people: int) -> tuple[SurveyOperator, list[bytes]]:
-    operator = operator_at(pair, survey)
-    operator.install()
-    invitations = new_invitations(people)
-    operator.invite(invitations)
-    operator.open()
-    return operator, [invitation_secret(text) for text in invitations]
 
 
 def made_up_answers(number: int) -> dict[str, Any]:
@@ -98,17 +86,17 @@ def made_up_answers(number: int) -> dict[str, Any]:
 
 def answer_survey(survey: Survey, secrets: list[bytes], first: int = 0, **more: Any) -> list[Any]:
     conversations = [
-        contribute_survey(survey, secret, made_up_answers(first + at), LIMITS, **more)
+        contribute(survey, secret, made_up_answers(first + at), LIMITS, **more)
         for at, secret in enumerate(secrets)
     ]
     return asyncio.run(drive_all(conversations))
 
 
 @pytest.mark.slow_variants("postgresql]")
-def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
+def test_from_the_invitation_to_the_results(pair: Pair) -> None:
     people = 300
     survey = survey_at(pair, people)
-    operator, secrets = begin(pair, survey, people)
+    operator, secrets = pair.begin(survey, people)
     receipts = answer_survey(survey, secrets[:250])
     assert all(receipt.carded and not receipt.before for receipt in receipts)
     # Cards that were fetched and never reported with: sums are announced, so they cost nothing.
@@ -116,15 +104,15 @@ def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     counts = operator.show()["collector"]
     assert counts["reports"] == 250
     assert counts["invited"] == people
-    assert counts["parts"]["drinks"] == 250
-    assert counts["parts"]["welding"] == 125
+    assert counts["questions"]["drinks"] == 250
+    assert counts["questions"]["welding"] == 125
     operator.close()
     answers = [made_up_answers(at) for at in range(250)]
-    found = operator.estimates(level=SURE)
+    found = operator.estimates(EstimateWish(level=SURE))
 
-    def inside(part: str, truth: list[float]) -> None:
-        low, high = np.array(found[part]["estimate"]["interval"]).T
-        assert np.all((low <= truth) & (truth <= high)), (part, low, truth, high)
+    def inside(question: str, truth: list[float]) -> None:
+        low, high = np.array(found[question]["estimate"]["interval"]).T
+        assert np.all((low <= truth) & (truth <= high)), (question, low, truth, high)
 
     def share(wanted: Any) -> list[float]:
         yes = float(np.mean([wanted(one) for one in answers]))
@@ -139,19 +127,17 @@ def test_a_questionnaire_from_the_invitation_to_the_results(pair: Pair) -> None:
     inside("welding", [1 - float(np.mean(welders)), float(np.mean(welders))])
     low, high = found["days"]["mean"]["interval"]
     assert low <= 5.0 <= high
-    # Keys of all decks are burned, and nobody's serial number is left.
-    keys = pair.dealer.folder / "keys"
-    assert not any((keys / f"{part.campaign.hash}.key").exists() for part in survey.parts)
-    hashes = ", ".join(f"'{part.campaign.hash}'" for part in survey.parts)
-    query = f"SELECT COUNT(*) FROM serials WHERE campaign IN ({hashes})"
+    # The key of all decks is burned, and nobody's serial number is left.
+    assert not (pair.dealer.folder / "keys" / f"{survey.hash}.key").exists()
+    query = f"SELECT COUNT(*) FROM serials WHERE survey = '{survey.hash}'"
     assert pair.rows("collector", query) == [(0,)]
 
 
 def test_answers_come_together_once_and_the_same_again(pair: Pair) -> None:
     survey = survey_at(pair, 20)
-    operator, secrets = begin(pair, survey, 20)
+    operator, secrets = pair.begin(survey, 20)
     bodies: list[bytes] = []
-    steps = contribute_survey(survey, secrets[0], made_up_answers(1), LIMITS)
+    steps = contribute(survey, secrets[0], made_up_answers(1), LIMITS)
     receipt = _drive(steps, bodies)
     assert not receipt.before
     path = f"/v1/surveys/{survey.hash}/reports"
@@ -165,26 +151,15 @@ def test_answers_come_together_once_and_the_same_again(pair: Pair) -> None:
     assert ask(pair.collector.url, "POST", path, json.dumps(other).encode()).status == 409
     # Another person's upload with somebody's card leaves nothing of itself.
     bodies.clear()
-    _drive(contribute_survey(survey, secrets[1], made_up_answers(1), LIMITS), bodies, send=False)
+    _drive(contribute(survey, secrets[1], made_up_answers(1), LIMITS), bodies, send=False)
     stolen, mine = json.loads(bodies[0]), json.loads(bodies[0])
     stolen["reports"]["welding"]["serials"] = other["reports"]["welding"]["serials"]
     refused = ask(pair.collector.url, "POST", path, json.dumps(stolen).encode())
     assert refused.status == 409
     assert refused.json["type"].endswith("serial-used")
-    assert operator.show()["collector"]["parts"]["drinks"] == 1
+    assert operator.show()["collector"]["questions"]["drinks"] == 1
     assert ask(pair.collector.url, "POST", path, json.dumps(mine).encode()).status == 201
     assert operator.show()["collector"]["reports"] == 2
-
-
-def test_a_part_cannot_be_answered_by_itself(pair: Pair) -> None:
-    survey = survey_at(pair, 20)
-    _, secrets = begin(pair, survey, 20)
-    part = survey.parts[0].campaign
-    reply = ask(
-        pair.dealer.url, "POST", f"/v1/campaigns/{part.hash}/cards", card_body(part, secrets[0])
-    )
-    assert reply.status == 409
-    assert reply.json["type"].endswith("part-of-survey")
 
 
 @pytest.mark.parametrize(
@@ -209,14 +184,14 @@ def test_a_part_cannot_be_answered_by_itself(pair: Pair) -> None:
         "wrong report",
         "no serials",
         "wrong flag",
-        "unknown part",
+        "unknown question",
     ],
 )
 def test_uploads_that_do_not_fit_are_refused_whole(sqlite_pair: Pair, spoil: Any) -> None:
     survey = survey_at(sqlite_pair, 20)
-    operator, secrets = begin(sqlite_pair, survey, 20)
+    operator, secrets = sqlite_pair.begin(survey, 20)
     bodies: list[bytes] = []
-    _drive(contribute_survey(survey, secrets[0], made_up_answers(1), LIMITS), bodies, send=False)
+    _drive(contribute(survey, secrets[0], made_up_answers(1), LIMITS), bodies, send=False)
     document = json.loads(bodies[0])
     spoil(document)
     path = f"/v1/surveys/{survey.hash}/reports"
@@ -227,30 +202,30 @@ def test_uploads_that_do_not_fit_are_refused_whole(sqlite_pair: Pair, spoil: Any
 
 def test_somebody_not_invited_gets_neither_card_nor_voice(sqlite_pair: Pair) -> None:
     survey = survey_at(sqlite_pair, 20)
-    begin(sqlite_pair, survey, 5)
+    sqlite_pair.begin(survey, 5)
     stranger = invitation_secret(new_invitations(1)[0])
-    steps = contribute_survey(survey, stranger, made_up_answers(0), LIMITS)
+    steps = contribute(survey, stranger, made_up_answers(0), LIMITS)
     with pytest.raises(ProtocolError, match="not known here"):
         _drive(steps, [])
 
 
 def test_a_closed_survey_takes_nothing_and_says_so(sqlite_pair: Pair) -> None:
     survey = survey_at(sqlite_pair, 20)
-    operator, secrets = begin(sqlite_pair, survey, 20)
+    operator, secrets = sqlite_pair.begin(survey, 20)
     answer_survey(survey, secrets[:12])
     operator.close()
     assert operator.show()["collector"]["state"] == CLOSED
     with pytest.raises(ProtocolError, match="closed"):
-        _drive(contribute_survey(survey, secrets[15], made_up_answers(0), LIMITS), [])
+        _drive(contribute(survey, secrets[15], made_up_answers(0), LIMITS), [])
 
 
 def test_without_cards_too(sqlite_pair: Pair) -> None:
-    survey = survey_at(sqlite_pair, 200, dealers=(), mechanism="rr")
-    operator, secrets = begin(sqlite_pair, survey, 200)
+    survey = survey_at(sqlite_pair, 200, dealing=Nobody(), mechanism="rr")
+    operator, secrets = sqlite_pair.begin(survey, 200)
     receipts = answer_survey(survey, secrets)
     assert not any(receipt.carded for receipt in receipts)
     operator.close()
-    low, high = operator.estimates(level=SURE)["drinks"]["estimate"]["interval"][1]
+    low, high = operator.estimates(EstimateWish(level=SURE))["drinks"]["estimate"]["interval"][1]
     assert low <= 0.2 <= high
 
 
@@ -260,18 +235,16 @@ def test_pseudonyms_differ_between_servers_and_stay_within_a_panel(sqlite_pair: 
     third = survey_at(sqlite_pair, 20, DOCUMENT | {"waves": 3}, after=second)
     secret = invitation_secret(new_invitations(1)[0])
     assert [one.wave for one in (first, second, third)] == [1, 2, 3]
-    names = [
-        pseudonym(secret, one.collector_salt, COLLECTOR_ROLE) for one in (first, second, third)
-    ]
+    names = [pseudonym(secret, one.collector_salt, COLLECTOR) for one in (first, second, third)]
     assert len(set(names)) == 1
-    dealt = [pseudonym(secret, one.hash, DEALER) for one in (first, second, third)]
+    dealt = [pseudonym(secret, one.hash, one.dealing.roles[0]) for one in (first, second, third)]
     assert len({*dealt, *names}) == 4
 
 
 def _drive(steps: Any, bodies: list[bytes], send: bool = True) -> Any:
     """Run a conversation; what would be sent to the collector goes into `bodies`."""
     from jrr.client.http import Http
-    from jrr.survey.steps import Call, Save
+    from jrr.protocol.steps import Call, Save
 
     http, reply = Http(), None
     try:
@@ -295,15 +268,15 @@ def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
         "title": "T",
         "epsilon": 80.0,  # one changed report would be too much
         "waves": 2,
-        "items": [
+        "questions": [
             {"name": "a", "kind": "yes-no", "text": "A?"},
             {"name": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 10},
         ],
     }
-    first = survey_at(pair, 60, document, dealers=(), mechanism="rr")
-    second = survey_at(pair, 60, document, dealers=(), mechanism="rr", after=first)
-    operator, secrets = begin(pair, first, 0)
-    again = operator_at(pair, second)
+    first = survey_at(pair, 60, document, dealing=Nobody(), mechanism="rr")
+    second = survey_at(pair, 60, document, dealing=Nobody(), mechanism="rr", after=first)
+    operator, secrets = pair.begin(first, 0)
+    again = pair.operator(second)
     again.install()
     invitations = new_invitations(60)
     operator.invite(invitations)
@@ -316,7 +289,7 @@ def test_change_between_waves_paired_and_unpaired(pair: Pair) -> None:
             {"a": "yes" if at < yes else "no", "hours": 10.0 if at < yes else 0.0} for at in people
         ]
         steps = [
-            contribute_survey(survey, secrets[at], one, LIMITS)
+            contribute(survey, secrets[at], one, LIMITS)
             for at, one in zip(people, told, strict=True)
         ]
         assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
@@ -337,12 +310,17 @@ def test_a_smallest_batch_holds_for_changes_and_exports(sqlite_pair: Pair) -> No
         "title": "T",
         "epsilon": 12.0,
         "waves": 2,
-        "items": [{"name": "a", "kind": "yes-no", "text": "A?"}],
+        "questions": [{"name": "a", "kind": "yes-no", "text": "A?"}],
     }
-    settings: dict[str, Any] = {"dealers": (), "mechanism": "rr", "min_cell": 1, "min_batch": 6}
+    settings: dict[str, Any] = {
+        "dealing": Nobody(),
+        "mechanism": "rr",
+        "min_cell": 1,
+        "min_batch": 6,
+    }
     first = survey_at(sqlite_pair, 30, document, **settings)
     second = survey_at(sqlite_pair, 30, document, **settings, after=first)
-    operators = operator_at(sqlite_pair, first), operator_at(sqlite_pair, second)
+    operators = sqlite_pair.operator(first), sqlite_pair.operator(second)
     invitations = new_invitations(30)
     secrets = [invitation_secret(text) for text in invitations]
     # 20 people answer the first wave, 15 of them and 7 others the second: 5 only the first.
@@ -352,7 +330,7 @@ def test_a_smallest_batch_holds_for_changes_and_exports(sqlite_pair: Pair) -> No
         operator.install()
         operator.invite(invitations)
         operator.open()
-        steps = [contribute_survey(survey, secrets[at], {"a": "yes"}, LIMITS) for at in people]
+        steps = [contribute(survey, secrets[at], {"a": "yes"}, LIMITS) for at in people]
         assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
         with pytest.raises(ResultsWaitError, match="closed"):
             operator.export("csv")
@@ -364,20 +342,20 @@ def test_a_smallest_batch_holds_for_changes_and_exports(sqlite_pair: Pair) -> No
     assert "fewer than 6 people answered only one" in refused["refused"]
 
 
-def test_pairs_are_people_who_answered_the_item_in_both_waves(sqlite_pair: Pair) -> None:
+def test_pairs_are_people_who_answered_the_question_in_both_waves(sqlite_pair: Pair) -> None:
     """Nobody changes an answer; those who say yes leave the branch: the change is none."""
     document = {
         "title": "T",
         "epsilon": 20.0,
         "waves": 2,
-        "items": [
-            DOCUMENT["items"][0],
+        "questions": [
+            DOCUMENT["questions"][0],
             {"name": "b", "kind": "yes-no", "text": "B?", "only_if": {"sector": "workshop"}},
         ],
     }
-    first = survey_at(sqlite_pair, 40, document, dealers=(), mechanism="rr")
-    second = survey_at(sqlite_pair, 40, document, dealers=(), mechanism="rr", after=first)
-    operator, again = operator_at(sqlite_pair, first), operator_at(sqlite_pair, second)
+    first = survey_at(sqlite_pair, 40, document, dealing=Nobody(), mechanism="rr")
+    second = survey_at(sqlite_pair, 40, document, dealing=Nobody(), mechanism="rr", after=first)
+    operator, again = sqlite_pair.operator(first), sqlite_pair.operator(second)
     invitations = new_invitations(40)
     for one in (operator, again):
         one.install()
@@ -386,7 +364,7 @@ def test_pairs_are_people_who_answered_the_item_in_both_waves(sqlite_pair: Pair)
     secrets = [invitation_secret(text) for text in invitations]
     stay = [{"sector": "workshop", "b": "no"}] * 20
     steps = [
-        contribute_survey(survey, secret, answers, LIMITS)
+        contribute(survey, secret, answers, LIMITS)
         for survey, others in (
             (first, {"sector": "workshop", "b": "yes"}),
             (second, {"sector": "office"}),
@@ -401,14 +379,12 @@ def test_pairs_are_people_who_answered_the_item_in_both_waves(sqlite_pair: Pair)
     assert moved["difference"][1] == pytest.approx(0.0, abs=0.02)
 
 
-def test_a_survey_with_a_closed_part_takes_nobody_and_an_empty_item_blocks_no_other(
-    sqlite_pair: Pair,
-) -> None:
+def test_an_empty_question_blocks_no_other(sqlite_pair: Pair) -> None:
     document = DOCUMENT | {"waves": 2}
     first = survey_at(sqlite_pair, 30, document)
     second = survey_at(sqlite_pair, 30, document, after=first)
     for survey in (first, second):
-        operator = operator_at(sqlite_pair, survey)
+        operator = sqlite_pair.operator(survey)
         operator.install()
         invitations = new_invitations(16)
         operator.invite(invitations)
@@ -416,24 +392,19 @@ def test_a_survey_with_a_closed_part_takes_nobody_and_an_empty_item_blocks_no_ot
         secrets = [invitation_secret(text) for text in invitations]
         office = [made_up_answers(0)] * 12
         steps = [
-            contribute_survey(survey, secret, answers, LIMITS)
+            contribute(survey, secret, answers, LIMITS)
             for secret, answers in zip(secrets, office, strict=False)
         ]
         asyncio.run(drive_all(steps))
-        # One part is closed at the collector, as in the middle of closing.
-        part = survey.parts[-1].campaign
-        sqlite_pair.collector.admin.post(f"/v1/admin/campaigns/{part.hash}/close", {"decks": None})
-        with pytest.raises(ProtocolError, match="closed"):
-            _drive(contribute_survey(survey, secrets[14], made_up_answers(0), LIMITS), [])
         operator.close()
-    changes = operator_at(sqlite_pair, second).change(first)["changes"]
+    changes = sqlite_pair.operator(second).change(first)["changes"]
     assert "refused" in changes["welding"]  # nobody was asked
     assert "difference" in changes["drinks"]
 
 
 def survey_at_other_panel(pair: Pair) -> Survey:
     other = survey_at(pair, 20)
-    operator_at(pair, other).install()
+    pair.operator(other).install()
     return other
 
 
@@ -443,19 +414,19 @@ languages = ["en", "de"]
 epsilon = 4
 waves = 2
 
-[[items]]
+[[questions]]
 name = "sector"
 kind = "choice"
 sensitive = false
 text = { en = "Where?", de = "Wo?" }
 labels = [{ en = "office", de = "Büro" }, { en = "workshop", de = "Werkstatt" }]
 
-[[items]]
+[[questions]]
 name = "bribed"
 kind = "yes-no"
 text = { en = "Have you taken a bribe?", de = "Haben Sie sich bestechen lassen?" }
 
-[[items]]
+[[questions]]
 name = "mood"
 kind = "scale"
 text = { en = "How are you?", de = "Wie geht es Ihnen?" }
@@ -480,43 +451,43 @@ def test_two_waves_from_the_command_line(
         assert code == 0, shown.err
         return json.loads(shown.out)
 
-    create = ("campaign", "create", "work.toml", "--people", "12", *addresses, "--min-cell", "5")
+    create = ("survey", "create", "work.toml", "--people", "12", *addresses, "--set", "min_cell=5")
     made = jrr(*create, "-o", "one.json")
     assert made["wave"] == 1
     assert made["guarantees"]["everything"] <= 4.0001
-    jrr("invite", "one.json", "--count", "12", "-o", "people.csv")
-    jrr("campaign", "open", "one.json")
+    jrr("survey", "invite", "one.json", "--count", "12", "-o", "people.csv")
+    jrr("survey", "open", "one.json")
     second = jrr(*create, "-o", "two.json", "--after", "one.json")
     assert second["wave"] == 2
-    jrr("invite", "two.json", "--from", "people.csv")
-    jrr("campaign", "open", "two.json")
+    jrr("survey", "invite", "two.json", "--from", "people.csv")
+    jrr("survey", "open", "two.json")
     invitations = [line.split(",")[0] for line in Path("people.csv").read_text().splitlines()[1:]]
     for wave, link in enumerate((made["link"], second["link"])):
         for at, invitation in enumerate(invitations[:6]):
             answers = {"sector": "Büro", "bribed": "yes" if at < 3 else "no", "mood": None}
             answers["sector"] = "office" if at % 2 else "workshop"
-            base = ("contribute", link, "--invitation", invitation, "--limit", "9")
-            words = (*base, "--state", f"state{at}", "--answer-from", "-", "--patience", "5")
+            base = ("survey", "answer", link, "--invitation", invitation, "--limit", "9")
+            words = (*base, "--state", f"state{at}", "--answers-from", "-", "--patience", "5")
             receipt = jrr(*words, said=json.dumps(answers))
             assert (receipt["carded"], receipt["earlier"]) == (True, False)
             assert jrr(*words, said="{}")["earlier"]
         file = ("one.json", "two.json")[wave]
-        jrr("campaign", "close", file)
-        shown = jrr("campaign", "show", file)
+        jrr("survey", "close", file)
+        shown = jrr("survey", "show", file)
         assert shown["collector"]["reports"] == 6
         assert set(shown["estimates"]) == {"bribed", "mood"}
-        jrr("campaign", "export", file, "-o", f"{wave}.csv")
+        jrr("survey", "export", file, "-o", f"{wave}.csv")
         assert Path(f"{wave}.csv").read_text().splitlines()[0].startswith('"sector","bribed"')
-    moved = jrr("campaign", "change", "two.json", "--since", "one.json")["changes"]
+    moved = jrr("survey", "change", "two.json", "--since", "one.json")["changes"]
     assert moved["bribed"]["n_before"] == moved["bribed"]["n_now"] == 6
     low, high = moved["bribed"]["interval"][1]
     assert low <= moved["bribed"]["difference"][1] <= high
-    paired = jrr("campaign", "change", "two.json", "--since", "one.json", "--paired")["changes"]
+    paired = jrr("survey", "change", "two.json", "--since", "one.json", "--paired")["changes"]
     assert "one sum" in paired["bribed"]["refused"]
-    # A third wave was not announced; a limit that two waves exceed is refused with what items cost.
+    # A third wave was not announced; a limit that is too low is refused with what each costs.
     assert run([*create, "-o", "three.json", "--after", "two.json", "--json"]) == 2
     assert "wave" in capsys.readouterr().err
-    costly = ["contribute", second["link"], "--invitation", invitations[7], "--limit", "3"]
+    costly = ["survey", "answer", second["link"], "--invitation", invitations[7], "--limit", "3"]
     monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
-    assert run([*costly, "--answer-from", "-", "--state", "other", "--json"]) == 4
+    assert run([*costly, "--answers-from", "-", "--state", "other", "--json"]) == 4
     assert "bribed ε" in capsys.readouterr().err
