@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from jrr import MRR
+from jrr.cli.app import run
 from jrr.client.closing import Ending, dealer_sums
 from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
@@ -487,6 +488,34 @@ def test_servers_in_different_hands_carry_requests_and_sums(sqlite_pair: Pair) -
     for _ in range(2):
         assert collectors.close(Ending(sums=sums))["collector"]["settled"]
     assert both.estimate("answer")["carded"] == 20
+
+
+def test_files_carry_requests_and_sums(
+    sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = sqlite_pair
+    survey = pair.survey(ANNOUNCED)
+    operator, people = pair.begin(survey, 20)
+    answer_all(survey, people)
+    file, request, sums = (tmp_path / name for name in ("survey.json", "request", "sums"))
+    file.write_bytes(survey.to_bytes())
+
+    def close(*arguments: object) -> str:
+        code = run(["survey", "close", str(file), *map(str, arguments), "--yes"])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return shown.out
+
+    collector = ("--collector-token", pair.collector.token)
+    dealer = ("--dealer-token", pair.dealer.token)
+    close(*collector, "--request", request)
+    assert "closed" in close(*dealer, "--request", request, "--sums", sums)
+    assert request.stat().st_mode & 0o077 == 0  # it joins the two servers, until burned
+    with pytest.raises(JrrError, match="not here"):
+        operator.estimate("answer")
+    for _ in range(2):
+        close(*collector, "--sums", sums)
+    assert operator.estimate("answer")["carded"] == 20
 
 
 # -- the contributor's side ----------------------------------------------------------------

@@ -8,17 +8,53 @@ import pytest
 from scipy import stats
 
 from jrr.client.fleet import drive_all
-from jrr.client.operator import new_invitations
-from jrr.survey.identity import invitation_secret
-from jrr.survey.steps import Steps
-from jrr.survey.survey_contributor import contribute_survey, fetch_hands
-from jrr.survey.surveys import Survey
+from jrr.client.operator import EstimateWish, new_invitations
+from jrr.dealing.kinds import Dealers
+from jrr.protocol.identity import invitation_secret
+from jrr.protocol.steps import Steps
+from jrr.survey.contributor import contribute, fetch_hands
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
 from tests.e2e import LIMITS, Pair
-from tests.e2e.test_questionnaires import DOCUMENT, operator_at, survey_at
 from tests.statistics_rules import OFF, accepts_only
 
 PEOPLE, RESPONSE, VANISH, CARDLESS, RUNS = 2_000, 0.6, 0.03, 0.05, 2
 LEVEL = 0.95
+QUESTIONS: list[dict[str, Any]] = [
+    {
+        "name": "sector",
+        "kind": "choice",
+        "text": "Where do you work?",
+        "labels": ["office", "workshop"],
+        "sensitive": False,
+    },
+    {"name": "age", "kind": "number", "text": "Age?", "low": 15, "high": 80, "sensitive": False},
+    {"name": "drinks", "kind": "yes-no", "text": "Do you drink at work?"},
+    {"name": "mood", "kind": "scale", "text": "How are you?", "prefer_not": True},
+    {"name": "pills", "kind": "several", "text": "Which?", "labels": ["red", "blue"]},
+    {"name": "days", "kind": "number", "text": "Days ill?", "low": 0, "high": 20},
+    {
+        "name": "welding",
+        "kind": "yes-no",
+        "text": "Ever without a mask?",
+        "only_if": {"sector": "workshop"},
+    },
+]
+DRAFT = Draft.from_dict(
+    {"title": "Health at work", "epsilon": 2.0, "waves": 2, "questions": QUESTIONS}
+)
+
+
+def wave_at(pair: Pair, after: Survey | None = None) -> Survey:
+    return SurveyRequest(
+        draft=DRAFT,
+        people=PEOPLE,
+        response=RESPONSE,
+        dealing=Dealers((pair.dealer.url,)),
+        collector=pair.collector.url,
+        after=after,
+    ).survey()
 
 
 def answers_of(rng: np.random.Generator, wave: int) -> dict[str, Any]:
@@ -39,7 +75,7 @@ def answers_of(rng: np.random.Generator, wave: int) -> dict[str, Any]:
 
 def without_cards(steps: Steps[Any]) -> Steps[Any]:
     """A conversation in which no dealer can be reached."""
-    from jrr.survey.steps import Call, Reply
+    from jrr.protocol.steps import Call, Reply
 
     reply: Reply | None = None
     while True:
@@ -64,7 +100,7 @@ def one_wave(
             conversations.append(fetch_hands(survey, secret, 5.0))
             continue
         answers = answers_of(rng, wave)
-        steps = contribute_survey(survey, secret, answers, LIMITS)
+        steps = contribute(survey, secret, answers, LIMITS)
         conversations.append(without_cards(steps) if rng.random() < CARDLESS else steps)
         told.append(answers)
     results = asyncio.run(drive_all(conversations))
@@ -73,7 +109,7 @@ def one_wave(
 
 
 def truths(told: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Part -> the shares among those who were asked."""
+    """Question -> the shares among those who were asked."""
 
     def shares(values: list[int], k: int) -> list[float]:
         return list(np.bincount(values, minlength=k) / len(values))
@@ -95,22 +131,21 @@ def test_every_truth_is_inside_its_interval_as_often_as_stated(sqlite_pair: Pair
     inside: list[bool] = []
     shifted: list[bool] = []  # the control: truths that are off by 30% of the whole range
     for _ in range(RUNS):
-        document = DOCUMENT | {"waves": 2, "epsilon": 2.0}
-        first = survey_at(sqlite_pair, PEOPLE, document, response=RESPONSE)
-        second = survey_at(sqlite_pair, PEOPLE, document, response=RESPONSE, after=first)
+        first = wave_at(sqlite_pair)
+        second = wave_at(sqlite_pair, after=first)
         invitations = new_invitations(PEOPLE)
         secrets = [invitation_secret(text) for text in invitations]
         for wave, survey in enumerate((first, second)):
-            operator = operator_at(sqlite_pair, survey)
+            operator = sqlite_pair.operator(survey)
             operator.install()
             operator.invite(invitations)
             operator.open()
             told = one_wave(survey, secrets, rng, wave)
             assert operator.show()["collector"]["reports"] == len(told)
             operator.close()
-            found = operator.estimates(level=LEVEL)
-            for part, truth in truths(told).items():
-                estimate = found[part]["estimate"]
+            found = operator.estimates(EstimateWish(level=LEVEL))
+            for name, truth in truths(told).items():
+                estimate = found[name]["estimate"]
                 for at in range(1, len(truth)):  # shares of yes and no are one figure
                     low, high = estimate["interval"][at]
                     inside.append(low <= truth[at] <= high)
