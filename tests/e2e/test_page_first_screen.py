@@ -81,7 +81,9 @@ def test_a_survey(browser: Any, page_url: str, sqlite_pair: Pair, name: str, lan
         visit.photograph(f"first-{name}-{language}")
         open_told = re.search("sent as they are|gesendet, wie sie sind", words) is not None
         assert open_told is (AGE in document["questions"])
-        assert (re.search("cheat|Betrügen", words) is not None) is survey.deals
+        # Of cards that are no masks the page computes only what holds with the dealers' help.
+        masked = any(question.mechanism.masked for question in survey.sensitive)
+        assert (re.search("cheat|Betrügen", words) is not None) is masked
         assert visit.page.locator(".computed").is_hidden()  # the text says the same
         protected = re.compile("Protected: |Geschützt: ")
         for question in document["questions"]:
