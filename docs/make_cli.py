@@ -24,21 +24,26 @@ Commands are written `jrr …`: call `.venv/bin/jrr`, or activate the environmen
 | `jrr plan explain` | what to tell contributors, and a paragraph for an ethics board |
 | `jrr plan margin` | how many people, or which ε, give a wanted margin |
 | `jrr plan number` | a mechanism for the mean of a number |
-| `jrr plan survey` | how exact every item of a questionnaire would be |
+| `jrr plan survey` | how exact every question of a draft would be |
 | `jrr plan compare` | cards beside shuffling and secure aggregation |
 | `jrr plan two-phase` | whether it pays to ask a few people first |
 | `jrr plan rounds` | what it costs, and how accurate it is, if the same people report again and again, such as every day for a year |
-| `jrr campaign` | creates, opens, closes, shows and exports campaigns: surveys over the network; `report` makes a page of results |
-| `jrr invite` | one-time invitations, and who may use them |
-| `jrr contribute` | a contributor's side: answers a campaign's question, sends only the perturbed report |
-| `jrr ledger` | what a contributor's answers have cost together |
-| `jrr mpc` | cards without a dealer: dealt by a committee, or by contributors among themselves |
+| `jrr survey create` | a survey's document, from a draft or one question |
+| `jrr survey open` | gives the document to the servers |
+| `jrr survey invite` | one-time invitations, as a table, links, QR codes or letters |
+| `jrr survey enrol`, `deal`, `deal-in-group` | where people enrol before cards are dealt, or deal among themselves |
+| `jrr survey answer` | a contributor's side: asks, and sends what is sensitive only perturbed |
+| `jrr survey ledger` | what a contributor's answers have cost together |
+| `jrr survey show` | counts, and results |
+| `jrr survey close` | the end: takes no more answers, gets the sums of the cards from the dealers |
+| `jrr survey change` | what has changed since the wave before |
+| `jrr survey export`, `report` | all answers with a codebook and an R script; a page of results |
 | `jrr file deal` | the dealer: secret cards into a file, one row per contributor |
 | `jrr file perturb` | a column of labels or numbers (CSV, Parquet, Arrow) into a file of reports, with cards or without |
 | `jrr file shuffle` | files of reports into one in random order, without anything that tells them apart |
 | `jrr file estimate` | files of reports into shares, or means of numbers, with intervals; `--by` group, `--weight`, `--plot` |
 | `jrr file pool` | one estimate of files of different mechanisms, such as two phases |
-| `jrr file database` | estimates of the closed campaigns in a collector's database |
+| `jrr file database` | estimates of the closed surveys in a collector's database |
 | `jrr file convert` | a file of reports in another format |
 | `jrr file keys` | the collector's keys, for reports that the shuffler cannot read |
 | `jrr file heavy-hitters` | finds frequent strings that nobody listed: `perturb` on devices, `find` at the collector |

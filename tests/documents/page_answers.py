@@ -12,14 +12,14 @@ from jrr.survey.contributor import contribute
 from jrr.survey.limits import Limits
 from jrr.survey.open_answers import is_asked
 from jrr.survey.question import Question
-from jrr.survey.survey import Survey
+from jrr.survey.survey import Survey, read_survey
 
 LIMITS = Limits(700.0, patience=5.0)
 
 
 def answer(document: Path, invitations: Sequence[str]) -> None:
     """Let one person answer with each invitation; nobody may fail."""
-    survey = Survey.from_bytes(document.read_bytes())
+    survey = read_survey(document.read_bytes())
     steps = [
         contribute(survey, invitation_secret(text), answers_to(survey, number), LIMITS)
         for number, text in enumerate(invitations)

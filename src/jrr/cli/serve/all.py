@@ -148,7 +148,7 @@ def _sample_lines(sample: "SampleSurvey") -> list[str]:
         *(f"another:     {link}" for link in sample.links[1:3]),
         f"All {len(sample.links)} links are in {sample.invitations}; each can be used once.",
         "They lead to this machine and open on it. A phone needs servers with addresses of their "
-        "own, by https: docs/servers.md.",
+        "own, by https: docs/surveys.md.",
         "The lines on top, in another terminal, count answers and end the survey. Ctrl-C stops.",
     ]
 
