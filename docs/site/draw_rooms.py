@@ -31,11 +31,11 @@ class Step:
 
 
 ANSWER = (
-    Step("client", DEVICE, "campaign", "fetched, checked"),
-    Step("servers", DEALER, "dealer", "next free place"),
-    Step("survey", DEALER, "deck", "card from a key"),
+    Step("client", DEVICE, "survey", "fetched, checked"),
+    Step("servers", DEALER, "dealer", "next free seat"),
+    Step("dealing", DEALER, "decks", "cards from a key"),
     Step("mechanisms", DEVICE, "respond_one", "value + card"),
-    Step("survey", DEVICE, "messages", "report as JSON"),
+    Step("survey", DEVICE, "messages", "one upload"),
     Step("servers", COLLECTOR, "collector", "stored once"),
     Step("estimation", COLLECTOR, "tally", "counts that add"),
     Step("estimation", COLLECTOR, "estimate", "with an interval"),
