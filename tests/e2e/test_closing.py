@@ -13,21 +13,22 @@ import pytest
 from jrr.cli.app import run
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
-from jrr.client.operator import Tokens, new_invitations
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import Operator, Tokens, new_invitations
+from jrr.dealing.kinds import Dealers
+from jrr.protocol.addresses import admin_path
+from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import Running, running
-from jrr.survey.identity import invitation_secret
-from jrr.survey.questionnaire import Questionnaire
-from jrr.survey.survey_contributor import contribute_survey
-from jrr.survey.survey_creation import SurveyRequest
-from jrr.survey.surveys import Survey
+from jrr.survey.contributor import contribute
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import Draft
+from jrr.survey.survey import Survey
 from tests.e2e import LIMITS, Pair, Recorder, proxy
 
 SECTORS = ("office", "workshop", "ship", "farm")
 DOCUMENT: dict[str, Any] = {
     "title": "Work",
     "epsilon": 6.0,
-    "items": [
+    "questions": [
         {
             "name": "sector",
             "kind": "choice",
@@ -46,13 +47,13 @@ DOCUMENT: dict[str, Any] = {
         {"name": "mood", "kind": "scale", "text": "How are you?", "low": 1, "high": 3},
     ],
 }
-PARTS = {"bribed", "mood"}
+QUESTIONS = {"bribed", "mood"}
 # 8 in the office, 7 in the workshop, 3 at sea, 2 on a farm; half of them at night.
 PEOPLE = ["office"] * 8 + ["workshop"] * 7 + ["ship"] * 3 + ["farm"] * 2
 
 
 @dataclass(frozen=True)
-class Hands:
+class Servers:
     """A survey whose servers are in different hands, and what their operators type."""
 
     survey: Survey
@@ -75,23 +76,20 @@ class Hands:
         return (*self.at_collector, *dealers)
 
     def close(self, *words: object, refused: bool = False) -> Any:
-        return self.jrr("campaign", "close", self.folder / "survey.json", *words, refused=refused)
+        return self.jrr("survey", "close", self.folder / "survey.json", *words, refused=refused)
 
     def show(self, *words: object) -> Any:
-        return self.jrr("campaign", "show", self.folder / "survey.json", *words)
+        return self.jrr("survey", "show", self.folder / "survey.json", *words)
 
     def states(self) -> set[str]:
-        """Of every part at every server."""
-        return {
-            one.admin.get(f"/v1/admin/campaigns/{part.campaign.hash}")["state"]
-            for one in (*self.servers, self.collector)
-            for part in self.survey.parts
-        }
+        """At every server."""
+        path = admin_path(self.survey.hash)
+        return {one.admin.get(path)["state"] for one in (*self.servers, self.collector)}
 
     def announcements(self) -> list[bool]:
-        """Whether the first dealer has announced, of each part."""
-        paths = [f"/v1/admin/campaigns/{part.campaign.hash}" for part in self.survey.parts]
-        return [self.servers[0].admin.get(path)["announced"] for path in paths]
+        """Whether each dealer has announced sums."""
+        path = admin_path(self.survey.hash)
+        return [one.admin.get(path)["announced"] for one in self.servers]
 
 
 @pytest.fixture(scope="module")
@@ -119,30 +117,30 @@ def begun(
     people: list[str],
     servers: tuple[Running, ...] = (),
     urls: tuple[str, ...] = (),
-) -> Hands:
+) -> Servers:
     """A survey that these people have answered; it is still open."""
     servers = servers or (pair.dealer,)
     survey = SurveyRequest(
-        questionnaire=Questionnaire.from_dict(DOCUMENT),
+        draft=Draft.from_dict(DOCUMENT),
         people=40,
         collector=pair.collector.url,
-        dealers=urls or tuple(one.url for one in servers),
+        dealing=Dealers(urls or tuple(one.url for one in servers)),
         min_cell=5,
     ).survey()
-    assert all(part.campaign.announces for part in survey.parts)
+    assert all(question.mechanism.announced for question in survey.sensitive)
     alone = len(servers) == 1
     tokens = Tokens(
         dealer=servers[0].token if alone else None,
         dealers={} if alone else {at: one.token for at, one in enumerate(servers)},
         collector=pair.collector.token,
     )
-    operator = SurveyOperator.by_tokens(survey, tokens)
+    operator = Operator.by_tokens(survey, tokens)
     operator.install()
     invitations = new_invitations(len(people) + 5)
     operator.invite(invitations)
     operator.open()
     steps = [
-        contribute_survey(
+        contribute(
             survey,
             invitation_secret(invitation),
             {
@@ -158,15 +156,15 @@ def begun(
     found = asyncio.run(drive_all(steps))
     assert [one for one in found if isinstance(one, Exception)] == []
     (folder / "survey.json").write_bytes(survey.to_bytes())
-    return Hands(survey, servers, pair.collector, folder, jrr)
+    return Servers(survey, servers, pair.collector, folder, jrr)
 
 
-def groups_shown(hands: Hands, by: str) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Of every part: which groups have a result, and of how many people."""
-    estimates = hands.show(*hands.at_collector, "--by", by)["estimates"]
+def groups_shown(at: Servers, by: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Of every question: which groups have a result, and of how many people."""
+    estimates = at.show(*at.at_collector, "--by", by)["estimates"]
     return {
-        part: tuple(sorted((one["name"], one["n"]) for one in facts["groups"]))
-        for part, facts in estimates.items()
+        question: tuple(sorted((one["name"], one["n"]) for one in facts["groups"]))
+        for question, facts in estimates.items()
     }
 
 
@@ -176,77 +174,78 @@ MERGED = (("office", 8), ("ship + farm", 5), ("workshop", 7))
 def test_a_close_that_is_refused_closes_nothing_and_another_grouping_can_be_chosen(
     sqlite_pair: Pair, tmp_path: Path, jrr: Callable[..., Any]
 ) -> None:
-    hands = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
-    for words in (hands.everywhere, (*hands.at_collector, "--names", tmp_path / "names")):
-        refused = hands.close(*words, "--by", "sector", refused=True)
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
+    for words in (at.everywhere, (*at.at_collector, "--request", tmp_path / "request")):
+        refused = at.close(*words, "--by", "sector", refused=True)
         assert "got 2 in the group 'farm', 3 in the group 'ship'" in refused
         assert "nothing was closed" in refused
         assert "--merge-small" in refused
-        assert hands.states() == {"open"}
-    assert not (tmp_path / "names").exists()
-    assert "by must be one of" in hands.close(*hands.everywhere, "--by", "age", refused=True)
-    assert hands.states() == {"open"}
-    hands.close(*hands.everywhere, "--by", "shift")
-    assert hands.states() == {"closed"}
-    assert groups_shown(hands, "shift") == dict.fromkeys(PARTS, (("day", 10), ("night", 10)))
-    assert "are told once" in hands.close(*hands.everywhere, "--by", "sector", refused=True)
+        assert at.states() == {"open"}
+    assert not (tmp_path / "request").exists()
+    assert "by must be one of" in at.close(*at.everywhere, "--by", "age", refused=True)
+    assert at.states() == {"open"}
+    at.close(*at.everywhere, "--by", "shift")
+    assert at.states() == {"closed"}
+    assert groups_shown(at, "shift") == dict.fromkeys(QUESTIONS, (("day", 10), ("night", 10)))
+    assert "are announced once" in at.close(*at.everywhere, "--by", "sector", refused=True)
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_grouping_goes_through_the_files_and_comes_back_with_the_sums(
     sqlite_pair: Pair, second: Running, tmp_path: Path, jrr: Callable[..., Any], count: int
 ) -> None:
-    hands = begun(sqlite_pair, tmp_path, jrr, PEOPLE, (sqlite_pair.dealer, second)[:count])
-    names = tmp_path / "names"
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE, (sqlite_pair.dealer, second)[:count])
+    request = tmp_path / "request"
     by = ("--by", "sector", "--merge-small")
-    assert "--names" in hands.close(*hands.at_collector, *by, refused=True)
-    assert hands.states() == {"open"}  # there was nowhere to write the names to
-    hands.close(*hands.at_collector, *by, "--names", names)
+    assert "--request" in at.close(*at.at_collector, *by, refused=True)
+    assert at.states() == {"open"}  # there was nowhere to write the request to
+    at.close(*at.at_collector, *by, "--request", request)
     sums = []
     for number in range(count):
-        mine = names if count == 1 else tmp_path / f"names.{number}"
+        mine = request if count == 1 else tmp_path / f"request.{number}"
         written = json.loads(mine.read_text())
-        assert set(written) == PARTS
-        for naming in written.values():
-            assert (naming["by"], naming["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
-            sizes = {group: len(serials) for group, serials in naming["serials"].items()}
+        assert written["questions"].keys() == QUESTIONS
+        assert (written["by"], written["merged"]) == ("sector", {"ship + farm": ["ship", "farm"]})
+        for groups in written["questions"].values():
+            sizes = {group: len(serials) for group, serials in groups.items()}
             assert sizes == {"office": 8, "workshop": 7, "ship + farm": 5}
-        # Written again without the option, the names are the same: the collector has kept it.
-        hands.close(*hands.at_collector, "--names", names)
+        # Written again without the option, the request is the same: the collector has kept it.
+        at.close(*at.at_collector, "--request", request)
         assert json.loads(mine.read_text()) == written
         file = tmp_path / f"sums{number}"
-        missing = hands.close(*hands.at_dealer(number), "--names", mine, refused=True)
+        missing = at.close(*at.at_dealer(number), "--request", mine, refused=True)
         assert "nothing was announced" in missing
-        assert hands.announcements() == [number > 0] * 2
+        assert at.announcements() == [one < number for one in range(count)]
         for _ in range(2):
-            hands.close(*hands.at_dealer(number), "--names", mine, "--sums", file)
-        assert {one["by"] for one in json.loads(file.read_text()).values()} == {"sector"}
+            at.close(*at.at_dealer(number), "--request", mine, "--sums", file)
+        assert json.loads(file.read_text())["sums"]["by"] == "sector"
         sums += ["--sums", file]
     for _ in range(2):
-        hands.close(*hands.at_collector, *sums)
-    assert groups_shown(hands, "sector") == dict.fromkeys(PARTS, MERGED)
+        at.close(*at.at_collector, *sums)
+    assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)
     # Other sums, of the same grouping or of another, are refused and change nothing.
     for change in (_another, _of_everybody):
         for number in range(count):
             file = tmp_path / f"sums{number}"
             told = json.loads(file.read_text())
-            file.write_text(json.dumps({part: change(one) for part, one in told.items()}))
-        refused = hands.close(*hands.at_collector, *sums, refused=True)
+            file.write_text(json.dumps(told | {"sums": change(told["sums"])}))
+        refused = at.close(*at.at_collector, *sums, refused=True)
         assert "other sums are here already" in refused
-    assert groups_shown(hands, "sector") == dict.fromkeys(PARTS, MERGED)
+    assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)
 
 
 def _another(told: dict[str, Any]) -> dict[str, Any]:
     """Sums of the same groups, one of them another."""
-    groups = told["sums"]
-    office = groups["office"] | {"sum": groups["workshop"]["sum"]}
-    return told | {"sums": groups | {"office": office}}
+    groups = told["questions"]["bribed"]
+    office = groups["office"] | {"sum": groups["office"]["sum"] + 1}
+    return told | {"questions": told["questions"] | {"bribed": groups | {"office": office}}}
 
 
 def _of_everybody(told: dict[str, Any]) -> dict[str, Any]:
     """Sums of all reports together."""
     kept = {name: value for name, value in told.items() if name != "merged"}
-    return kept | {"by": None, "sums": {"": told["sums"]["office"]}}
+    questions = {name: {"": groups["office"]} for name, groups in told["questions"].items()}
+    return kept | {"by": None, "questions": questions}
 
 
 def test_the_preview_shows_sizes_and_what_would_be_merged(
@@ -255,40 +254,42 @@ def test_the_preview_shows_sizes_and_what_would_be_merged(
     jrr: Callable[..., Any],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    hands = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
-    found = hands.close(*hands.everywhere, "--by", "sector", "--dry-run")
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
+    found = at.close(*at.everywhere, "--by", "sector", "--dry-run")
     assert "got 2 in the group 'farm'" in found["refused"]
-    for part in PARTS:
-        sizes = {one["name"]: one["cards"] for one in found["closing"][part]["groups"]}
+    for question in QUESTIONS:
+        sizes = {one["name"]: one["cards"][question] for one in found["closing"]["groups"]}
         assert sizes == {"office": [8], "workshop": [7], "ship": [3], "farm": [2]}
-        assert found["closing"][part]["too_small"] == ["ship", "farm"]
-        merged = found["if_merged"][part]
-        assert merged["merged"] == {"ship + farm": ["ship", "farm"]}
-        assert merged["too_small"] == []
-    again = hands.close(*hands.everywhere, "--by", "sector", "--merge-small", "--dry-run")
+    assert found["closing"]["too_small"] == ["ship", "farm"]
+    assert found["if_merged"]["merged"] == {"ship + farm": ["ship", "farm"]}
+    assert found["if_merged"]["too_small"] == []
+    again = at.close(*at.everywhere, "--by", "sector", "--merge-small", "--dry-run")
     assert again["refused"] is None
-    assert hands.states() == {"open"}
+    assert at.states() == {"open"}
     folder = tmp_path / "few"
     folder.mkdir()
     few = begun(sqlite_pair, folder, jrr, ["ship", "farm"])
     refused = few.close(*few.everywhere, "--by", "sector", "--merge-small", refused=True)
     assert "choose another grouping than --by sector" in refused
     assert "--merge-small" not in refused  # it was given, and did not help
-    deleting = (*hands.everywhere, "--by", "sector", "--discard-small", "--dry-run")
-    assert hands.close(*deleting)["would_delete"] == dict.fromkeys(PARTS, 5)
+    deleting = (*at.everywhere, "--by", "sector", "--discard-small", "--dry-run")
+    assert at.close(*deleting)["would_delete"] == 5
     file = str(tmp_path / "survey.json")
-    assert run(["campaign", "close", file, *hands.everywhere, "--by", "sector", "--dry-run"]) == 0
+    assert run(["survey", "close", file, *at.everywhere, "--by", "sector", "--dry-run"]) == 0
     words = capsys.readouterr().out
     assert "ship: 3 answers with a card: too few for a sum, 5 are needed" in words
     assert "ship + farm: 5 answers with a card" in words
     assert "Nothing was closed." in words
-    assert run(["campaign", "close", file, *deleting]) == 0
-    assert "--discard-small would delete 5 answers of 20" in capsys.readouterr().out
-    assert "--by" in hands.close(*hands.everywhere, "--merge-small", refused=True)
+    assert run(["survey", "close", file, *deleting]) == 0
+    assert (
+        "--discard-small would delete the answers of at least 5 people of 20"
+        in capsys.readouterr().out
+    )
+    assert "--by" in at.close(*at.everywhere, "--merge-small", refused=True)
     # The dealer is away, or its token is another's: said before, and nothing is closed.
     wrong = ("--dealer-token", "wrong" * 8)
-    assert "401" in hands.close(*hands.at_collector, *wrong, refused=True)
-    assert hands.states() == {"open"}
+    assert "401" in at.close(*at.at_collector, *wrong, refused=True)
+    assert at.states() == {"open"}
 
 
 def test_a_dealer_that_is_away_is_noticed_before_anything_is_closed(
@@ -296,13 +297,13 @@ def test_a_dealer_that_is_away_is_noticed_before_anything_is_closed(
 ) -> None:
     seen = Recorder()
     with proxy(sqlite_pair.dealer.url, seen) as address:
-        hands = begun(sqlite_pair, tmp_path, jrr, PEOPLE, urls=(address,))
+        at = begun(sqlite_pair, tmp_path, jrr, PEOPLE, urls=(address,))
         seen.refuse = True
-        assert "nothing was closed" in hands.close(*hands.everywhere, refused=True)
+        assert "nothing was closed" in at.close(*at.everywhere, refused=True)
         seen.refuse = False
-        assert hands.states() == {"open"}
-        hands.close(*hands.everywhere)
-        assert hands.states() == {"closed"}
+        assert at.states() == {"open"}
+        at.close(*at.everywhere)
+        assert at.states() == {"closed"}
 
 
 class Killed(BaseException):
@@ -316,28 +317,29 @@ def test_killed_between_any_two_steps_the_same_command_comes_to_the_same_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Before every request that changes something, and again after it, before its reply is read."""
-    hands = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
+    at = begun(sqlite_pair, tmp_path, jrr, PEOPLE)
     post, killed, told = Admin.post, set(), []
 
     def dying_post(self: Admin, path: str, *more: Any, **named: Any) -> Any:
-        if (path, "before") not in killed:
-            killed.add((path, "before"))
+        where = f"{self.address}{path}"
+        if (where, "before") not in killed:
+            killed.add((where, "before"))
             raise Killed
         reply = post(self, path, *more, **named)
-        if path.endswith("/announce"):
-            told.append((path, json.dumps(reply)))
-        if (path, "after") not in killed:
-            killed.add((path, "after"))
+        if reply.get("sums") is not None:
+            told.append(json.dumps(reply))
+        if (where, "after") not in killed:
+            killed.add((where, "after"))
             raise Killed
         return reply
 
     monkeypatch.setattr(Admin, "post", dying_post)
     for _ in range(100):
         with suppress(Killed):
-            hands.close(*hands.everywhere, "--by", "sector", "--merge-small")
+            at.close(*at.everywhere, "--by", "sector", "--merge-small")
             break
-    verbs = {path.rpartition("/")[2] for path, _ in killed}
-    assert verbs == {"unknown", "close", "announce", "settle"}
-    assert hands.states() == {"closed"}
-    assert len(told) > len(set(told)) == 2  # one announcement of each part, however often asked
-    assert groups_shown(hands, "sector") == dict.fromkeys(PARTS, MERGED)
+    acts = sorted(where.rpartition("/")[2] for where, when in killed if when == "after")
+    assert acts == ["check", "close", "close", "sums"]  # a close at each server
+    assert at.states() == {"closed"}
+    assert len(told) > len(set(told)) == 1  # one announcement, however often asked
+    assert groups_shown(at, "sector") == dict.fromkeys(QUESTIONS, MERGED)
