@@ -12,30 +12,25 @@ from jrr import tables
 from jrr.cli.app import run
 from jrr.client.closing import Ending
 from jrr.client.fleet import drive_all
-from jrr.client.survey_operator import SurveyOperator
+from jrr.client.operator import EstimateWish, Operator
+from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError
-from jrr.survey.survey_contributor import contribute_survey
+from jrr.survey.contributor import contribute
 from tests.e2e import LIMITS, Pair
-from tests.e2e.test_questionnaires import (
-    DOCUMENT,
-    answer_survey,
-    begin,
-    made_up_answers,
-    survey_at,
-)
+from tests.e2e.test_questionnaires import DOCUMENT, answer_survey, made_up_answers, survey_at
 
 PEOPLE = 60
 SETTINGS: dict[str, dict[str, Any]] = {
     "announced MRR": {},
     "closed decks": {"closed_deck": True},
     "drr": {"mechanism": "drr"},
-    "no dealer": {"dealers": (), "mechanism": "rr"},
-    "bits": {"dealers": (), "mechanism": "oue"},
-    "hashes": {"dealers": (), "mechanism": "olh"},
+    "no dealer": {"dealing": Nobody(), "mechanism": "rr"},
+    "bits": {"dealing": Nobody(), "mechanism": "oue"},
+    "hashes": {"dealing": Nobody(), "mechanism": "olh"},
 }
 
 
-def exported(operator: SurveyOperator, folder: Path) -> Path:
+def exported(operator: Operator, folder: Path) -> Path:
     path = folder / "answers.parquet"
     path.write_bytes(operator.export("parquet"))
     return path
@@ -55,10 +50,10 @@ def test_the_file_says_what_the_collector_says(
 ) -> None:
     document = DOCUMENT
     if kind in ("bits", "hashes"):  # encodings of many values do not tell numbers
-        items = [item for item in DOCUMENT["items"] if item["name"] != "days"]
-        document = DOCUMENT | {"items": items}
+        asked = [one for one in DOCUMENT["questions"] if one["name"] != "days"]
+        document = DOCUMENT | {"questions": asked}
     survey = survey_at(sqlite_pair, PEOPLE, document, **SETTINGS[kind])
-    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    operator, secrets = sqlite_pair.begin(survey, PEOPLE)
     answers = {} if document is DOCUMENT else {"leave_out": ("days",)}
     _answer(survey, secrets[:50], **answers)
     operator.close()
@@ -66,7 +61,7 @@ def test_the_file_says_what_the_collector_says(
     path = exported(operator, tmp_path)
     for engine in ([], ["--engine", "duckdb"]):
         told = estimated(capsys, str(path), *engine)
-        assert list(told) == [part.name for part in survey.parts]
+        assert list(told) == [one.name for one in survey.sensitive]
         for name, facts in told.items():
             shown = found[name].get("mean", found[name]["estimate"])
             assert facts["estimate"] == shown, (engine, name)
@@ -74,7 +69,7 @@ def test_the_file_says_what_the_collector_says(
     # On a screen too, and in Python.
     assert run(["file", "estimate", str(path)]) == 0
     screen = capsys.readouterr().out
-    assert all(part.name in screen for part in survey.parts)
+    assert all(one.name in screen for one in survey.sensitive)
     results = tables.estimate_survey(path)
     estimate = results["drinks"].estimate.to_dict()
     assert estimate == found["drinks"]["estimate"]
@@ -85,9 +80,7 @@ def test_the_file_says_what_the_collector_says(
 def _answer(survey: Any, secrets: list[bytes], leave_out: tuple[str, ...] = ()) -> None:
     told = [made_up_answers(at) for at in range(len(secrets))]
     steps = [
-        contribute_survey(
-            survey, secret, {k: v for k, v in one.items() if k not in leave_out}, LIMITS
-        )
+        contribute(survey, secret, {k: v for k, v in one.items() if k not in leave_out}, LIMITS)
         for secret, one in zip(secrets, told, strict=True)
     ]
     asyncio.run(drive_all(steps))
@@ -96,16 +89,16 @@ def _answer(survey: Any, secrets: list[bytes], leave_out: tuple[str, ...] = ()) 
 def test_groups_have_the_sums_that_were_announced_for_them(
     sqlite_pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    items = [DOCUMENT["items"][0] | {"prefer_not": True}, *DOCUMENT["items"][1:]]
-    survey = survey_at(sqlite_pair, PEOPLE, DOCUMENT | {"items": items})
-    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    asked = [DOCUMENT["questions"][0] | {"prefer_not": True}, *DOCUMENT["questions"][1:]]
+    survey = survey_at(sqlite_pair, PEOPLE, DOCUMENT | {"questions": asked})
+    operator, secrets = sqlite_pair.begin(survey, PEOPLE)
     answer_survey(survey, secrets[:50])
     operator.close(Ending(by="sector"))
-    found = operator.estimates(by="sector")
+    found = operator.estimates(EstimateWish(by="sector"))
     path = exported(operator, tmp_path)
     for engine in ([], ["--engine", "duckdb"]):
         # Groups as small as the collector shows, without --min-cell: the file says how small.
-        assert survey.first.smallest_group == 5
+        assert survey.smallest_group == 5
         told = estimated(capsys, str(path), "--by", "sector", *engine)
         for name in ("drinks", "mood", "pills.1"):
             assert told[name]["groups"] == found[name]["groups"], (engine, name)
@@ -128,7 +121,7 @@ def test_groups_have_the_sums_that_were_announced_for_them(
 
 def test_before_the_end_and_what_is_damaged(sqlite_pair: Pair, tmp_path: Path) -> None:
     survey = survey_at(sqlite_pair, PEOPLE)
-    operator, secrets = begin(sqlite_pair, survey, PEOPLE)
+    operator, secrets = sqlite_pair.begin(survey, PEOPLE)
     answer_survey(survey, secrets[:20])
     path = exported(operator, tmp_path)
     with pytest.raises(ArgumentError, match="announced must be the sum"):

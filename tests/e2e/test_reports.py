@@ -1,4 +1,4 @@
-"""Reports and exports of campaigns and surveys, from real servers."""
+"""Reports and exports of surveys, from real servers."""
 
 import asyncio
 import csv
@@ -14,25 +14,26 @@ from jrr import OLH, OUE, RR, plan
 from jrr._base.wording import show_guarantee
 from jrr.cli.app import run
 from jrr.client.closing import Ending
+from jrr.client.export import export_survey
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin
-from jrr.client.operator import Operator
-from jrr.client.report import ReportWish, campaign_report, survey_report
-from jrr.client.survey_files import export_survey_files
+from jrr.client.operator import EstimateWish, Operator
+from jrr.client.report import ReportWish, survey_report
+from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
+from jrr.protocol.steps import Call, Reply, Steps, Wait
 from jrr.reporting.report_page import report_page
-from jrr.survey.answers import Receipt
-from jrr.survey.steps import Call, Reply, Steps, Wait
-from jrr.survey.survey_contributor import contribute_survey, fetch_hands
-from tests.e2e import LIMITS, Pair, answer_all, pretender
-from tests.e2e.test_questionnaires import begin, survey_at
+from jrr.survey.contributor import Receipt, contribute, fetch_hands
+from jrr.survey.draft import one_question
+from tests.e2e import LIMITS, Pair, answer_all, pretender, survey_of
+from tests.e2e.test_questionnaires import survey_at
 
 BAD = "<script>alert(1)</script>"
 DOCUMENT: dict[str, Any] = {
     "title": {"en": "Work", "de": "Arbeit"},
     "languages": ["en", "de"],
     "epsilon": 8.0,
-    "items": [
+    "questions": [
         {
             "name": "sector",
             "kind": "choice",
@@ -85,10 +86,9 @@ def without_cards(steps: Steps[Receipt], dealer: str) -> Steps[Receipt]:
 def ended(sqlite_pair: Pair) -> Any:
     """A survey of 120 invited: 90 answered, 6 of them without a card, 4 cards were lost."""
     survey = survey_at(sqlite_pair, 120, DOCUMENT)
-    operator, secrets = begin(sqlite_pair, survey, 120)
+    operator, secrets = sqlite_pair.begin(survey, 120)
     steps = [
-        contribute_survey(survey, secret, answers_of(at), LIMITS)
-        for at, secret in enumerate(secrets[:90])
+        contribute(survey, secret, answers_of(at), LIMITS) for at, secret in enumerate(secrets[:90])
     ]
     steps[84:] = [without_cards(one, sqlite_pair.dealer.url) for one in steps[84:]]
     assert all(not isinstance(one, Exception) for one in asyncio.run(drive_all(steps)))
@@ -104,22 +104,22 @@ def test_the_report_of_a_survey_has_its_facts(ended: Any) -> None:
     assert (people.carded, people.cardless) == (84, 6)
     assert report.final
     assert report.language == "en"
-    found = ended.estimates(level=0.9)
-    items = {item.name: item for item in report.items}
-    assert list(items) == ["drinks", "pills", "days"]
+    found = ended.estimates(EstimateWish(level=0.9))
+    questions = {one.name: one for one in report.questions}
+    assert list(questions) == ["drinks", "pills", "days"]
     drinks = found["drinks"]["estimate"]
-    assert [one.value for one in items["drinks"].answers] == drinks["frequencies"]
-    assert [[one.low, one.high] for one in items["drinks"].answers] == drinks["interval"]
-    assert [one.label for one in items["pills"].answers] == ["red", BAD]
+    assert [one.value for one in questions["drinks"].answers] == drinks["frequencies"]
+    assert [[one.low, one.high] for one in questions["drinks"].answers] == drinks["interval"]
+    assert [one.label for one in questions["pills"].answers] == ["red", BAD]
     shares = [found[f"pills.{at}"]["estimate"]["frequencies"][1] for at in (1, 2)]
-    assert [one.value for one in items["pills"].answers] == shares
-    assert items["days"].answers[0].value == found["days"]["mean"]["mean"]
-    assert items["days"].n == 30
-    assert items["days"].asked_if == "“Where?” with “shop”"
+    assert [one.value for one in questions["pills"].answers] == shares
+    assert questions["days"].answers[0].value == found["days"]["mean"]["mean"]
+    assert questions["days"].n == 30
+    assert questions["days"].asked_if == "“Where?” with “shop”"
     survey = ended.survey
     assert report.epsilons["everything"] == survey.guarantee("everything")
-    assert items["pills"].perturbation.epsilons["dealer"] == survey.loss(
-        "dealer", ["pills.1", "pills.2"]
+    assert questions["pills"].perturbation.epsilons["dealer"] == survey.loss(
+        "dealer", [survey.by_name["pills.1"], survey.by_name["pills.2"]]
     )
 
 
@@ -127,15 +127,17 @@ def test_groups_are_those_that_the_collector_shows(ended: Any) -> None:
     report = survey_report(ended, ReportWish(language="de"))
     sector, town = report.groupings
     assert (sector.text, sector.reason) == ("Wo?", None)
-    by_item = {one.item: one for one in sector.items}
-    assert [group.label for group in by_item["drinks"].groups] == ["Büro", "Laden"]
-    assert [group.n for group in by_item["drinks"].groups] == [60, 30]
-    documents = [ended.estimates(by="sector")[f"pills.{at}"]["groups"] for at in (1, 2)]
+    by_question = {one.question: one for one in sector.questions}
+    assert [group.label for group in by_question["drinks"].groups] == ["Büro", "Laden"]
+    assert [group.n for group in by_question["drinks"].groups] == [60, 30]
+    documents = [
+        ended.estimates(EstimateWish(by="sector"))[f"pills.{at}"]["groups"] for at in (1, 2)
+    ]
     wanted = [one["frequencies"][1] for (one, _) in documents]
-    assert [one.value for one in by_item["pills"].groups[0].answers] == wanted
-    assert "days" not in by_item  # asked of one group only, which is everybody
+    assert [one.value for one in by_question["pills"].groups[0].answers] == wanted
+    assert "days" not in by_question  # asked of one group only, which is everybody
     # Sums were announced by sector: whether a collector may show others is its own decision.
-    assert not town.items
+    assert not town.questions
     assert "sum of the cards of each group" in str(town.reason)
     assert ended.survey.collector not in str(town.reason)
 
@@ -162,7 +164,7 @@ def test_report_and_export_from_the_command_line(
     ended: Any, as_operator: Path, capsys: Any
 ) -> None:
     Path("survey.json").write_bytes(ended.survey.to_bytes())
-    report = ["campaign", "report", "survey.json"]
+    report = ["survey", "report", "survey.json"]
     assert run([*report, "-o", "report.html", "--language", "de", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["language"] == "de"
@@ -185,15 +187,15 @@ def test_report_and_export_from_the_command_line(
         assert run([*report, *options]) == 2
         assert words in capsys.readouterr().err
     assert not Path("other.html").exists()
-    assert run(["campaign", "export", "survey.json", "-o", "answers.csv", "--json"]) == 0
+    assert run(["survey", "export", "survey.json", "-o", "answers.csv", "--json"]) == 0
     written = json.loads(capsys.readouterr().out)
     assert written["r"] == "answers.csv.R"
     rows = list(csv.DictReader(Path("answers.csv").read_text("utf-8").splitlines()))
     book = list(csv.DictReader(Path("answers.csv.codebook.csv").read_text("utf-8").splitlines()))
     assert [row["column"] for row in book] == list(rows[0])
     assert len(rows) == 90
-    assert run(["campaign", "export", "survey.json", "-o", "answers.csv"]) == 2
-    assert run(["campaign", "export", "survey.json", "-o", "answers.csv", "--force"]) == 0
+    assert run(["survey", "export", "survey.json", "-o", "answers.csv"]) == 2
+    assert run(["survey", "export", "survey.json", "-o", "answers.csv", "--force"]) == 0
     assert "Estimates in R: answers.csv.R" in capsys.readouterr().out
 
 
@@ -202,43 +204,51 @@ def test_without_the_dealer_lost_cards_are_not_known(
 ) -> None:
     monkeypatch.delenv("JRR_DEALER_TOKEN")
     Path("survey.json").write_bytes(ended.survey.to_bytes())
-    assert run(["campaign", "report", "survey.json", "--json"]) == 0
+    assert run(["survey", "report", "survey.json", "--json"]) == 0
     people = json.loads(capsys.readouterr().out)["participation"]
     assert people["dealt"] is people["lost"] is None
     assert people["carded"] == 84
     monkeypatch.setenv("JRR_DEALER_TOKEN", "x")
     monkeypatch.delenv("JRR_COLLECTOR_TOKEN")
-    assert run(["campaign", "report", "survey.json", "--json"]) == 2
+    assert run(["survey", "report", "survey.json", "--json"]) == 2
     assert "JRR_COLLECTOR_TOKEN" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="no R: apt-get install r-base-core")
 def test_r_reads_the_export(ended: Any, tmp_path: Path) -> None:
-    export_survey_files(ended, tmp_path / "answers.csv")
+    export_survey(ended, tmp_path / "answers.csv")
     command = 'source("answers.csv.R"); write.csv(results, "out.csv", row.names = FALSE)'
     subprocess.run(["Rscript", "--vanilla", "-e", command], cwd=tmp_path, check=True, timeout=600)
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text("utf-8").splitlines()))
     found = ended.estimates()
     for part in ("drinks", "pills.1", "pills.2"):
-        mine = [row for row in rows if row["item"] == part]
+        mine = [row for row in rows if row["question"] == part]
         for name, column in (("frequencies", "estimate"), ("stderr", "stderr")):
             wanted = found[part]["estimate"][name]
             assert [float(row[column]) for row in mine] == pytest.approx(wanted, rel=1e-9)
-    (days,) = [row for row in rows if row["item"] == "days"]
+    (days,) = [row for row in rows if row["question"] == "days"]
     assert float(days["estimate"]) == pytest.approx(found["days"]["mean"]["mean"])
     assert float(days["stderr"]) == pytest.approx(found["days"]["mean"]["stderr"])
 
 
-def test_a_survey_that_is_open_says_why_there_is_no_result(sqlite_pair: Pair) -> None:
-    survey = survey_at(sqlite_pair, 20, DOCUMENT)
-    operator, secrets = begin(sqlite_pair, survey, 20)
-    steps = [contribute_survey(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
+@pytest.mark.parametrize(
+    ("dealt", "reason"),
+    [(True, "until the dealers announce their sums"), (False, "2 answers are too few")],
+    ids=["cards", "no cards"],
+)
+def test_a_survey_that_is_open_says_why_there_is_no_result(
+    sqlite_pair: Pair, dealt: bool, reason: str
+) -> None:
+    more: dict[str, Any] = {} if dealt else {"dealing": Nobody(), "mechanism": "rr"}
+    survey = survey_at(sqlite_pair, 20, DOCUMENT, **more)
+    operator, secrets = sqlite_pair.begin(survey, 20)
+    steps = [contribute(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
     asyncio.run(drive_all(steps))
     report = survey_report(operator, ReportWish())
     assert not report.final
-    assert report.items[0].n is None
-    assert "2 answers are too few" in str(report.items[0].reason)
+    assert report.questions[0].n is None
+    assert reason in str(report.questions[0].reason)
     assert report.participation.answered == 2
     page = report_page(report)
     assert "the survey is not closed" in page
@@ -248,45 +258,42 @@ def test_too_few_answers_are_told_once_and_the_report_does_not_say_that_nobody_a
     sqlite_pair: Pair,
 ) -> None:
     survey = survey_at(sqlite_pair, 20, DOCUMENT)
-    operator, secrets = begin(sqlite_pair, survey, 20)
-    steps = [contribute_survey(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
+    operator, secrets = sqlite_pair.begin(survey, 20)
+    steps = [contribute(survey, one, answers_of(0), LIMITS) for one in secrets[:2]]
     asyncio.run(drive_all(steps))
     with pytest.raises(ProtocolError) as refused:
         operator.close()
     assert str(refused.value).count("--discard-small") == 1
     assert {facts["state"] for facts in operator.show().values()} == {"open"}  # others may answer
     closed = operator.close(Ending(discard_small=True))
-    assert {part["collector"].get("discarded") for part in closed.values()} <= {2, None}
-    assert any("discarded" in part["collector"] for part in closed.values())
+    assert closed["collector"]["discarded"] == 2
     report = survey_report(operator, ReportWish())
-    deleted = [item for item in report.items if "deleted at the end" in str(item.reason)]
+    deleted = [one for one in report.questions if "deleted at the end" in str(one.reason)]
     assert deleted
-    assert not any("nobody answered" in str(item.reason) for item in report.items)
+    assert not any("nobody answered" in str(one.reason) for one in report.questions)
 
 
 def test_the_report_of_a_single_question_with_groups(sqlite_pair: Pair, as_operator: Path) -> None:
-    campaign = sqlite_pair.campaign(
-        RR(3, epsilon=2.0),
-        question=f"Which {BAD}?",
-        labels=("a", BAD, "c"),
-        covariates={"region": ("north", "south", "sea")},
+    draft = one_question(
+        f"Which {BAD}?", labels=("a", BAD, "c"), groups={"region": ("north", "south", "sea")}
     )
-    operator, secrets = sqlite_pair.begin(campaign, 60)
+    survey = survey_at(sqlite_pair, 60, draft, dealing=Nobody(), mechanism="rr", epsilon=2.0)
+    operator, secrets = sqlite_pair.begin(survey, 60)
     places = [{"region": "sea" if at < 2 else "south" if at % 2 else "north"} for at in range(60)]
-    answer_all(campaign, secrets, covariates=places)
-    report = campaign_report(operator, ReportWish())
+    answer_all(survey, secrets, groups=places)
+    report = survey_report(operator, ReportWish())
     assert not report.final
     assert report.participation.answered == 60
-    assert [one.label for one in report.items[0].answers] == ["a", BAD, "c"]
+    assert [one.label for one in report.questions[0].answers] == ["a", BAD, "c"]
     (region,) = report.groupings
-    assert [(group.label, group.n) for group in region.items[0].groups] == [
+    assert [(group.label, group.n) for group in region.questions[0].groups] == [
         ("north", 29),
         ("south", 29),
     ]
-    assert region.items[0].hidden == 1
+    assert region.questions[0].hidden == 1
     operator.close()
-    Path("campaign.json").write_bytes(campaign.to_bytes())
-    assert run(["campaign", "report", "campaign.json", "-o", "r.html"]) == 0
+    Path("survey.json").write_bytes(survey.to_bytes())
+    assert run(["survey", "report", "survey.json", "-o", "r.html"]) == 0
     page = Path("r.html").read_text("utf-8")
     assert "<script" not in page
     assert "Final result." in page
@@ -295,15 +302,13 @@ def test_the_report_of_a_single_question_with_groups(sqlite_pair: Pair, as_opera
 
 
 def test_the_report_of_a_number(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(
-        RR(epsilon=3.0), labels=("0", "50"), number=(0.0, 50.0), invitations=False
-    )
-    operator, secrets = sqlite_pair.begin(campaign, 40)
-    answer_all(campaign, secrets)
-    report = campaign_report(operator, ReportWish())
-    mean = operator.estimate()["mean"]
-    assert [one.value for one in report.items[0].answers] == [mean["mean"]]
-    assert report.items[0].ends == (0.0, 50.0)
+    survey = sqlite_pair.survey(RR(epsilon=3.0), number=(0.0, 50.0), invitations=False)
+    operator, secrets = sqlite_pair.begin(survey, 40)
+    answer_all(survey, secrets, [50.0 * (at % 2) for at in range(40)])
+    report = survey_report(operator, ReportWish())
+    mean = operator.estimate("answer")["mean"]
+    assert [one.value for one in report.questions[0].answers] == [mean["mean"]]
+    assert report.questions[0].ends == (0.0, 50.0)
     assert report.participation.invited is None
     page = report_page(report)
     assert "possible are 0 to 50" in page
@@ -314,18 +319,18 @@ def test_the_report_of_a_number(sqlite_pair: Pair) -> None:
 def test_every_kind_of_report_can_be_exported(
     sqlite_pair: Pair, mechanism: Any, tmp_path: Path
 ) -> None:
-    items = [{"name": "a", "kind": "scale", "text": "A?", "high": 12}]
-    document = {"title": "T", "epsilon": 2.0, "items": items}
+    asked = [{"name": "a", "kind": "scale", "text": "A?", "high": 12}]
+    document = {"title": "T", "epsilon": 2.0, "questions": asked}
     survey = survey_at(
-        sqlite_pair, 30, document, dealers=(), mechanism=mechanism.name.lower(), min_cell=2
+        sqlite_pair, 30, document, dealing=Nobody(), mechanism=mechanism.name.lower(), min_cell=2
     )
-    assert survey.campaigns["a"].mechanism.name == mechanism.name
-    operator, secrets = begin(sqlite_pair, survey, 30)
-    steps = [contribute_survey(survey, one, {"a": 3}, LIMITS) for one in secrets[:6]]
+    assert survey.mechanisms["a"].name == mechanism.name
+    operator, secrets = sqlite_pair.begin(survey, 30)
+    steps = [contribute(survey, one, {"a": 3}, LIMITS) for one in secrets[:6]]
     asyncio.run(drive_all(steps))
     operator.close()
     for name in ("answers.csv", "answers.parquet"):
-        export_survey_files(operator, tmp_path / name)
+        export_survey(operator, tmp_path / name)
     script = (tmp_path / "answers.csv.R").read_text()
     assert ("a is left out: this script cannot read" in script) == (mechanism is OLH)
     rows = list(csv.DictReader((tmp_path / "answers.csv").read_text().splitlines()))
@@ -336,10 +341,16 @@ def test_every_kind_of_report_can_be_exported(
 
 @pytest.mark.parametrize(
     "reply",
-    [{}, {"estimate": {"n": 9}}, {"estimate": 3}, {"frequencies": []}],
-    ids=["empty", "half", "other", "lost"],
+    [
+        {},
+        {"answer": {}},
+        {"answer": {"estimate": {"n": 9}}},
+        {"answer": {"estimate": 3}},
+        {"answer": {"frequencies": []}},
+    ],
+    ids=["nothing", "empty", "half", "other", "lost"],
 )
-def test_a_collector_that_replies_with_something_else(reply: Any, sqlite_pair: Pair) -> None:
+def test_a_collector_that_replies_with_something_else(reply: Any) -> None:
     def say(method: str, path: str, body: bytes) -> bytes:
         shown = {"state": "open", "invited": 9, "reports": 9}
         document = json.dumps(reply if "/estimate" in path else shown).encode()
@@ -347,30 +358,30 @@ def test_a_collector_that_replies_with_something_else(reply: Any, sqlite_pair: P
         return head.encode() + document
 
     with pretender(say) as url:
-        campaign = sqlite_pair.campaign(RR(epsilon=1.0), collector=url)
-        operator = Operator(campaign, None, Admin(url, "token"))
+        survey = survey_of(RR(epsilon=1.0), "http://127.0.0.1:8", url)
+        operator = Operator(survey, {}, Admin(url, "token"))
         with pytest.raises(DamagedError, match="must reply with an estimate"):
-            campaign_report(operator, ReportWish())
+            survey_report(operator, ReportWish())
 
 
 def test_reports_are_made_by_whoever_has_the_collectors_token(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(RR(epsilon=1.0))
-    operator = Operator(campaign, Admin(sqlite_pair.dealer.url, "x"), None)
+    survey = sqlite_pair.survey(RR(epsilon=1.0))
+    operator = Operator(survey, {0: Admin(sqlite_pair.dealer.url, "x")}, None)
     with pytest.raises(ArgumentError, match="JRR_COLLECTOR_TOKEN"):
-        campaign_report(operator, ReportWish())
+        survey_report(operator, ReportWish())
 
 
 def test_a_loss_that_holds_at_a_delta_says_so(sqlite_pair: Pair) -> None:
     mechanism = plan(40, 1.0, mechanism="drr", dealer_epsilon=3.0).mechanism
-    campaign = sqlite_pair.campaign(mechanism, labels=("no", "yes"), colluders=2)
-    operator, secrets = sqlite_pair.begin(campaign, 40)
-    answer_all(campaign, secrets[:30])
+    survey = sqlite_pair.survey(mechanism, colluders=2)
+    operator, secrets = sqlite_pair.begin(survey, 40)
+    answer_all(survey, secrets[:30])
     operator.close()
-    report = campaign_report(operator, ReportWish())
+    report = survey_report(operator, ReportWish())
     people = report.participation
     assert (people.invited, people.answered, people.dealt, people.lost) == (40, 30, 30, 0)
-    assert report.deltas["everything"] == campaign.delta > 0
+    assert report.deltas["everything"] == survey.delta > 0
     page = report_page(report)
-    shown = show_guarantee(campaign.guarantee("everything"), campaign.delta)
+    shown = show_guarantee(survey.guarantee("everything"), survey.delta)
     assert f"{shown} to a collector who has all reports" in page
     assert "to somebody who also has the cards of 2 other people" in page

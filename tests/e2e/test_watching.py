@@ -13,7 +13,7 @@ from jrr.errors import JrrError
 from jrr.research.processes import free_port, running
 from jrr.servers.common.safety import check_safety
 from jrr.servers.common.settings import Settings
-from tests.e2e import ask, ask_many, path_of, report_body
+from tests.e2e import ask, ask_many, path_of, upload_body
 from tests.e2e.test_processes import alone, installed
 
 DIGEST = 64 * "0"
@@ -33,10 +33,10 @@ def test_figures_and_log_lines_tell_of_nobody(tmp_path: Path) -> None:
     port = free_port()
     options = ("--metrics-port", str(port), "--log-format", "json")
     with running("collector", tmp_path, None, *options) as server:
-        campaign = alone(RR(2, 1.0))
-        people = installed(server, campaign, 60)
-        bodies = [report_body(campaign, secret, at % 2) for at, secret in enumerate(people)]
-        path = path_of(campaign, "reports")
+        survey = alone(RR(2, 1.0))
+        people = installed(server, survey, 60)
+        bodies = [upload_body(survey, secret, at % 2) for at, secret in enumerate(people)]
+        path = path_of(survey, "reports")
         assert {reply.status for reply in ask_many(server.url, path, bodies[:25])} == {201}
         before = figures(port)
         for body in bodies[25:28]:  # single arrivals do not show
@@ -48,14 +48,14 @@ def test_figures_and_log_lines_tell_of_nobody(tmp_path: Path) -> None:
         assert all(after[name] % 10 == 0 for name in ours)
         assert not any("_sum" in name or "_created" in name for name in ours)
         ask_many(server.url, path, [b"{}"] * 12)
-        ask_many(server.url, f"/v1/admin/campaigns/{campaign.hash}/open", [b""] * 15)
+        ask_many(server.url, f"/v1/admin/surveys/{survey.hash}/open", [b""] * 15)
         later = figures(port)
         assert later['jrr_refusals_total{reason="refused"}'] == 10
         assert later["jrr_batch_jobs_count"] >= 0
         assert {"jrr_jobs_waiting", "jrr_jobs_room", "jrr_connections"} <= set(later)
         assert "process_resident_memory_bytes" in later
         for name in later:
-            assert campaign.hash[:8] not in name
+            assert survey.hash[:8] not in name
             assert not re.search(r"127\.0\.0\.1|[0-9a-f]{16}", name)
         assert ask(server.url, "GET", "/metrics").status == 404  # not where contributors come
     lines = (tmp_path / "collector.log").read_text().splitlines()
