@@ -19,8 +19,8 @@ from jrr import RR
 from jrr.research.processes import Running, free_port, running
 from jrr.servers.common.safety import check_safety
 from jrr.servers.common.settings import load
-from jrr.survey.campaign import Campaign
-from tests.e2e import path_of, report_body
+from jrr.survey.survey import Survey
+from tests.e2e import path_of, upload_body
 from tests.e2e.test_processes import _certificate, alone, installed
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -115,19 +115,19 @@ def test_a_proxy_as_shipped_passes_answers_on_and_keeps_to_limits(
     with running("collector", tmp_path / "server") as server:
         command = make(server, port, tmp_path)
         with proxy(command, port, tmp_path) as trusting:
-            campaign = alone(RR(2, 1.0))
-            people = installed(server, campaign, 3)
-            _tries(trusting, port, server, campaign, people)
+            survey = alone(RR(2, 1.0))
+            people = installed(server, survey, 3)
+            _tries(trusting, port, server, survey, people)
     said = "".join(
         path.read_text()
         for path in tmp_path.glob("*.log")
         if path.name in ("access.log", "error.log", "proxy.log")
     )
-    assert campaign.hash not in said  # who came when is in no log
+    assert survey.hash not in said  # who came when is in no log
 
 
 def _tries(
-    trusting: ssl.SSLContext, port: int, server: Running, campaign: Campaign, people: list[bytes]
+    trusting: ssl.SSLContext, port: int, server: Running, survey: Survey, people: list[bytes]
 ) -> None:
     def send(
         method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
@@ -140,13 +140,13 @@ def _tries(
             reply.read()
             return reply.status
 
-    reports = path_of(campaign, "reports")
+    reports = path_of(survey, "reports")
     assert send("GET", "/readyz") == 200
-    body = report_body(campaign, people[0], 1)
+    body = upload_body(survey, people[0], 1)
     assert [send("POST", reports, body) for _ in range(2)] == [201, 200]
     assert send("POST", reports, b"{}") == 422
     token = {"Authorization": f"Bearer {server.token}"}
-    admin = f"/v1/admin/campaigns/{campaign.hash}"
+    admin = f"/v1/admin/surveys/{survey.hash}"
     assert send("GET", admin, headers=token) == 200
     assert send("GET", admin) == 401
     for method, path, much, headers, refused in (
