@@ -15,11 +15,12 @@ from typing import Any
 from PIL import Image  # comes with matplotlib
 from playwright.sync_api import Route, sync_playwright
 
-from jrr import MRR
 from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers
 from jrr.research.processes import Running, running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
+from jrr.survey.survey import Survey
 
 FOLDER = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -30,24 +31,26 @@ COLOURS = 32
 LARGEST = 60_000  # bytes of a picture
 
 
-def begin(dealer: Running, collector: Running) -> tuple[Campaign, str]:
-    """A campaign that is open, and an invitation to it."""
-    campaign = Campaign(
-        question="Have you ever been offered a bribe at work?",
-        labels=("No", "Yes"),
-        mechanism=MRR.for_epsilon(1.0, n=1_000, announced=True),
-        dealer=DealerServer(DEALER),
+def begin(dealer: Running, collector: Running) -> tuple[Survey, str]:
+    """A survey that is open, and an invitation to it."""
+    survey = SurveyRequest(
+        draft=one_question(
+            "Have you ever been offered a bribe at work?",
+            labels=("No", "Yes"),
+            by="The University of Example",
+            contact="study@university.example",
+        ),
+        people=1_000,
+        dealing=Dealers((DEALER,)),
         collector=COLLECTOR,
-        consent="A study among 1,000 people who decide on permits.",
-        by="The University of Example",
-        contact="study@university.example",
-    )
-    operator = Operator(campaign, dealer.admin, collector.admin)
+        consent={"en": "A study among 1,000 people who decide on permits."},
+    ).survey()
+    operator = Operator(survey, {0: dealer.admin}, collector.admin)
     operator.install()
     (invitation,) = new_invitations(1)
     operator.invite([invitation])
     operator.open()
-    return campaign, invitation
+    return survey, invitation
 
 
 def lead(page: Any, name: str, server: Running) -> None:
@@ -78,12 +81,12 @@ def main() -> None:
         running("page", Path(name)) as answer_page,
         sync_playwright() as playwright,
     ):
-        campaign, invitation = begin(dealer, collector)
+        survey, invitation = begin(dealer, collector)
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_page(**PHONE, locale="en-GB", color_scheme="light")
         lead(page, COLLECTOR, collector)
         lead(page, DEALER, dealer)
-        page.goto(f"{answer_page.url}#campaign={campaign.link}&invitation={invitation}")
+        page.goto(f"{answer_page.url}#survey={survey.link}&invitation={invitation}")
         page.locator(".people").wait_for()
         photograph(page, "introduction")
         page.get_by_role("button", name="Try it first").click()
@@ -93,8 +96,9 @@ def main() -> None:
         page.get_by_role("button", name="I agree").click()
         page.get_by_label("Yes").check()
         photograph(page, "question")
+        page.get_by_role("button", name="Next").click()
         page.get_by_role("button", name="Send", exact=True).click()
-        page.locator("#sent").wait_for()
+        page.locator("#sent").wait_for(state="attached")
         photograph(page, "thanks")
         browser.close()
 
