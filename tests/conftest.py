@@ -62,7 +62,7 @@ HEAVY = (
     "tests/servers/test_units.py::test_a_job_that_breaks_the_transaction_breaks_only_itself",
     "tests/servers/test_units.py::test_a_server_that_does_not_start_is_an_error_with_its_own_words",
     "tests/dealing/committee",
-    "tests/survey/test_campaign.py::test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to",
+    "tests/survey/test_survey.py::test_whatever_number_enrols_from_the_fewest_on_can_be_dealt_to",
     "tests/dealing/test_deck.py::TestBijection::test_a_million_positions_of_a_large_one",
     "tests/dealing/test_deck.py::TestGoldenVectors::test_they_are_up_to_date",
     "tests/dealing/test_deck.py::TestUniformity",

@@ -109,5 +109,7 @@ def _site_link(link: re.Match[str], origin: str, here: str) -> str:
         place = place.removeprefix("docs/")
     else:  # a file of the repository that is no page: its name must do
         return f"{text} (`{place}`)" if place not in text else text
+    if origin == "CHANGELOG.md":
+        anchor = None  # headings may have other names since
     relative = posixpath.relpath(place, posixpath.dirname(here) or ".")
     return f"{image}[{text}]({relative}{anchor or ''})"
