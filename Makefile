@@ -59,8 +59,8 @@ lint: .venv/.ready ## check style, types and layers
 bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-serve: .venv/.ready ## run dealer, collector and answer page here, with a sample questionnaire and links to it
-	$(BIN)/jrr serve all --folder build/servers --questionnaire examples/survey.toml $(ARGS)
+serve: .venv/.ready ## run dealer, collector and answer page here, with a sample survey and links to it
+	$(BIN)/jrr serve all --folder build/servers --draft examples/survey.toml $(ARGS)
 
 reproduce: .venv/.ready ## make every figure and table of the paper (ARGS="--figure 1 --runs 100")
 	$(BIN)/jrr study reproduce $(ARGS)
