@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jrr.survey.campaign import Campaign
 
 from jrr import DRR
 from jrr.cli.app import run
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
-from jrr.survey.campaign import Campaign
 from tests.e2e import Pair, read_rows
 
 RUN = [sys.executable, "-m", "jrr.cli"]

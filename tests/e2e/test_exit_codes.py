@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer
+from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, problem_document
 
 import jrr.servers
 from jrr import DRR
@@ -22,9 +25,6 @@ from jrr.errors import (
     UnreachableError,
 )
 from jrr.research.processes import free_port
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, problem_document
 from tests.e2e import http_reply, pretender
 
 Ends = Callable[..., str]

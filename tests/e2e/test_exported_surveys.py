@@ -17,7 +17,7 @@ from jrr.dealing.kinds import Nobody
 from jrr.errors import ArgumentError, DamagedError
 from jrr.survey.contributor import contribute
 from tests.e2e import LIMITS, Pair
-from tests.e2e.test_questionnaires import DOCUMENT, answer_survey, made_up_answers, survey_at
+from tests.e2e.test_several_questions import DOCUMENT, answer_survey, made_up_answers, survey_at
 
 PEOPLE = 60
 SETTINGS: dict[str, dict[str, Any]] = {

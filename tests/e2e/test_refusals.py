@@ -11,14 +11,14 @@ from typing import Any
 
 import aiohttp
 import pytest
+from jrr.survey.campaign import Campaign, hash_of
+from jrr.survey.dealer_kinds import NoDealer
+from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
 
 from jrr import DRR, JRR, OLH, OUE, RR
 from jrr.client.operator import Operator
 from jrr.errors import JrrError
 from jrr.research.processes import running
-from jrr.survey.campaign import Campaign, hash_of
-from jrr.survey.dealer_kinds import NoDealer
-from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
 from tests.e2e import (
     PROBLEM,
     Pair,

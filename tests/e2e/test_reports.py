@@ -27,7 +27,7 @@ from jrr.reporting.report_page import report_page
 from jrr.survey.contributor import Receipt, contribute, fetch_hands
 from jrr.survey.draft import one_question
 from tests.e2e import LIMITS, Pair, answer_all, pretender, survey_of
-from tests.e2e.test_questionnaires import survey_at
+from tests.e2e.test_several_questions import survey_at
 
 BAD = "<script>alert(1)</script>"
 DOCUMENT: dict[str, Any] = {

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jrr.survey.campaign import Campaign
+from jrr.survey.dealer_kinds import DealerServer, NoDealer
 
 from jrr import DRR, RR
 from jrr.cli.app import run
@@ -20,8 +22,6 @@ from jrr.client.operator import new_invitations
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
 from tests.e2e import Pair, answer_all, enrol_all, link_of
 
 MECHANISM = DRR(20, truth=0.5, own=0.1)
