@@ -6,9 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.problems import ABORTED_DEAL, MISSING_PARTY, problem_document
 
 import jrr.servers
 from jrr import DRR
@@ -24,8 +21,9 @@ from jrr.errors import (
     ProtocolError,
     UnreachableError,
 )
+from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY, problem_document
 from jrr.research.processes import free_port
-from tests.e2e import http_reply, pretender
+from tests.e2e import http_reply, pretender, survey_of
 
 Ends = Callable[..., str]
 
@@ -51,38 +49,41 @@ def ends(
     return do
 
 
-def campaign_file(collector: str) -> Path:
-    campaign = Campaign(
-        question="Do you?",
-        labels=("no", "yes"),
-        mechanism=DRR(20, truth=0.5, own=0.1),
-        dealer=DealerServer("http://127.0.0.1:9"),
-        collector=collector,
-    )
-    file = Path("campaign.json")
-    file.write_bytes(campaign.to_bytes())
+def survey_file(collector: str) -> Path:
+    survey = survey_of(DRR(20, truth=0.5, own=0.1), "http://127.0.0.1:9", collector)
+    file = Path("survey.json")
+    file.write_bytes(survey.to_bytes())
     return file
 
 
 def test_an_argument_is_refused(ends: Ends) -> None:
-    assert "file must be a campaign's document" in ends(
-        ArgumentError, "campaign", "show", "missing.json"
+    assert "file must be a survey's document" in ends(
+        ArgumentError, "survey", "show", "missing.json"
     )
     assert "exactly one of --count and --from" in ends(
-        ArgumentError, "invite", campaign_file("http://127.0.0.1:8"), "--count", 1, "--from", "x"
+        ArgumentError,
+        "survey",
+        "invite",
+        survey_file("http://127.0.0.1:8"),
+        "--count",
+        1,
+        "--from",
+        "x",
     )
 
 
 def test_a_file_is_damaged(ends: Ends) -> None:
-    file = campaign_file("http://127.0.0.1:8")
+    file = survey_file("http://127.0.0.1:8")
     document = json.loads(file.read_bytes())
     for damaged in (b"", b"{}", file.read_bytes() + b" ", json.dumps(document).encode()):
         file.write_bytes(damaged)
-        for command in (("campaign", "show"), ("campaign", "open"), ("campaign", "close")):
-            assert "campaign" in ends(DamagedError, *command, file)
-    good = campaign_file("http://127.0.0.1:8")
+        for command in (("survey", "show"), ("survey", "open"), ("survey", "close")):
+            assert "survey" in ends(DamagedError, *command, file)
+    good = survey_file("http://127.0.0.1:8")
     Path("invitations.csv").write_text("invitation,link\nnobody,x\n")
-    assert "jrr invite wrote" in ends(DamagedError, "invite", good, "--from", "invitations.csv")
+    assert "jrr survey invite wrote" in ends(
+        DamagedError, "survey", "invite", good, "--from", "invitations.csv"
+    )
     Path("settings.toml").write_text("= nothing")
     assert "TOML" in ends(DamagedError, "serve", "collector", "--config", "settings.toml")
 
@@ -90,31 +91,31 @@ def test_a_file_is_damaged(ends: Ends) -> None:
 def test_a_server_says_no(ends: Ends) -> None:
     body = json.dumps(problem_document("wrong-token", 401, "an admin token is needed")).encode()
     with pretender(lambda *_: http_reply(401, body)) as url:
-        file = campaign_file(url)
+        file = survey_file(url)
         for command in (("show",), ("open",), ("close",), ("export", "-o", "out.parquet")):
             assert "refused (401): an admin token" in ends(
-                ProtocolError, "campaign", command[0], file, *command[1:]
+                ProtocolError, "survey", command[0], file, *command[1:]
             )
-        assert "401" in ends(ProtocolError, "invite", file, "--count", 1)
+        assert "401" in ends(ProtocolError, "survey", "invite", file, "--count", 1)
 
 
 def test_a_server_replies_with_what_is_no_message(ends: Ends) -> None:
     with pretender(lambda *_: http_reply(200, b"<html>")) as url:
-        assert "must reply with JSON" in ends(DamagedError, "campaign", "show", campaign_file(url))
+        assert "must reply with JSON" in ends(DamagedError, "survey", "show", survey_file(url))
 
 
 def test_a_server_cannot_be_reached(ends: Ends, tmp_path: Path) -> None:
     dead = f"http://127.0.0.1:{free_port()}"
-    file = campaign_file(dead)
+    file = survey_file(dead)
     for command in (("show",), ("open",), ("close",), ("export", "-o", "out.parquet")):
         assert "cannot be reached" in ends(
-            UnreachableError, "campaign", command[0], file, *command[1:]
+            UnreachableError, "survey", command[0], file, *command[1:]
         )
-    assert "cannot be reached" in ends(UnreachableError, "invite", file, "--count", 1)
+    assert "cannot be reached" in ends(UnreachableError, "survey", "invite", file, "--count", 1)
     assert not Path("invitations.csv").exists()
-    link = f"{dead}/v1/campaigns/{'0' * 64}"
+    link = f"{dead}/v1/surveys/{'0' * 64}"
     more = ("--limit", 1, "--invitation", "a" * 32, "--patience", 0.1, "--state", tmp_path / "s")
-    assert "did not answer" in ends(UnreachableError, "contribute", link, *more)
+    assert "did not answer" in ends(UnreachableError, "survey", "answer", link, *more)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_what_an_operator_is_told_has_the_class_of_what_happened(
         pretender(lambda *_: http_reply(status, body)) as url,
         pytest.raises(error, match=rf"refused \({status}\): because") as raised,
     ):
-        Admin(url, "token").post("/v1/admin/campaigns/x/deal")
+        Admin(url, "token").post("/v1/admin/surveys/x/deal")
     assert type(raised.value) is error
 
 
@@ -152,5 +153,5 @@ def test_somebody_asks_to_stop(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> N
         raise KeyboardInterrupt
 
     monkeypatch.setattr("jrr.client.http.Http.request", stop)
-    file = campaign_file("http://127.0.0.1:8")
-    assert "the same command goes on" in ends(InterruptedRunError, "campaign", "open", file)
+    file = survey_file("http://127.0.0.1:8")
+    assert "the same command goes on" in ends(InterruptedRunError, "survey", "open", file)
