@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from jrr.errors import ArgumentError, UnreachableError
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.collector.stored_reports import open_stored
 from jrr.servers.common.database import connect, prepare
@@ -56,7 +56,7 @@ def test_the_database_says_what_the_collector_says(url: str, engine: Engine) -> 
             next(open_stored(url, counting, [survey.hash]))
         with engine.begin() as connection:
             JOBS.close(connection, survey.hash)
-            shown = JOBS.estimates(connection, survey.hash, EstimateWish(by="region"))
+            shown = JOBS.estimates(connection, survey.hash, EstimateQuery(by="region"))
         found = list(open_stored(url, counting, [survey.hash[:12]]))
         assert [(one.survey, one.question) for one in found] == [
             (survey.hash, name) for name in ("q0", "q1")
@@ -113,5 +113,5 @@ def test_results_are_fixed_by_who_also_writes(engine: Engine) -> None:
                 answer(connection, survey, range(number, number + 1))
                 JOBS.fix_results(connection, survey.hash)
         with connection.begin():
-            found = JOBS.estimates(connection, survey.hash, EstimateWish())
+            found = JOBS.estimates(connection, survey.hash, EstimateQuery())
     assert [one["cardless"] for one in found.values()] == [3, 3]

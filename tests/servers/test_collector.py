@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 
 from jrr.protocol.identity import COLLECTOR, accepted, invitation_secret, new_invitation, pseudonym
 from jrr.servers.collector.change import ChangeWish
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.routes import collector_app
 from jrr.servers.common.settings import Settings
 from jrr.servers.common.tokens import token_digest
@@ -107,7 +107,7 @@ def test_an_export_holds_what_the_collector_shows(
     path.write_bytes(JOBS.export(connection, survey.hash, "parquet"))
     for by in (None, "region"):
         found = estimate_survey(path, by=by)
-        shown = JOBS.estimates(connection, survey.hash, EstimateWish(by=by))
+        shown = JOBS.estimates(connection, survey.hash, EstimateQuery(by=by))
         assert set(found) == set(shown)
         for name, result in found.items():
             told = result.to_dict()

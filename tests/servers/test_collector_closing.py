@@ -14,8 +14,8 @@ from jrr.dealing.deck import card_from_json
 from jrr.dealing.decks import SurveyDecks
 from jrr.dealing.kinds import Dealers
 from jrr.errors import ArgumentError, JrrError
-from jrr.servers.collector.ending import ClosingWish
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.ending import ClosingChoices
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorStore
 from jrr.survey.closing import ClosingRequest, ClosingSums, ToldSums
 from jrr.survey.messages import report_message, upload
@@ -86,13 +86,13 @@ class Cards:
         return JOBS.show(self.connection, self.survey.hash)
 
     def prospect(self, **wish: Any) -> dict[str, Any]:
-        return JOBS.prospect(self.connection, self.survey.hash, ClosingWish(**wish))
+        return JOBS.prospect(self.connection, self.survey.hash, ClosingChoices(**wish))
 
     def close(self, **wish: Any) -> dict[str, Any]:
-        return JOBS.close(self.connection, self.survey.hash, ClosingWish(**wish))
+        return JOBS.close(self.connection, self.survey.hash, ClosingChoices(**wish))
 
     def estimates(self, by: str | None = None) -> dict[str, Any]:
-        return JOBS.estimates(self.connection, self.survey.hash, EstimateWish(by=by))
+        return JOBS.estimates(self.connection, self.survey.hash, EstimateQuery(by=by))
 
 
 def people_in(cards: Cards, *sizes: tuple[str, int]) -> None:
@@ -206,10 +206,10 @@ def test_without_cards_there_is_nothing_to_wait_for(connection: Connection) -> N
     survey = asking(2, "rr")
     begin(connection, survey)
     answer(connection, survey, range(5))
-    assert JOBS.prospect(connection, survey.hash, ClosingWish())["groups"] == []
+    assert JOBS.prospect(connection, survey.hash, ClosingChoices())["groups"] == []
     assert JOBS.close(connection, survey.hash)["settled"]
     assert JOBS.close(connection, survey.hash)["reports"] == 5  # again
-    found = JOBS.estimates(connection, survey.hash, EstimateWish(by="region"))
+    found = JOBS.estimates(connection, survey.hash, EstimateQuery(by="region"))
     assert [one["final"] for one in found.values()] == [True, True]
     sums = ToldSums().to_document()
     assert JOBS.keep_sums(connection, survey.hash, sums) == "closed"

@@ -13,7 +13,7 @@ from jrr import RR
 from jrr.errors import JrrError
 from jrr.estimation.groups import without_remainder
 from jrr.protocol.documents import canonical_json
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.common.problems import Problem
 from jrr.survey.survey import Survey, read_survey
 from tests.servers.collecting import JOBS, answer, asking, begin, engine_in
@@ -38,7 +38,7 @@ def result(connection: Connection, asked: Survey, by: str | None = None) -> dict
     """What is shown now, or the kind of the refusal."""
     JOBS.fix_results(connection, asked.hash, "q0")
     try:
-        return JOBS.estimate(connection, asked.hash, "q0", EstimateWish(by=by))
+        return JOBS.estimate(connection, asked.hash, "q0", EstimateQuery(by=by))
     except Problem as problem:
         return problem.kind
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from jrr.errors import JrrError
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.common.problems import Problem
 from jrr.survey.survey import Survey
 from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person
@@ -27,7 +27,7 @@ def shown(
     """How many reports the result is of that is shown now; None: none is."""
     JOBS.fix_results(connection, asked.hash, question)
     try:
-        found = JOBS.estimate(connection, asked.hash, question, EstimateWish(by=by))
+        found = JOBS.estimate(connection, asked.hash, question, EstimateQuery(by=by))
     except Problem as problem:
         if problem.kind != "results-wait":
             raise
@@ -74,7 +74,7 @@ def test_two_results_in_a_row_tell_the_last_report(connection: Connection) -> No
         upload = body(asked, person(number), value=number % 2)
         sent = json.loads(upload)["reports"]["q0"]["report"]
         JOBS.receive(connection, asked.hash, upload)
-        found = JOBS.estimate(connection, asked.hash, "q0", EstimateWish())["estimate"]["counts"]
+        found = JOBS.estimate(connection, asked.hash, "q0", EstimateQuery())["estimate"]["counts"]
         if before is not None:
             step = [after - earlier for after, earlier in zip(found, before, strict=True)]
             assert step.index(max(step)) == sent
@@ -96,10 +96,10 @@ def test_every_question_goes_on_by_its_own_reports(connection: Connection) -> No
         JOBS.fix_results(connection, asked.hash)  # of all questions
     assert shown(connection, asked) == 8
     assert shown(connection, asked, question="q1") is None
-    found = JOBS.estimates(connection, asked.hash, EstimateWish())
+    found = JOBS.estimates(connection, asked.hash, EstimateQuery())
     assert found["q0"]["cardless"] == 8
     assert set(found["q1"]) == {"waits", "reports"}
     assert found["q1"]["reports"] == 5
     JOBS.close(connection, asked.hash)
-    found = JOBS.estimates(connection, asked.hash, EstimateWish())
+    found = JOBS.estimates(connection, asked.hash, EstimateQuery())
     assert [found[name]["cardless"] for name in ("q0", "q1")] == [12, 5]

@@ -68,7 +68,7 @@ class ReportWish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _NamedResults:
     """A sensitive question of a report, and how its results are named."""
 
     question: Question
@@ -163,7 +163,7 @@ class _Fetch:
     def __init__(self, operator: Operator, wish: ReportWish, language: str) -> None:
         self.operator, self.wish, self.language = operator, wish, language
 
-    def question(self, asked: _Asked, results: Results, is_final: bool) -> ReportedQuestion:
+    def question(self, asked: _NamedResults, results: Results, is_final: bool) -> ReportedQuestion:
         """One question with its result, or why there is none."""
         question, survey = asked.question, self.operator.survey
         mechanism = survey.mechanisms[question.name]
@@ -210,7 +210,7 @@ class _Fetch:
         return _why(document)
 
     def grouping(
-        self, by: Question, asked: Sequence[_Asked], questions: Sequence[ReportedQuestion]
+        self, by: Question, asked: Sequence[_NamedResults], questions: Sequence[ReportedQuestion]
     ) -> Grouping:
         """Every question that has a result, by an open one; or why the collector shows none."""
         results = self.wish.results(self.operator, by.name)
@@ -235,7 +235,7 @@ class _Fetch:
             name=by.name, text=_in(by.text, self.language), questions=tuple(shown), reason=reason
         )
 
-    def _groups(self, asked: _Asked, by: Question, results: Results) -> ReportedGroups:
+    def _groups(self, asked: _NamedResults, by: Question, results: Results) -> ReportedGroups:
         people: dict[str, int] = {}
         answers: dict[str, list[ReportedAnswer]] = {}
         hidden = 0
@@ -303,7 +303,7 @@ def _words(question: Question, language: str) -> dict[str, str]:
     return words | {next(iter(label.values())): _in(label, language) for label in question.labels}
 
 
-def _asked(survey: Survey, question: Question, language: str) -> _Asked:
+def _asked(survey: Survey, question: Question, language: str) -> _NamedResults:
     answers = [one for one in survey.sensitive if one.asked is question]
     words = _words(question, language)
     labels: list[list[str | None]] = []
@@ -323,7 +323,7 @@ def _asked(survey: Survey, question: Question, language: str) -> _Asked:
                 for answer in question.answers
             ]
         )
-    return _Asked(question=question, answers=answers, labels=labels)
+    return _NamedResults(question=question, answers=answers, labels=labels)
 
 
 def _conditions(survey: Survey, question: Question, language: str) -> str | None:

@@ -8,7 +8,7 @@ jrr.mechanisms.registry (CONTRIBUTING.md).
 | part | who asks |
 |---|---|
 | `Describing` | documents, tables, texts: name, parameters, moments |
-| `Dealing` | dealers: cards, and their sums |
+| `GivingCards` | dealers: cards, and their sums |
 | `Responding` | contributors' devices: reports, and their JSON form |
 | `Collecting` | collectors: tallies, estimates, variances |
 | `Accounting` | everybody who states an ε |
@@ -23,7 +23,7 @@ from jrr._base.randomness import Rng
 from jrr.mechanisms.parts.accounting import Accounting
 from jrr.mechanisms.parts.arrays import Cards, Ints, Reports
 from jrr.mechanisms.parts.collecting import Collecting
-from jrr.mechanisms.parts.dealing import Dealing
+from jrr.mechanisms.parts.giving_cards import GivingCards
 from jrr.mechanisms.parts.observing import Observing
 from jrr.mechanisms.parts.planned import Planned
 from jrr.mechanisms.parts.responding import Responding
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-class Mechanism(Dealing, Responding, Collecting, Accounting, Observing, Planned):
+class Mechanism(GivingCards, Responding, Collecting, Accounting, Observing, Planned):
     """A value that describes itself: no state, no input or output, no randomness of its own.
 
     Filled in by every mechanism: `name`, `title`, `parameters`, `moments`, `_epsilon`,

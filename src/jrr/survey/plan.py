@@ -225,7 +225,7 @@ def plan_draft(
         raise checks.refusal("frequency", wish.frequency, "left out with several questions")
     total = draft.epsilon if epsilon is None else checks.epsilon("epsilon", epsilon)
     cap = total + DEALER_ABOVE if wish.dealer_epsilon is None else wish.dealer_epsilon
-    asked = _Asked(n, total, cap, wish)
+    asked = _SharedPlan(n, total, cap, wish)
     shares = _shares(draft, asked)
     questions = tuple(
         QuestionPlan(
@@ -277,7 +277,7 @@ _planned = lru_cache(maxsize=256)(plan)  # questions that are alike have the sam
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SharedPlan:
     """What all questions have in common."""
 
     n: int
@@ -341,7 +341,7 @@ class _Asked:
         return steps if better and fits and self._can_deal(steps.mechanism) else rounded
 
 
-def _shares(draft: Draft, asked: _Asked) -> list[float]:
+def _shares(draft: Draft, asked: _SharedPlan) -> list[float]:
     """The share of the budget that each sensitive question gets."""
     questions = draft.sensitive
     if draft.split == "margin" and len(questions) > 1:
@@ -350,7 +350,7 @@ def _shares(draft: Draft, asked: _Asked) -> list[float]:
     return [weight / sum(weights) for weight in weights]
 
 
-def _shares_by_margin(questions: tuple[Question, ...], asked: _Asked) -> list[float]:
+def _shares_by_margin(questions: tuple[Question, ...], asked: _SharedPlan) -> list[float]:
     """Shares at which every question misses its wanted margin, or beats it, by the same factor."""
     grid = np.geomspace(_LEAST_SHARE / len(questions), 1.0, _GRID)
     curves = []

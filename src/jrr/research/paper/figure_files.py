@@ -18,7 +18,7 @@ import numpy as np
 import jrr
 from jrr._base.files import write_whole
 from jrr.reporting.plots import save
-from jrr.research.paper.catalogue import Question
+from jrr.research.paper.catalogue import DataSet
 from jrr.research.paper.figure import Context, Figure, Row, digest
 
 
@@ -29,7 +29,7 @@ class FigureFiles:
     out: Path
     runs: int
     seed: int
-    data_sets: Sequence[Question]
+    data_sets: Sequence[DataSet]
 
     def make(self, figure: Figure, step: Callable[[int], None]) -> list[Row]:
         """Compute, draw and write a figure; `step` is told of progress."""

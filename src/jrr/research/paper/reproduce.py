@@ -8,7 +8,7 @@ from pathlib import Path
 from jrr._base import checks
 from jrr.errors import ArgumentError
 from jrr.research.paper import artifact, draw, extras, figures, two_phase
-from jrr.research.paper.catalogue import DATA_SETS, Question, from_directory
+from jrr.research.paper.catalogue import DATA_SETS, DataSet, from_directory
 from jrr.research.paper.claims import Claim, claims
 from jrr.research.paper.figure import Figure, Row
 from jrr.research.paper.figure_files import FigureFiles
@@ -326,7 +326,7 @@ def reproduce(
     *,
     runs: int = 1000,
     seed: int = 1,
-    data_sets: Sequence[Question] = DATA_SETS,
+    data_sets: Sequence[DataSet] = DATA_SETS,
     step: Step = no_step,
     force: bool = False,
 ) -> Iterator[tuple[Figure, list[Row]]]:

@@ -31,7 +31,7 @@ from jrr.survey.grouping import (
 from jrr.survey.survey import Survey
 
 
-class ClosingWish(Message):
+class ClosingChoices(Message):
     """What an operator wants of the end."""
 
     by: str | None = None  # an open question: one sum for each answer; None: as chosen before
@@ -41,7 +41,7 @@ class ClosingWish(Message):
     discard: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
-def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingWish) -> dict[str, Any]:
+def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices) -> dict[str, Any]:
     """What closing would do: the groups, their sizes, and which are too small. Changes nothing."""
     survey = held.survey
     facts = {
@@ -72,7 +72,7 @@ def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingWish) ->
     return facts | grouping.to_document() | {"groups": groups, "too_small": left}
 
 
-def close(store: CollectorStore, held: CollectorSurvey, wish: ClosingWish) -> int:
+def close(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices) -> int:
     """Take no more answers, and keep in which groups cards are named; how many were discarded.
 
     Again with another grouping, that one is kept: for an operator who knows that no dealer has
@@ -171,7 +171,7 @@ def _request(
 
 
 def _chosen(
-    store: CollectorStore, held: CollectorSurvey, wish: ClosingWish
+    store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices
 ) -> tuple[CardGrouping, list[Sizes]]:
     """The grouping that is wished for, or was chosen before; cards by question, dealer and group.
 

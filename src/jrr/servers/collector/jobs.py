@@ -10,9 +10,9 @@ from jrr._base import checks
 from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
 from jrr.servers.collector import ending, intake, results
 from jrr.servers.collector.change import ChangeWish, changes
-from jrr.servers.collector.ending import ClosingWish
+from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.intake import IncomingAnswers
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.collector.waves import check_wave
 from jrr.servers.common.batch import in_groups
@@ -88,17 +88,17 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         receive = partial(intake.receive, CollectorStore(connection), self.clock())
         return in_groups(incoming, lambda one: one.survey, receive)
 
-    def prospect(self, connection: Connection, name: str, wish: ClosingWish) -> dict[str, Any]:
+    def prospect(self, connection: Connection, name: str, wish: ClosingChoices) -> dict[str, Any]:
         """What closing would do; nothing is changed."""
         store = CollectorStore(connection)
         return ending.prospect(store, store.find(name), wish)
 
     def close(
-        self, connection: Connection, name: str, wish: ClosingWish | None = None
+        self, connection: Connection, name: str, wish: ClosingChoices | None = None
     ) -> dict[str, Any]:
         """Take no more answers."""
         store = CollectorStore(connection)
-        discarded = ending.close(store, store.find(name, lock=True), wish or ClosingWish())
+        discarded = ending.close(store, store.find(name, lock=True), wish or ClosingChoices())
         held = store.find(name)
         return {
             "state": held.state,
@@ -156,13 +156,13 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             results.fix_results(store, held, one, counts[one])
 
     def estimate(
-        self, connection: Connection, name: str, question: str, wish: EstimateWish
+        self, connection: Connection, name: str, question: str, wish: EstimateQuery
     ) -> dict[str, Any]:
         """The estimate of one question so far, or the final one."""
         store = CollectorStore(connection)
         return results.estimate(store, store.find(name), question, wish)
 
-    def estimates(self, connection: Connection, name: str, wish: EstimateWish) -> dict[str, Any]:
+    def estimates(self, connection: Connection, name: str, wish: EstimateQuery) -> dict[str, Any]:
         """Question -> its estimate, or why there is none."""
         store = CollectorStore(connection)
         return results.estimates(store, store.find(name), wish)

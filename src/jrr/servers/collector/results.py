@@ -22,7 +22,7 @@ _REFUSED = {RESULTS_WAIT: "waits", "too-few": "too_few", "no-reports": "too_few"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateWish:
+class EstimateQuery:
     """What the operator wants to know."""
 
     level: float = 0.95  # of the confidence intervals
@@ -54,7 +54,7 @@ def fix_results(store: CollectorStore, held: CollectorSurvey, name: str, reports
     store.fix_results(held.name, held.numbers[name], FixedResults(shown=shown, next=now))
 
 
-def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateWish) -> dict[str, Any]:
+def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateQuery) -> dict[str, Any]:
     """Question -> its estimate, or in words why there is none."""
     if wish.by is not None:
         checks.one_of("by", wish.by, tuple(held.survey.covariates))
@@ -72,7 +72,7 @@ def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateWish) 
 
 
 def estimate(
-    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateWish
+    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateQuery
 ) -> dict[str, Any]:
     """The estimate of a question so far, or the final one."""
     survey, question = held.survey, find_question(held, name)
@@ -158,7 +158,7 @@ def check_export(held: CollectorSurvey, people: int) -> None:
 
 
 def _shown(
-    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateWish
+    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateQuery
 ) -> dict[str, Tally]:
     """What may be shown now of a question whose results must be some reports apart."""
     every = held.survey.results_apart
@@ -206,7 +206,7 @@ def _results(
     question: SensitiveQuestion,
     whole: Tally,
     groups: Mapping[str, Tally],
-    wish: EstimateWish,
+    wish: EstimateQuery,
 ) -> dict[str, Any]:
     """The estimate of everybody and, where asked for, of each group and their differences."""
     survey, mechanism = held.survey, held.mechanism(question.name)

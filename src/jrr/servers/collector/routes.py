@@ -9,9 +9,9 @@ from jrr._base import checks
 from jrr.estimation.estimates import POPULATIONS
 from jrr.protocol.documents import Message, bytes_from_hex, read_body
 from jrr.servers.collector.change import ChangeWish
-from jrr.servers.collector.ending import ClosingWish
+from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.jobs import CollectorJobs
-from jrr.servers.collector.results import EstimateWish
+from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorSurvey
 from jrr.servers.common.batch import Writer, read_aside
 from jrr.servers.common.database import scrub
@@ -95,7 +95,7 @@ def _add_closing(
         name: Name, by: str | None = None, merge_small: str = "false"
     ) -> dict[str, Any]:
         """What closing would do: the groups, their sizes, and which are too small for a sum."""
-        wish = ClosingWish(by=by, merge_small=_flag("merge_small", merge_small))
+        wish = ClosingChoices(by=by, merge_small=_flag("merge_small", merge_small))
         return await read_aside(engine, jobs.prospect, name, wish)
 
     @app.get(f"{ADMIN}/closing/request", dependencies=admin)
@@ -112,7 +112,7 @@ def _add_closing(
     @app.post(f"{ADMIN}/close", dependencies=admin)
     async def close(name: Name, request: Request) -> dict[str, Any]:
         """Take no more answers."""
-        wish = read_body(await request.body(), ClosingWish)
+        wish = read_body(await request.body(), ClosingChoices)
         result = await writer.run(jobs.close, name, wish)
         await scrubbed()
         return result
@@ -194,11 +194,11 @@ def _add_results(
 
 def _estimate_wish(
     by: str | None, level: str, simultaneous: str, population: str, population_size: str | None
-) -> EstimateWish:
+) -> EstimateQuery:
     people = None
     if population_size is not None:
         people = _whole_number("population_size", population_size, 12)
-    return EstimateWish(
+    return EstimateQuery(
         level=checks.level(_number("level", level)),
         by=by,
         simultaneous=_flag("simultaneous", simultaneous),

@@ -14,7 +14,7 @@ from jrr.protocol.addresses import check_address, split_link
 from jrr.servers.page.files import START_FILE, PageFile, page_files
 
 START = "/page/"
-# Campaigns name their servers, which the page does not know beforehand.
+# Surveys name their servers, which the page does not know beforehand.
 ANY_SERVER = ("https:", "http://127.0.0.1:*", "http://localhost:*")
 Headers = list[tuple[bytes, bytes]]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jrr.mechanisms.cards import MaskCards, SortedDeck
 
 
-class Dealing(Describing):
+class GivingCards(Describing):
     """One secret card for every contributor of a deck, or none."""
 
     @property
