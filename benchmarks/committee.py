@@ -22,15 +22,15 @@ import jrr
 from benchmarks import memory
 from benchmarks.child import ROOT, ChildFailedError
 from benchmarks.timing import ratio
+from jrr.dealing.committee import cards
+from jrr.dealing.committee.cards import Place, deck_of, seal_shares
+from jrr.dealing.committee.dealing import deal
+from jrr.dealing.committee.field import Vector
+from jrr.dealing.committee.link import Link
+from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
+from jrr.dealing.committee.merkle import Tree
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
-from jrr.survey.committee import cards
-from jrr.survey.committee.cards import Place, deck_of, seal_shares
-from jrr.survey.committee.dealing import deal
-from jrr.survey.committee.field import Vector
-from jrr.survey.committee.link import Link
-from jrr.survey.committee.meeting import Identity, Meeting, Peer, meet
-from jrr.survey.committee.merkle import Tree
 
 PARTIES, THRESHOLD = 3, 1
 CASES = ((10_000, True, 3), (100_000, True, 1), (100_000, False, 5), (1_000_000, False, 3))
@@ -111,7 +111,7 @@ def party(wish: dict[str, Any]) -> dict[str, Any]:
         if not wish["sealed"]:
             return bytes(32)
         start = time.process_time()
-        root = Tree(seal_shares(keys, share, tags, NAME, 0, wish["me"])).root
+        root = Tree(seal_shares(keys, share, tags, NAME, wish["me"])).root
         facts["sealing_seconds"] = time.process_time() - start
         return root
 
@@ -143,7 +143,7 @@ def party(wish: dict[str, Any]) -> dict[str, Any]:
 
 def _bare_seals(keys: Sequence[bytes], me: int) -> float:
     """The same number of seals and nothing else."""
-    suite, info = cards._suite(), Place(NAME, 0, me, 0).info()
+    suite, info = cards._suite(), Place(NAME, me, 0).info()
     loaded = [X25519PublicKey.from_public_bytes(key) for key in keys[:KEYS]]
     start = time.process_time()
     for at in range(len(keys)):

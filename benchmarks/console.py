@@ -23,44 +23,46 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from jrr import RR
 from jrr.client.operator import Operator
+from jrr.protocol.addresses import survey_path
 from jrr.research.processes import Running, running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import NoDealer
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
+from jrr.survey.messages import report_message, upload
+from jrr.survey.survey import Survey
 
 PAGES = 10
 LOADS = 60  # of a page
 SENDERS = 16
 
 
-def campaign_at(collector: Running, capacity: int) -> Campaign:
-    campaign = Campaign(
-        question=f"Have you ever? ({capacity})",
-        labels=("no", "yes"),
-        mechanism=RR(p=0.75),
-        dealer=NoDealer(),
+def survey_at(collector: Running, capacity: int) -> Survey:
+    survey = SurveyRequest(
+        draft=one_question(f"Have you ever? ({capacity})"),
+        people=capacity,
         collector=collector.url,
+        mechanism="rr",
         capacity=capacity + 1_000_000,
         invitations=False,
-    )
-    operator = Operator(campaign, None, collector.admin)
+    ).survey()
+    operator = Operator(survey, {}, collector.admin)
     operator.install()
     operator.open()
-    return campaign
+    return survey
 
 
-def fill(folder: Path, campaign: Campaign, count: int) -> None:
-    """Write reports past the server, as it would have stored them."""
+def fill(folder: Path, survey: Survey, count: int) -> None:
+    """Write answers past the server, as it would have stored them."""
+    (question,) = survey.sensitive
+    width = question.mechanism.report_format.width
+    reports = [value.to_bytes(width, "little") for value in (0, 1)]
+    names = [secrets.token_bytes(32) for _ in range(count)]
     with closing(sqlite3.connect(folder / "collector.db", timeout=60)) as database:
-        width = campaign.mechanism.report_format.width
-        reports = [value.to_bytes(width, "little") for value in (0, 1)]
-        rows = (
-            (campaign.hash, secrets.token_bytes(32), 0, False, reports[at % 2], "{}")
-            for at in range(count)
-        )
-        database.executemany("INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?)", rows)
-        database.execute("INSERT INTO arrivals VALUES (?, 0, ?)", (campaign.hash, count))
+        people = ((survey.hash, name, "{}", "{}") for name in names)
+        database.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people)
+        rows = ((survey.hash, 0, name, False, reports[at % 2]) for at, name in enumerate(names))
+        database.executemany("INSERT INTO reports VALUES (?, ?, ?, ?, ?)", rows)
+        database.execute("INSERT INTO arrivals VALUES (?, 0, ?)", (survey.hash, count))
         database.commit()
 
 
@@ -140,24 +142,20 @@ def processor_seconds(collector: Running) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def upload(collector: Running, campaign: Campaign, count: int) -> tuple[float, float]:
+def load_with(collector: Running, survey: Survey, count: int) -> tuple[float, float]:
     """Processor seconds of the collector per 1,000 reports, and reports a second."""
     host = urlsplit(collector.url).netloc
+    (question,) = survey.sensitive
 
     def send(some: int) -> None:
         with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
             for at in range(some):
-                body = {
-                    "pseudonym": secrets.token_hex(32),
-                    "round": 0,
-                    "carded": False,
-                    "report": at % 2,
-                    "covariates": {},
-                }
+                report = report_message(question.mechanism, at % 2, False, None)
+                body = upload(secrets.token_bytes(32), {}, {question.name: report})
                 connection.request(
                     "POST",
-                    f"/v1/campaigns/{campaign.hash}/reports",
-                    json.dumps(body),
+                    f"{survey_path(survey.hash)}/reports",
+                    body,
                     {"Content-Type": "application/json"},
                 )
                 reply = connection.getresponse()
@@ -185,21 +183,21 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         collector = stack.enter_context(running("collector", folder, None, "--console"))
-        few, many = (campaign_at(collector, count) for count in (1_000, given.many))
+        few, many = (survey_at(collector, count) for count in (1_000, given.many))
         fill(folder, few, 1_000)
         fill(folder, many, given.many)
         cookie = signed_in(collector)
         times: dict[str, list[float]] = {"few": [], "many": []}
         first = {}
-        for name, campaign in (("few", few), ("many", many)):
-            path = f"/console/campaigns/{campaign.hash}"
+        for name, survey in (("few", few), ("many", many)):
+            path = f"/console/surveys/{survey.hash}"
             first[name] = load_page(collector.url, cookie, path)
             took = load_page(collector.url, cookie, f"{path}/results")
             print(f"{name}: first page {1_000 * first[name]:.1f} ms, results {took:.2f} s")
         for _ in range(LOADS):
-            for name, campaign in (("few", few), ("many", many)):
+            for name, survey in (("few", few), ("many", many)):
                 times[name].append(
-                    load_page(collector.url, cookie, f"/console/campaigns/{campaign.hash}")
+                    load_page(collector.url, cookie, f"/console/surveys/{survey.hash}")
                 )
         middle = {name: statistics.median(some) for name, some in times.items()}
         ratio = middle["many"] / middle["few"]
@@ -207,13 +205,13 @@ def main() -> None:
             f"live page: {1_000 * middle['few']:.1f} ms with 1,000 reports, "
             f"{1_000 * middle['many']:.1f} ms with {given.many:,}: {ratio:.2f} times"
         )
-        path = f"/console/campaigns/{many.hash}"
+        path = f"/console/surveys/{many.hash}"
         found: dict[int, list[tuple[float, float]]] = {0: [], PAGES: []}
-        upload(collector, many, given.uploads // 4)  # warm
+        load_with(collector, many, given.uploads // 4)  # warm
         for _ in range(given.rounds):
             for count in found:
                 with live_pages(collector, cookie, path, count):
-                    found[count].append(upload(collector, many, given.uploads))
+                    found[count].append(load_with(collector, many, given.uploads))
         for count, rows in found.items():
             cost, speed = (statistics.median(column) for column in zip(*rows, strict=True))
             print(f"{count} live pages: {cost:.3f} s of processor for 1,000 reports, {speed:.0f}/s")

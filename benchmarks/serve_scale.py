@@ -266,7 +266,7 @@ def _compared(kind: str, crowds: dict[str, Any], pairs: int) -> list[dict[str, A
                 load = put_under_load(server, crowd, bodies, 1e6, connections=50, timeout=120.0)
                 found.setdefault((name, at), []).append(load)
     results = []
-    for at, where in enumerate(("in the same campaign", "in a new campaign beside them")):
+    for at, where in enumerate(("in the same survey", "in a new survey beside them")):
         ratios = {
             "by_clock": [
                 _a_second(few) / _a_second(many)
@@ -289,29 +289,34 @@ def _compared(kind: str, crowds: dict[str, Any], pairs: int) -> list[dict[str, A
 
 
 def _fill(database: str, crowd: Crowd, reports: int) -> None:
-    """Store made-up reports, in the order of their hashes, by the database's own means."""
-    name = crowd.campaign.hash
+    """Store made-up answers, in the order of their hashes, by the database's own means."""
+    name = crowd.survey.hash
     step = (1 << 256) // reports
-    rows = (
-        (name, (at * step + secrets.randbelow(step)).to_bytes(32, "big"), 0, False, bytes(4), "{}")
-        for at in range(reports)
-    )
-    columns = "campaign, pseudonym, round, carded, report, covariates"
+    names = [(at * step + secrets.randbelow(step)).to_bytes(32, "big") for at in range(reports)]
+    tables: dict[str, Iterator[tuple[Any, ...]]] = {
+        "people (survey, pseudonym, open, covariates)": ((name, one, "{}", "{}") for one in names),
+        "reports (survey, question, pseudonym, carded, report)": (
+            (name, 0, one, False, bytes(4)) for one in names
+        ),
+    }
     counted = f"INSERT INTO arrivals VALUES ('{name}', 63, {reports})"
     if database.startswith("postgresql"):
         import psycopg
 
         with psycopg.connect(database) as connection, connection.cursor() as cursor:
-            with cursor.copy(f"COPY reports ({columns}) FROM STDIN".encode()) as copy:
-                for row in rows:
-                    copy.write_row(row)
+            for table, rows in tables.items():
+                with cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                    for row in rows:
+                        copy.write_row(row)
             cursor.execute(counted.encode())
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
         return
     with closing(sqlite3.connect(database, timeout=60)) as file:
         with file:
-            file.executemany(f"INSERT INTO reports ({columns}) VALUES (?,?,?,?,?,?)", rows)
+            for table, rows in tables.items():
+                places = ",".join("?" * (table.count(",") + 1))
+                file.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
             file.execute(counted)
         file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

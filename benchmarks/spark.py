@@ -27,8 +27,8 @@ from benchmarks.child import ROOT
 from benchmarks.engines import GROUPS, SIZES, reports_file
 from benchmarks.timing import ratio
 from jrr import tables
+from jrr.dealing.split_deck import SplitDeck
 from jrr.errors import MissingExtraError
-from jrr.survey.split_deck import SplitDeck
 
 BUILD = ROOT / "build"
 PARTS = ("count", "perturb", "check")

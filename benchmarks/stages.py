@@ -22,14 +22,16 @@ from benchmarks import by_epsilon
 from benchmarks.engines import reports_file
 from jrr import tables
 from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers
+from jrr.dealing.messages import card_request
+from jrr.dealing.split_deck import RowDecks
+from jrr.protocol.addresses import survey_path
+from jrr.protocol.identity import invitation_secret, pseudonym
 from jrr.research.load.measure import gather, processor_of, put_under_load
 from jrr.research.load.sender import Job, send_all
 from jrr.research.processes import running
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.identity import invitation_secret, pseudonym
-from jrr.survey.messages import card_request
-from jrr.survey.split_deck import RowDecks
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
 
 CARDS = 1 << 21  # dealt from a deck of DECK
 DECK = 100_000_000
@@ -115,22 +117,21 @@ def fetches() -> list[dict[str, Any]]:
             running("dealer", folder / "dealer") as dealer,
             running("collector", folder / "collector") as collector,
         ):
-            campaign = Campaign(
-                question="Do you?",
-                labels=("no", "yes"),
-                mechanism=jrr.DRR(UPLOADS, truth=0.4, own=0.05),
-                dealer=DealerServer(dealer.url),
+            survey = SurveyRequest(
+                draft=one_question("Do you?"),
+                people=UPLOADS,
                 collector=collector.url,
-                capacity=UPLOADS,
-            )
-            operator = Operator(campaign, dealer.admin, collector.admin)
+                dealing=Dealers((dealer.url,)),
+                mechanism="drr",
+            ).survey()
+            operator = Operator(survey, {0: dealer.admin}, collector.admin)
             operator.install()
             invitations = new_invitations(UPLOADS)
             operator.invite(invitations)
             operator.open()
-            (role,) = campaign.dealer.roles
+            (role,) = survey.dealing.roles
             bodies = [
-                card_request(pseudonym(invitation_secret(text), campaign.hash, role))
+                card_request(pseudonym(invitation_secret(text), survey.hash, role))
                 for text in invitations
             ]
             target, before = urlsplit(dealer.url), processor_of(dealer.process.pid)
@@ -138,7 +139,7 @@ def fetches() -> list[dict[str, Any]]:
                 Job(
                     host=target.hostname or "",
                     port=target.port or 0,
-                    path=f"/v1/campaigns/{campaign.hash}/cards",
+                    path=f"{survey_path(survey.hash)}/cards",
                     bodies=bodies,
                     rate=1e6,
                     begin=time.time(),

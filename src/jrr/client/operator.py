@@ -199,7 +199,7 @@ class Operator:
         states: dict[str, Any] = {}
         for number, server in self.dealing.items():
             states[self.name_of(number)] = server.post(f"{self.path}/open")["state"]
-        if self.collector is not None and (n is not None or not self.survey.dealing.enrols):
+        if self.collector is not None and self.survey.dealing.may_begin(n):
             states[COLLECTOR] = self.collector.post(f"{self.path}/open", {"n": n})["state"]
         return states
 

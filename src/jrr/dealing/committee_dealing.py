@@ -9,22 +9,20 @@ import msgspec
 from jrr._base import checks
 from jrr.dealing.asking import address_at, ask_for_cards, ask_for_place, same_everywhere
 from jrr.dealing.committee import cards as committee_cards
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import BadShareError
 from jrr.dealing.committee.complaints import ShareEvidence
-from jrr.dealing.committee.dealing import Abort
-from jrr.dealing.committee.deals import DealOrder
-from jrr.dealing.committee.meeting import Peer
 from jrr.dealing.complaining import complaint_request
-from jrr.dealing.interface import Dealing, Hand, Hands, Person
+from jrr.dealing.interface import Dealing, Hand, Hands, Person, check_one_question
 from jrr.dealing.messages import card_request
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.addresses import check_address, check_link
 from jrr.protocol.identity import party_role, pseudonym
 from jrr.protocol.steps import Call, Steps, insist
 from jrr.protocol.texts import check_text
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
 
@@ -76,7 +74,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
         """Always: parties deal to people whom they know."""
         return True
 
-    def can_deal(self, mechanism: Mechanism) -> bool:
+    def can_deal(self, mechanism: "Mechanism") -> bool:
         """Only cards that everybody knows, which the parties shuffle: no masks."""
         return not mechanism.masked
 
@@ -89,17 +87,6 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
                 "everybody knows, and cards of masks are drawn. Name several dealers instead"
             )
             raise checks.refusal("mechanism", question.mechanism, allowed)
-
-    def deal_order(self, survey: "Survey") -> DealOrder:
-        """What all parties must agree on before they deal."""
-        (question,) = survey.dealt
-        return DealOrder(
-            survey=survey.hash,
-            capacity=survey.capacity,
-            threshold=self.threshold,
-            peers=tuple(Peer(*check_link(party.link), party.certificate) for party in self.parties),
-            mechanism_for=question.for_people,
-        )
 
     def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
         """Take a place in the next deal, with the key that shares are sealed to."""
@@ -162,20 +149,6 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
             address = f"{address_at(survey, number)}/complaints"
             call = Call(address, complaint_request(name, accused, evidence))
             yield from insist(call, min(patience, COMPLAINING), silence_is_fine=True)
-
-
-def check_one_question(dealt: Sequence["SensitiveQuestion"]) -> "SensitiveQuestion":
-    """The only question with cards, where people meet to deal one deck.
-
-    Raises:
-        ArgumentError: There are several, or none.
-    """
-    if len(dealt) != 1:
-        raise ArgumentError(
-            "dealing must be by dealers unless exactly one answer has cards: committees and groups "
-            f"deal one deck to people who meet for it, and here are {len(dealt)} answers with cards"
-        )
-    return dealt[0]
 
 
 def card_key_of(survey: "Survey", person: Person) -> Any:

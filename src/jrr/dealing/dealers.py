@@ -14,12 +14,12 @@ from jrr.dealing.interface import Dealing, Hand, Hands, Person
 from jrr.dealing.messages import card_request
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, ProtocolError
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.addresses import check_address
 from jrr.protocol.identity import dealer_role, device_name, pseudonym
-from jrr.protocol.steps import Steps
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.protocol.steps import Steps
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
 
@@ -62,12 +62,12 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
         """All of them, or where some may be left out at least one."""
         return any(gave) if self.leave_out else all(gave)
 
-    def can_deal(self, mechanism: Mechanism) -> bool:
+    def can_deal(self, mechanism: "Mechanism") -> bool:
         """Of several dealers only cards that add up, for two values: yes and no."""
         alone = len(self.urls) == 1 or not mechanism.deals
         return alone or (mechanism.announced and mechanism.steps == 1)
 
-    def fitted(self, mechanism: Mechanism) -> Mechanism:
+    def fitted(self, mechanism: "Mechanism") -> "Mechanism":
         """For as many dealers as there are."""
         return mechanism.for_dealers(len(self.urls))
 
@@ -83,14 +83,14 @@ class Dealers(Dealing, frozen=True, tag="dealers"):
         if not dealt:
             raise ArgumentError("dealing must be 'none' where no question has cards")
 
-    def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
+    def enrol(self, survey: "Survey", person: Person, patience: float) -> "Steps[None]":
         """Take a place in the next deal."""
         if not self.enrol_first:
             yield from Dealing.enrol(self, survey, person, patience)
         yield from same_everywhere(survey, patience)
         yield from ask_for_place(survey, 0, self._request(survey, 0, person), patience)
 
-    def hands(self, survey: "Survey", person: Person, patience: float) -> Steps[Hands]:
+    def hands(self, survey: "Survey", person: Person, patience: float) -> "Steps[Hands]":
         """One's cards from every dealer."""
         # A dealer that serves another survey ends it here; a silent one only costs the cards.
         same = yield from same_everywhere(survey, patience, silence_is_fine=True)

@@ -9,7 +9,7 @@ from words that follow from the key and d.
 
 import bisect
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,16 @@ from jrr._base import checks
 from jrr._base.forgetting import overwrite_array
 from jrr._base.randomness import KeyedRandom
 from jrr.dealing.permutation import SHUFFLED, Permutation
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.cards import Card, MaskCards, SortedDeck
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 _DECKS = 1 << 64
 _ROWS = 1 << 14  # cards whose bits are packed at a time
 
 
-def deck_of(mechanism: Mechanism, key: bytes, number: int) -> "Deck | MaskDeck":
+def deck_of(mechanism: "Mechanism", key: bytes, number: int) -> "Deck | MaskDeck":
     """One deck of a question; every deck of a question has another number."""
     if isinstance(card_format(mechanism), MaskCards):
         return MaskDeck(mechanism, key, number)
@@ -35,7 +37,7 @@ def deck_of(mechanism: Mechanism, key: bytes, number: int) -> "Deck | MaskDeck":
 class MaskDeck:
     """A deck of whole numbers: all of them are drawn from the key at once, and kept."""
 
-    def __init__(self, mechanism: Mechanism, key: bytes, number: int) -> None:
+    def __init__(self, mechanism: "Mechanism", key: bytes, number: int) -> None:
         self.mechanism = mechanism
         self.number = checks.integer("number", number, 0, _DECKS - 1)
         words = KeyedRandom(key, b"masks:" + self.number.to_bytes(8, "little"))
@@ -66,7 +68,7 @@ class MaskDeck:
 class Deck:
     """A deck whose contents are public: the card at each place follows from the key."""
 
-    def __init__(self, mechanism: Mechanism, key: bytes, number: int) -> None:
+    def __init__(self, mechanism: "Mechanism", key: bytes, number: int) -> None:
         self.mechanism = mechanism
         self.number = checks.integer("number", number, 0, _DECKS - 1)
         self._sorted = sorted_deck(mechanism)
@@ -141,7 +143,7 @@ class Deck:
         return out
 
 
-def sorted_deck(mechanism: Mechanism) -> SortedDeck:
+def sorted_deck(mechanism: "Mechanism") -> SortedDeck:
     """The contents of a mechanism's deck, or a refusal of mechanisms without cards."""
     deck = mechanism.sorted_deck
     if deck is None:
@@ -149,7 +151,7 @@ def sorted_deck(mechanism: Mechanism) -> SortedDeck:
     return deck
 
 
-def card_format(mechanism: Mechanism) -> SortedDeck | MaskCards:
+def card_format(mechanism: "Mechanism") -> SortedDeck | MaskCards:
     """How a mechanism's cards are written, or a refusal of mechanisms without cards."""
     form = mechanism.card_format
     if form is None:
@@ -157,12 +159,12 @@ def card_format(mechanism: Mechanism) -> SortedDeck | MaskCards:
     return form
 
 
-def card_to_json(mechanism: Mechanism, card: Card) -> Any:
+def card_to_json(mechanism: "Mechanism", card: Card) -> Any:
     """A card as a JSON value: a whole number or a list of them, or hexadecimal digits."""
     return card_format(mechanism).card_to_json(card)
 
 
-def card_from_json(mechanism: Mechanism, document: object) -> Card:
+def card_from_json(mechanism: "Mechanism", document: object) -> Card:
     """The card that `card_to_json` wrote; anything that is not in the deck is refused."""
     return card_format(mechanism).card_from_json(document)
 

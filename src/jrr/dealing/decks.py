@@ -7,7 +7,7 @@ so that a stored seat does not tell who came when.
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -19,7 +19,9 @@ from jrr.dealing.deck import Deck, MaskDeck, card_to_json, deck_of
 from jrr.dealing.permutation import Permutation
 from jrr.dealing.serials import Serials
 from jrr.errors import ArgumentError
-from jrr.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from jrr.mechanisms import Mechanism
 
 _DECKS_KEPT = 8
 
@@ -58,7 +60,7 @@ class QuestionDecks:
         key: Of the question; overwritten by `forget`.
     """
 
-    def __init__(self, mechanism: Mechanism, key: bytes) -> None:
+    def __init__(self, mechanism: "Mechanism", key: bytes) -> None:
         size = mechanism.moments.deck
         if size is None:
             raise ArgumentError(f"mechanism must deal cards, got {mechanism}")
@@ -100,7 +102,7 @@ class SurveyDecks:
     """
 
     def __init__(
-        self, mechanisms: Mapping[str, Mechanism], names: Mapping[str, str], key: bytes
+        self, mechanisms: Mapping[str, "Mechanism"], names: Mapping[str, str], key: bytes
     ) -> None:
         self._key = key
         self.questions = {

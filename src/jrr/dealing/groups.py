@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from jrr._base import checks
 from jrr.dealing.committee.schedule import default_threshold
-from jrr.dealing.committee_dealing import check_one_question
-from jrr.dealing.interface import Dealing
-from jrr.mechanisms.base import Mechanism
+from jrr.dealing.interface import Dealing, check_one_question
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.sensitive import SensitiveQuestion
 
 FEWEST, MOST = 3, 16
@@ -24,7 +23,7 @@ class Groups(Dealing, frozen=True, tag="groups"):
 
     word: ClassVar[str] = "member"
 
-    def can_deal(self, mechanism: Mechanism) -> bool:
+    def can_deal(self, mechanism: "Mechanism") -> bool:
         """Only cards that everybody knows, which the members shuffle: no masks."""
         return not mechanism.masked
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from jrr._base import checks
-from jrr.errors import ProtocolError
-from jrr.mechanisms.base import Mechanism
-from jrr.protocol.steps import Steps
+from jrr.errors import ArgumentError, ProtocolError
+from jrr.protocol.states import ENROLLING, OPEN, State
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.protocol.steps import Steps
     from jrr.survey.sensitive import SensitiveQuestion
     from jrr.survey.survey import Survey
 
@@ -37,6 +38,20 @@ def even_deck(people: int, k: int = 2) -> int:
     if people < least:
         raise checks.refusal("people", people, f"at least {least} where enrolment fixes the deck")
     return max(least, people - (people + 1) % period)
+
+
+def check_one_question(dealt: Sequence["SensitiveQuestion"]) -> "SensitiveQuestion":
+    """The only question with cards, where people meet to deal one deck.
+
+    Raises:
+        ArgumentError: There are several, or none.
+    """
+    if len(dealt) != 1:
+        raise ArgumentError(
+            "dealing must be by dealers unless exactly one answer has cards: committees and groups "
+            f"deal one deck to people who meet for it, and here are {len(dealt)} answers with cards"
+        )
+    return dealt[0]
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,36 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """Whether people enrol first, and cards are dealt to exactly those who did."""
         return False
 
+    @property
+    def first_state(self) -> State:
+        """Of a survey that is opened where its cards are dealt."""
+        return ENROLLING if self.enrols else OPEN
+
+    def may_begin(self, n: int | None) -> bool:
+        """Whether answers can be given yet.
+
+        Args:
+            n: How many people were dealt cards; None: nobody has said so.
+        """
+        return n is not None or not self.enrols
+
+    def check_people(self, dealt: Sequence["SensitiveQuestion"], n: int | None) -> None:
+        """Refuse a number of people who are said to have been dealt cards.
+
+        Args:
+            dealt: The questions with cards.
+            n: So many; None where cards are dealt on arrival.
+
+        Raises:
+            ArgumentError: There is a number where none is fixed, or none where people enrol.
+            ProtocolError: For so few people the survey would not keep what it promises.
+        """
+        if self.enrols:
+            for question in dealt:
+                question.for_people(checks.integer("n", n, 2))
+        elif n is not None:
+            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+
     def are_enough(self, gave: Sequence[bool]) -> bool:
         """Whether an answer may be made with the cards of those who gave one.
 
@@ -98,7 +143,7 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """One of those who deal, as operators read it: "dealer", "dealer 1", "party 2"."""
         return self.word if len(self.addresses) == 1 else f"{self.word} {number}"
 
-    def can_deal(self, mechanism: Mechanism) -> bool:
+    def can_deal(self, mechanism: "Mechanism") -> bool:
         """Whether those who deal can deal the cards of a mechanism."""
         return True
 
@@ -119,7 +164,7 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """Contributors at most, unless somebody says so."""
         return _ENROL_ROOM * people if self.enrols else people
 
-    def fitted(self, mechanism: Mechanism) -> Mechanism:
+    def fitted(self, mechanism: "Mechanism") -> "Mechanism":
         """A mechanism for as many dealers as there are."""
         return mechanism.for_dealers(1)
 
@@ -134,7 +179,7 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         """
         raise NotImplementedError
 
-    def enrol(self, survey: "Survey", person: Person, patience: float) -> Steps[None]:
+    def enrol(self, survey: "Survey", person: Person, patience: float) -> "Steps[None]":
         """Take a place in the next deal.
 
         Raises:
@@ -143,7 +188,7 @@ class Dealing(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fiel
         yield from ()
         raise ProtocolError("the survey deals on arrival: there is nothing to enrol for")
 
-    def hands(self, survey: "Survey", person: Person, patience: float) -> Steps[Hands]:
+    def hands(self, survey: "Survey", person: Person, patience: float) -> "Steps[Hands]":
         """One's cards of all questions that have some; none where they are not to be had in time.
 
         Of all, whatever somebody is asked: which questions are shown follows from open answers, and

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from jrr.dealing.interface import Dealing
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
     from jrr.survey.sensitive import SensitiveQuestion
 
 
@@ -16,7 +16,7 @@ class Nobody(Dealing, frozen=True, tag="none"):
 
     deals: ClassVar[bool] = False
 
-    def can_deal(self, mechanism: Mechanism) -> bool:
+    def can_deal(self, mechanism: "Mechanism") -> bool:
         """Only what has no cards."""
         return not mechanism.deals
 

@@ -2,22 +2,24 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Rng
 from jrr.mechanisms.numbers import Numbers
 from jrr.survey.open_answers import check_open_answers, in_first_language, label_places
 from jrr.survey.question import NO_YES
-from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Rng
+    from jrr.survey.sensitive import SensitiveQuestion
+    from jrr.survey.survey import Survey
 
 Answers = Mapping[str, Any]  # question -> label, number, or list of labels of "several"
 
 
 def read_answers(
-    survey: Survey, answers: Answers, rng: Rng = None
+    survey: "Survey", answers: Answers, rng: "Rng" = None
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Open answers, and for every perturbed answer that is asked for its value.
 
@@ -50,7 +52,7 @@ def read_answers(
     return given, {one.name: value_of(one, answers[one.asked.name], rng) for one in asked}
 
 
-def value_of(one: SensitiveQuestion, answer: Any, rng: Rng = None) -> int:
+def value_of(one: "SensitiveQuestion", answer: Any, rng: "Rng" = None) -> int:
     """The value that an answer stands for. A refusal does not repeat the answer."""
     question = one.asked
     if answer is None and question.prefer_not:
@@ -86,7 +88,7 @@ def value_of(one: SensitiveQuestion, answer: Any, rng: Rng = None) -> int:
     return place
 
 
-def _place_of_label(one: SensitiveQuestion, answer: str) -> int:
+def _place_of_label(one: "SensitiveQuestion", answer: str) -> int:
     """Of a label in any language, in capitals or not."""
     for texts in zip(*(label.values() for label in one.asked.labels), strict=True):
         place = find_label(texts, answer)

@@ -10,14 +10,16 @@ by group can be shown. Both documents say which grouping it is.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, CardSums
 from jrr.protocol.documents import canonical_json
 from jrr.survey.grouping import CardGrouping
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 _FIELDS = frozenset(("survey", "by", "questions"))
 
@@ -63,7 +65,7 @@ class ClosingRequest:
         ]
 
     @classmethod
-    def from_document(cls, survey: Survey, document: object) -> "ClosingRequest":
+    def from_document(cls, survey: "Survey", document: object) -> "ClosingRequest":
         """The request that `to_document` wrote.
 
         Raises:
@@ -112,7 +114,7 @@ class ClosingSums:
         }
 
     @classmethod
-    def from_document(cls, survey: Survey, document: object) -> "ClosingSums":
+    def from_document(cls, survey: "Survey", document: object) -> "ClosingSums":
         """The sums that `to_document` wrote.
 
         Raises:
@@ -171,7 +173,7 @@ class ToldSums:
         }
 
     @classmethod
-    def from_document(cls, survey: Survey, document: object) -> "ToldSums":
+    def from_document(cls, survey: "Survey", document: object) -> "ToldSums":
         """What `to_document` wrote.
 
         Raises:
@@ -195,17 +197,19 @@ class ToldSums:
         )
 
 
-def announced_questions(survey: Survey) -> list[Any]:
+def announced_questions(survey: "Survey") -> list[Any]:
     """The questions whose card sums are announced."""
     return [one for one in survey.dealt if one.mechanism.announced]
 
 
-def closed_decks(survey: Survey) -> list[Any]:
+def closed_decks(survey: "Survey") -> list[Any]:
     """The questions whose cards are masks that cancel, but for those that nobody fetched."""
     return [one for one in survey.dealt if one.mechanism.masked and not one.mechanism.announced]
 
 
-def _read(survey: Survey, document: object) -> tuple[CardGrouping, Mapping[str, Mapping[str, Any]]]:
+def _read(
+    survey: "Survey", document: object
+) -> tuple[CardGrouping, Mapping[str, Mapping[str, Any]]]:
     if not isinstance(document, Mapping) or set(document) - {"merged"} != _FIELDS:
         raise DamagedError("a closing request, or sums, must be of survey, by and questions")
     if document["survey"] != survey.hash:
@@ -227,7 +231,7 @@ def _serials(group: str, names: object) -> tuple[bytes, ...]:
     return tuple(serial_from_hex(name) for name in names)
 
 
-def _card_sum(survey: Survey, name: str, document: object) -> CardSum:
+def _card_sum(survey: "Survey", name: str, document: object) -> CardSum:
     mechanism = survey.by_name[name].mechanism
     try:
         return CardSum.from_document(document, 1 if mechanism.k == 2 else mechanism.k)

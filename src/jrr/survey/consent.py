@@ -1,15 +1,18 @@
 """The consent text of a survey: what people are told before they answer, in every language."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr.reporting.lay import SurveyFacts, consent_text
 from jrr.survey.costs import answers_by_question
 from jrr.survey.promises import EVERYTHING
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 
-def consent_of(survey: Survey, written: Mapping[str, str] | None = None) -> dict[str, str]:
+def consent_of(survey: "Survey", written: Mapping[str, str] | None = None) -> dict[str, str]:
     """The text in every language of a survey.
 
     Args:
@@ -30,7 +33,7 @@ def consent_of(survey: Survey, written: Mapping[str, str] | None = None) -> dict
     return found
 
 
-def facts_of(survey: Survey, language: str) -> SurveyFacts:
+def facts_of(survey: "Survey", language: str) -> SurveyFacts:
     """What people are told of a survey's cost, with the texts of one of its languages."""
     texts = {question.name: question.text[language] for question in survey.questions}
     at_delta = survey.cost_view == EVERYTHING

@@ -5,10 +5,10 @@ True answers are used once, to make the reports, and are in nothing that is yiel
 
 import json
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from jrr.dealing.interface import Hands, Person
 from jrr.errors import DamagedError, ProtocolError
-from jrr.mechanisms.base import Rng
 from jrr.protocol.addresses import split_link, survey_path
 from jrr.protocol.fetching import fetch_document
 from jrr.protocol.identity import COLLECTOR, pseudonym
@@ -18,6 +18,9 @@ from jrr.survey.answers import Answers, read_answers
 from jrr.survey.limits import Limits, check_limits
 from jrr.survey.messages import report_message, upload
 from jrr.survey.survey import Survey, read_survey
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Rng
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def collector_status(survey: Survey, patience: float) -> Steps[CollectorStatus]:
 def check_open(survey: Survey, patience: float) -> Steps[CollectorStatus]:
     """Refuse, before anybody is asked anything, where answers would not be taken."""
     status = yield from collector_status(survey, patience)
-    if survey.dealing.enrols and status.n is None and status.state != CLOSED:
+    if not survey.dealing.may_begin(status.n) and status.state != CLOSED:
         raise ProtocolError(
             "the collector takes no answers yet and has not said how many people are dealt cards: "
             "enrol first (--enrol), if you have not, and come again when the cards are dealt"
@@ -98,7 +101,7 @@ def contribute(
     answers: Answers,
     limits: Limits,
     *,
-    rng: Rng = None,
+    rng: "Rng" = None,
     device: bytes | None = None,
     hands: Hands | None = None,
 ) -> Steps[Receipt]:

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import DamagedError, JrrError
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, read_body
 from jrr.protocol.identity import hashed
 from jrr.survey.open_answers import OpenAnswers, as_covariates, check_open_answers
-from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.survey.sensitive import SensitiveQuestion
+    from jrr.survey.survey import Survey
 
 MOST_NAMES = 100_000  # hashes in one request
 
@@ -53,7 +55,7 @@ class StoredAnswers:
 
 
 def report_message(
-    mechanism: Mechanism, report: Any, carded: bool, serials: Sequence[str | None] | None
+    mechanism: "Mechanism", report: Any, carded: bool, serials: Sequence[str | None] | None
 ) -> dict[str, Any]:
     """One perturbed answer in an upload.
 
@@ -80,7 +82,7 @@ def upload(pseudonym: bytes, answers: OpenAnswers, reports: Mapping[str, Any]) -
     )
 
 
-def upload_limit(survey: Survey) -> int:
+def upload_limit(survey: "Survey") -> int:
     """Bytes that no upload to the survey exceeds, however it is spelled in JSON."""
     texts = [
         text
@@ -99,7 +101,7 @@ def upload_limit(survey: Survey) -> int:
     return 4096 + reports + spelled + 64 * len(survey.open)
 
 
-def read_upload(survey: Survey, body: bytes, n: int | None = None) -> StoredAnswers:
+def read_upload(survey: "Survey", body: bytes, n: int | None = None) -> StoredAnswers:
     """Answers that fit the survey: a report of exactly the questions that were asked.
 
     Args:
@@ -131,7 +133,7 @@ def read_upload(survey: Survey, body: bytes, n: int | None = None) -> StoredAnsw
     )
 
 
-def _stored(question: SensitiveQuestion, document: _Report, n: int | None) -> StoredReport:
+def _stored(question: "SensitiveQuestion", document: _Report, n: int | None) -> StoredReport:
     carded = document.carded
     if carded and not question.deals:
         raise DamagedError("carded must be false where no cards are dealt")
@@ -150,7 +152,7 @@ def _stored(question: SensitiveQuestion, document: _Report, n: int | None) -> St
     )
 
 
-def _serials(survey: Survey, serials: list[str | None] | None) -> tuple[bytes | None, ...]:
+def _serials(survey: "Survey", serials: list[str | None] | None) -> tuple[bytes | None, ...]:
     """One serial number from each dealer; None from one that the survey lets be left out."""
     if serials is None:
         return ()

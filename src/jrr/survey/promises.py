@@ -7,9 +7,12 @@ therefore the view "everything", with its δ; the view "cards" is of somebody wh
 import math
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.informed_law import losses_of_everything
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
 
 DELTA = 1e-6  # of the view "everything", unless a survey or a contributor says otherwise
 EVERYTHING = "everything"
@@ -21,7 +24,7 @@ _ROUNDING = 1.01  # what is shown may be so many times what holds
 
 
 @lru_cache(maxsize=256)
-def informed_epsilon(mechanism: Mechanism, colluders: int, delta: float) -> float:
+def informed_epsilon(mechanism: "Mechanism", colluders: int, delta: float) -> float:
     """ε at δ against a collector that has all reports and knows everybody else's answer.
 
     Never too small. Without cards nobody else matters, and what one report loses holds outright;

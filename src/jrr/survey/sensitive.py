@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from jrr._base import checks
 from jrr._base.wording import show_guarantee
 from jrr.errors import ProtocolError
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.documents import canonical_json
 from jrr.survey.promises import EVERYTHING, informed_epsilon
-from jrr.survey.question import Question
 
 if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.survey.question import Question
     from jrr.survey.survey import Survey
 
 
@@ -26,9 +26,9 @@ class SensitiveQuestion:
     """What decks, cards, tallies and estimates are of."""
 
     name: str
-    asked: Question
+    asked: "Question"
     label: int | None  # of "several": which one
-    mechanism: Mechanism  # where people enrol first: for the fewest it may be dealt to
+    mechanism: "Mechanism"  # where people enrol first: for the fewest it may be dealt to
     colluders: int  # who may show their cards; 0 where there are none
     informed: float  # the promised ε in the view "everything"; it holds at `delta`
     delta: float  # 0 where the ε above holds outright
@@ -124,7 +124,7 @@ class SensitiveQuestion:
                 f"in the view everything, less than what holds: ε = {held:.6g}"
             )
 
-    def for_people(self, n: int | None) -> Mechanism:
+    def for_people(self, n: int | None) -> "Mechanism":
         """The mechanism dealt to n people.
 
         Args:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from jrr.dealing.committee import dealing
-from jrr.dealing.committee.dealing import Abort, Commitment, Dealt, Kind, deal
+from jrr.dealing.committee.aborts import Abort
+from jrr.dealing.committee.dealing import Commitment, Dealt, Kind, deal
 from jrr.dealing.committee.field import PRIME, Seeds, Vector
 from jrr.errors import JrrError
 

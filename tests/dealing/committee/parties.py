@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from jrr.dealing.committee.cards import Envelope, card_key, open_card
-from jrr.dealing.committee.deals import DealingParty, DealtDeck, Member, deal_together
+from jrr.dealing.committee.deals import DealingParty, DealOrder, DealtDeck, Member, deal_together
 from jrr.dealing.committee.link import Link
 from jrr.dealing.committee.meeting import Identity, Peer
 from jrr.dealing.committee.merkle import Tree
@@ -165,7 +165,7 @@ def _take_part(part: Part, pipe: "Connection[Any, Any]") -> None:
     survey = read_survey(part.survey)
     assert isinstance(survey.dealing, Committee)
     work = deal_together(
-        survey.dealing.deal_order(survey),
+        DealOrder.of(survey, survey.dealing),
         DealingParty(
             number=part.me,
             identity=part.identity,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import (
     SEALED,
     Envelope,
@@ -19,7 +20,6 @@ from jrr.dealing.committee.cards import (
     deck_of,
     seal_shares,
 )
-from jrr.dealing.committee.dealing import Abort
 from jrr.dealing.committee.field import (
     PRIME,
     add,

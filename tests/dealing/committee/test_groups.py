@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from jrr.dealing.committee.dealing import Abort, Kind
+from jrr.dealing.committee.aborts import Abort
+from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.group import deal_among, sign_of
 from jrr.dealing.committee.link import Link
 from tests.dealing.committee.parties import identity, peers

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from jrr.dealing.committee.dealing import Abort, Dealt, Kind, deal
+from jrr.dealing.committee.aborts import Abort
+from jrr.dealing.committee.dealing import Dealt, Kind, deal
 from jrr.dealing.committee.link import HEADER, MAGIC, Link
 from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
 from tests.dealing.committee.memory import nothing_sealed, opened, succeeded

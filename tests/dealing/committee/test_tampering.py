@@ -14,6 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from jrr.dealing.committee import cards, dealing
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import (
     Envelope,
     Place,
@@ -23,7 +24,7 @@ from jrr.dealing.committee.cards import (
     open_card,
     seal_shares,
 )
-from jrr.dealing.committee.dealing import Abort, Dealt, Kind
+from jrr.dealing.committee.dealing import Dealt, Kind
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.committee.schedule import groups

@@ -8,7 +8,7 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -18,23 +18,26 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr._base import checks
-from jrr.dealing.committee.dealing import Abort, Dealt
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree, belongs
 from jrr.errors import JrrError
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.cards import SortedDeck
+
+if TYPE_CHECKING:
+    from jrr.dealing.committee.dealing import Dealt
+    from jrr.mechanisms.base import Mechanism
+    from jrr.mechanisms.cards import SortedDeck
 
 SEALED = 32 + 8 + 16  # encapsulated key, two elements, tag
 
 
-def deck_of(mechanism: Mechanism) -> list[int]:
+def deck_of(mechanism: "Mechanism") -> list[int]:
     """The public deck, sorted, as field elements."""
     deck = _committee_deck(mechanism)
     return [1 + place for place, count in enumerate(deck.counts) for _ in range(count)]
 
 
-def card_of(mechanism: Mechanism, element: int) -> int:
+def card_of(mechanism: "Mechanism", element: int) -> int:
     """The card behind an element; anything else is refused."""
     deck = _committee_deck(mechanism)
     if 1 <= element <= len(deck.counts) and deck.counts[element - 1]:
@@ -42,12 +45,12 @@ def card_of(mechanism: Mechanism, element: int) -> int:
     raise Abort("the shares do not add up to a card")
 
 
-def check_committee_mechanism(mechanism: Mechanism) -> None:
+def check_committee_mechanism(mechanism: "Mechanism") -> None:
     """Refuse decks that a committee cannot deal."""
     _committee_deck(mechanism)
 
 
-def _committee_deck(mechanism: Mechanism) -> SortedDeck:
+def _committee_deck(mechanism: "Mechanism") -> "SortedDeck":
     deck = mechanism.sorted_deck
     if deck is None or deck.bits is not None:  # a deck per bit would need a deal per bit
         raise checks.refusal("mechanism", mechanism, "JRR, DRR or OLH with a joint coupling")
@@ -130,7 +133,7 @@ class Record:
     checks: str  # root of what the parties' shares were checked with, slot by slot
 
     @classmethod
-    def of(cls, survey: str, roster: str, dealt: Dealt) -> "Record":
+    def of(cls, survey: str, roster: str, dealt: "Dealt") -> "Record":
         """The record of a deck that has been dealt."""
         roots = tuple(root.hex() for root in dealt.roots)
         checked = Tree(excess_leaves(dealt.excess)).root.hex()
@@ -212,7 +215,7 @@ class Envelope:
 
 
 def open_card(
-    mechanism: Mechanism, key: X25519PrivateKey, record: Record, envelopes: Sequence[Envelope]
+    mechanism: "Mechanism", key: X25519PrivateKey, record: Record, envelopes: Sequence[Envelope]
 ) -> int:
     """Combine the shares of all parties and check the card.
 

@@ -14,14 +14,15 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from jrr.dealing.committee import field
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.field import PRIME, SEED, Vector
 from jrr.dealing.committee.schedule import groups
-from jrr.errors import ArgumentError, IntegrityError, UnreachableError
+from jrr.errors import ArgumentError
 
 T = TypeVar("T")
 
@@ -47,16 +48,6 @@ class Kind(IntEnum):
     ECHO = 15  # the hashes of rosters that one was told
     HELD = 16  # the deal that one keeps from an earlier meeting
     SERVED = 17  # one gives out cards of the deal
-
-
-class Abort(IntegrityError):  # noqa: N818 - what happens, not what is wrong
-    """The deal is over without cards; nothing of it may be used."""
-
-
-class MissingPartyError(Abort, UnreachableError):
-    """The deal is over because a party did not come, or went away: nobody is accused."""
-
-    exit_code: ClassVar[int] = UnreachableError.exit_code
 
 
 class Channel(Protocol):

@@ -5,14 +5,21 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from jrr.dealing.committee import field
+from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import Record, deck_of, excess_leaves, seal_shares, usable
-from jrr.dealing.committee.dealing import Abort, Kind, deal, exchange
-from jrr.dealing.committee.link import Link, Traffic
+from jrr.dealing.committee.dealing import Kind, deal, exchange
 from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.dealing.committee.merkle import Tree
-from jrr.mechanisms import Mechanism
+from jrr.protocol.addresses import check_link
+
+if TYPE_CHECKING:
+    from jrr.dealing.committee import field
+    from jrr.dealing.committee.link import Link, Traffic
+    from jrr.dealing.committee_dealing import Committee
+    from jrr.mechanisms import Mechanism
+    from jrr.survey.survey import Survey
 
 ENTRY = 32  # bytes of a member in a roster: the public key
 NOTHING = bytes(32)  # instead of the name of a deal: none is kept
@@ -38,7 +45,21 @@ class DealOrder:
     capacity: int  # people at most
     threshold: int  # parties that may collude
     peers: tuple[Peer, ...]  # all parties, in order
-    mechanism_for: Callable[[int], Mechanism]  # for so many people; refuses too few
+    mechanism_for: "Callable[[int], Mechanism]"  # for so many people; refuses too few
+
+    @classmethod
+    def of(cls, survey: "Survey", committee: "Committee") -> "DealOrder":
+        """As a survey's document says."""
+        (question,) = survey.dealt
+        return cls(
+            survey=survey.hash,
+            capacity=survey.capacity,
+            threshold=committee.threshold,
+            peers=tuple(
+                Peer(*check_link(party.link), party.certificate) for party in committee.parties
+            ),
+            mechanism_for=question.for_people,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +85,7 @@ class DealtDeck:
     record: Record
     sealed: list[bytes]  # one per slot
     excess: list[bytes]  # one per slot, see `excess_leaves`
-    traffic: Traffic
+    traffic: "Traffic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +130,7 @@ async def deal_together(
     """
     own = keeper or Keeper()
 
-    async def body(link: Link) -> DealtDeck | None:
+    async def body(link: "Link") -> DealtDeck | None:
         dealt = None
         if not await _all_keep_one_deal(link, party):
             await asyncio.to_thread(own.discard)
@@ -139,7 +160,7 @@ async def deal_together(
     return await meet(meeting, body)
 
 
-async def _all_keep_one_deal(link: Link, party: DealingParty) -> bool:
+async def _all_keep_one_deal(link: "Link", party: DealingParty) -> bool:
     """Whether all parties keep the same deal; Abort where one must not be discarded."""
     kept = party.kept
     flags = AGAIN if party.again else 0
@@ -166,7 +187,7 @@ async def _all_keep_one_deal(link: Link, party: DealingParty) -> bool:
 
 
 async def _deal_anew(
-    link: Link, order: DealOrder, party: DealingParty, progress: Progress
+    link: "Link", order: DealOrder, party: DealingParty, progress: Progress
 ) -> DealtDeck:
     """A deck, with fresh randomness."""
     agreed, left_out = await _roster(link, party.members, order.capacity)
@@ -176,7 +197,7 @@ async def _deal_anew(
     roster = roster_hash(order.survey, keys)
     envelopes: list[bytes] = []
 
-    async def commit_to(cards: field.Vector, tags: field.Vector) -> bytes:
+    async def commit_to(cards: "field.Vector", tags: "field.Vector") -> bytes:
         nonlocal envelopes
         envelopes = await asyncio.to_thread(
             seal_shares,
@@ -208,7 +229,7 @@ async def _deal_anew(
 
 
 async def _roster(
-    link: Link, members: Sequence[Member], capacity: int
+    link: "Link", members: Sequence[Member], capacity: int
 ) -> tuple[list[Member], dict[bytes, tuple[int, ...]]]:
     """Those whose key every party knows, in the order of keys; names differ from party to party.
 
@@ -237,7 +258,7 @@ async def _roster(
     return [(own[key], key) for key in agreed], left_out
 
 
-async def _check_same(link: Link, digests: Sequence[bytes]) -> None:
+async def _check_same(link: "Link", digests: Sequence[bytes]) -> None:
     """Abort where a party announced one roster here and another one there."""
     echoes = await exchange(link, Kind.ECHO, b"".join(digests), 32 * link.parties)
     for party in range(link.parties):
@@ -256,6 +277,6 @@ def roster_hash(survey: str, keys: Sequence[bytes]) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _session(link: Link, roster: str) -> bytes:
+def _session(link: "Link", roster: str) -> bytes:
     text = b"jrr committee deal 2:" + link.session + bytes.fromhex(roster)
     return hashlib.sha256(text).digest()

@@ -8,16 +8,20 @@ the last ID has no neighbour, and its card is blank.
 import hashlib
 import secrets
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jrr.dealing.committee import field
-from jrr.dealing.committee.dealing import Abort, Kind, deal, together
+from jrr.dealing.committee.aborts import Abort
+from jrr.dealing.committee.dealing import Kind, deal, together
 from jrr.dealing.committee.field import PRIME, Vector
-from jrr.dealing.committee.link import Link, Traffic
 from jrr.dealing.committee.meeting import Identity, Meeting, Peer, meet
 from jrr.dealing.committee.merkle import Tree, belongs
 from jrr.dealing.committee.schedule import default_threshold
+
+if TYPE_CHECKING:
+    from jrr.dealing.committee.link import Link, Traffic
 
 SHARE, NONCE = 8, 32  # bytes
 
@@ -29,7 +33,7 @@ class GroupCard:
     shuffled_id: int  # π(j)
     pair: int
     card: int  # +1, -1 or 0
-    traffic: Traffic
+    traffic: "Traffic"
 
 
 async def deal_among(
@@ -62,7 +66,7 @@ async def deal_among(
     count = len(peers)
     allowed = default_threshold(count) if threshold is None else threshold
 
-    async def body(link: Link) -> GroupCard:
+    async def body(link: "Link") -> GroupCard:
         mine: list[bytes] = []  # share of every slot, with a nonce that hides it in the tree
 
         async def commit_to(cards: Vector, tags: Vector) -> bytes:

@@ -20,7 +20,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from jrr.dealing.committee.dealing import Abort, Kind, MissingPartyError
+from jrr.dealing.committee.aborts import Abort, MissingPartyError
+from jrr.dealing.committee.dealing import Kind
 
 MAGIC = b"jrrC"
 HEADER = struct.Struct("<4sBBBB32sII")

@@ -13,14 +13,8 @@ from typing import Any, TypeVar
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
-from jrr.dealing.committee.dealing import (
-    Abort,
-    Kind,
-    MissingPartyError,
-    exchange,
-    new_run,
-    together,
-)
+from jrr.dealing.committee.aborts import Abort, MissingPartyError
+from jrr.dealing.committee.dealing import Kind, exchange, new_run, together
 from jrr.dealing.committee.link import NOTICES, Link
 from jrr.errors import ProtocolError
 

@@ -2,15 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr.estimation.differences import difference
 from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.problems import RESULTS_WAIT
 from jrr.servers.collector.results import final_estimate
-from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.common.problems import Problem
-from jrr.survey.sensitive import SensitiveQuestion
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+    from jrr.survey.sensitive import SensitiveQuestion
 
 PAIRED_MASKS = (
     "dealers announced one sum of the cards of everybody who answered a wave: it cannot be taken "
@@ -30,7 +32,7 @@ class ChangeWish:
 
 
 def changes(
-    store: CollectorStore, before: CollectorSurvey, now: CollectorSurvey, wish: ChangeWish
+    store: "CollectorStore", before: "CollectorSurvey", now: "CollectorSurvey", wish: ChangeWish
 ) -> dict[str, Any]:
     """Question -> how shares and means have changed since another wave, or why it is not shown.
 
@@ -52,15 +54,15 @@ def changes(
     return found
 
 
-def _asks_the_same(old: SensitiveQuestion, new: SensitiveQuestion) -> bool:
+def _asks_the_same(old: "SensitiveQuestion", new: "SensitiveQuestion") -> bool:
     """Whether two waves ask the same question, so that their answers can be compared."""
     return (old.text, old.labels, old.number) == (new.text, new.labels, new.number)
 
 
 def _change_of(
-    store: CollectorStore,
-    before: CollectorSurvey,
-    now: CollectorSurvey,
+    store: "CollectorStore",
+    before: "CollectorSurvey",
+    now: "CollectorSurvey",
     name: str,
     wish: ChangeWish,
 ) -> dict[str, Any]:

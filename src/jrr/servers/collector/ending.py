@@ -7,7 +7,7 @@ comes a moment before cannot make a group that is too small for a sum.
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,7 +16,6 @@ from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError
 from jrr.protocol.documents import Message
 from jrr.protocol.states import CLOSED
-from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.common.problems import Problem, gone, wrong_state
 from jrr.survey.closing import ClosingRequest, ToldSums, announced_questions
 from jrr.survey.grouping import (
@@ -28,7 +27,10 @@ from jrr.survey.grouping import (
     summed,
     too_small,
 )
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+    from jrr.survey.survey import Survey
 
 
 class ClosingChoices(Message):
@@ -41,7 +43,9 @@ class ClosingChoices(Message):
     discard: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
-def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices) -> dict[str, Any]:
+def prospect(
+    store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
+) -> dict[str, Any]:
     """What closing would do: the groups, their sizes, and which are too small. Changes nothing."""
     survey = held.survey
     facts = {
@@ -72,7 +76,7 @@ def prospect(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices)
     return facts | grouping.to_document() | {"groups": groups, "too_small": left}
 
 
-def close(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices) -> int:
+def close(store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices) -> int:
     """Take no more answers, and keep in which groups cards are named; how many were discarded.
 
     Again with another grouping, that one is kept: for an operator who knows that no dealer has
@@ -99,7 +103,7 @@ def close(store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices) ->
 
 
 def closing_request(
-    store: CollectorStore, held: CollectorSurvey, dealer: int, ahead: bool
+    store: "CollectorStore", held: "CollectorSurvey", dealer: int, ahead: bool
 ) -> ClosingRequest:
     """The serial numbers of one dealer's cards that are here.
 
@@ -113,7 +117,7 @@ def closing_request(
     return _request(store, held, dealer, CardGrouping() if ahead else held.grouping)
 
 
-def keep_sums(store: CollectorStore, held: CollectorSurvey, sums: ToldSums) -> None:
+def keep_sums(store: "CollectorStore", held: "CollectorSurvey", sums: ToldSums) -> None:
     """Keep what dealers told of their cards, and forget serial numbers; the same again is fine."""
     if held.sums is not None:
         if held.told != sums:
@@ -128,7 +132,7 @@ def keep_sums(store: CollectorStore, held: CollectorSurvey, sums: ToldSums) -> N
     store.keep_sums(held.name, sums)
 
 
-def check_settling(held: CollectorSurvey) -> None:
+def check_settling(held: "CollectorSurvey") -> None:
     """Refuse to name cards, or to take sums, but between the end and the result."""
     if not held.is_final:
         raise wrong_state("the survey must be closed first: more answers may come")
@@ -136,7 +140,7 @@ def check_settling(held: CollectorSurvey) -> None:
         raise _forgotten()
 
 
-def read_serials(survey: Survey, serials: Mapping[str, Sequence[str]]) -> dict[str, list[bytes]]:
+def read_serials(survey: "Survey", serials: Mapping[str, Sequence[str]]) -> dict[str, list[bytes]]:
     """Serial numbers by question, as an operator sends them."""
     known = tuple(one.name for one in announced_questions(survey))
     return {
@@ -154,7 +158,7 @@ def _forgotten() -> Problem:
 
 
 def _request(
-    store: CollectorStore, held: CollectorSurvey, dealer: int, grouping: CardGrouping
+    store: "CollectorStore", held: "CollectorSurvey", dealer: int, grouping: CardGrouping
 ) -> ClosingRequest:
     numbers = {one.name: held.numbers[one.name] for one in announced_questions(held.survey)}
     found: dict[int, dict[str, list[bytes]]] = {at: defaultdict(list) for at in numbers.values()}
@@ -171,7 +175,7 @@ def _request(
 
 
 def _chosen(
-    store: CollectorStore, held: CollectorSurvey, wish: ClosingChoices
+    store: "CollectorStore", held: "CollectorSurvey", wish: ClosingChoices
 ) -> tuple[CardGrouping, list[Sizes]]:
     """The grouping that is wished for, or was chosen before; cards by question, dealer and group.
 
@@ -195,7 +199,7 @@ def _chosen(
     return grouping, summed(grouping, values)
 
 
-def _sizes(store: CollectorStore, held: CollectorSurvey, by: str | None) -> Sequence[Sizes]:
+def _sizes(store: "CollectorStore", held: "CollectorSurvey", by: str | None) -> Sequence[Sizes]:
     """Of each announced question and each dealer: how many cards of each value came back."""
     announced = [held.numbers[one.name] for one in announced_questions(held.survey)]
     dealers = range(len(held.survey.dealing.addresses))

@@ -10,26 +10,28 @@ nothing else is needed to estimate from it.
 import io
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from jrr.mechanisms.base import Mechanism
 from jrr.protocol.documents import canonical_json
 from jrr.servers.collector.report_header import header_of
-from jrr.servers.collector.store import CollectorSurvey
-from jrr.survey.messages import StoredAnswers
-from jrr.survey.survey import Survey
 from jrr.tables.names import CARDED, HEADERS, SURVEY
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.servers.collector.store import CollectorSurvey
+    from jrr.survey.messages import StoredAnswers
+    from jrr.survey.survey import Survey
 
 KINDS = ("parquet", "csv", "csv.json")  # the last is the header of the one before
 _OPEN_TYPES = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(pa.string())}
 
 
 def export_answers(
-    held: CollectorSurvey, blocks: Iterable[Sequence[StoredAnswers]], people: int, kind: str
+    held: "CollectorSurvey", blocks: Iterable[Sequence["StoredAnswers"]], people: int, kind: str
 ) -> bytes:
     """The bytes of a file.
 
@@ -61,7 +63,7 @@ def export_answers(
     return sink.getvalue()
 
 
-def _fields(held: CollectorSurvey) -> list[Any]:
+def _fields(held: "CollectorSurvey") -> list[Any]:
     """Names and types of the columns."""
     fields = [(one.name, _OPEN_TYPES.get(one.kind, pa.string())) for one in held.survey.open]
     for name in held.numbers:
@@ -72,7 +74,7 @@ def _fields(held: CollectorSurvey) -> list[Any]:
 
 
 def _columns(
-    held: CollectorSurvey, survey: Survey, people: Sequence[StoredAnswers]
+    held: "CollectorSurvey", survey: "Survey", people: Sequence["StoredAnswers"]
 ) -> dict[str, list[Any]]:
     """The values of some people, by column."""
     answers = [json.loads(one.open) for one in people]
@@ -85,7 +87,7 @@ def _columns(
     return columns
 
 
-def _as_json(mechanism: Mechanism, report: bytes) -> int | str | list[int]:
+def _as_json(mechanism: "Mechanism", report: bytes) -> int | str | list[int]:
     """A report as JSON has it; what is a text and a number there is one text, with a blank."""
     found: Any = mechanism.report_format.to_json(mechanism.report_from_bytes(report))
     if isinstance(found, list) and any(isinstance(entry, str) for entry in found):

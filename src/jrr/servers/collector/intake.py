@@ -6,12 +6,15 @@ One person's answers are taken all or none.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from jrr.protocol.states import Act
-from jrr.servers.collector.store import CardOf, CollectorStore, CollectorSurvey
 from jrr.servers.common.jobs import check_invitation, check_state, check_times
 from jrr.servers.common.problems import Problem, busy
-from jrr.survey.messages import StoredAnswers
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.store import CardOf, CollectorStore, CollectorSurvey
+    from jrr.survey.messages import StoredAnswers
 
 NEARLY_FULL = 8_192  # people: with less room, processes take turns, so that none is one too many
 
@@ -23,11 +26,11 @@ class IncomingAnswers:
     survey: str
     n: int | None  # people who were dealt cards, where that was fixed when they were read
     capacity: int
-    answers: StoredAnswers
+    answers: "StoredAnswers"
 
 
 def receive(
-    store: CollectorStore, now: datetime, name: str, incoming: Sequence[IncomingAnswers]
+    store: "CollectorStore", now: datetime, name: str, incoming: Sequence[IncomingAnswers]
 ) -> list[bool | Problem]:
     """Take answers to one survey; of each, False where they are here already, or why not.
 
@@ -56,10 +59,10 @@ class Intake:
 
     def __init__(
         self,
-        store: CollectorStore,
-        held: CollectorSurvey,
+        store: "CollectorStore",
+        held: "CollectorSurvey",
         now: datetime,
-        answers: Sequence[StoredAnswers],
+        answers: Sequence["StoredAnswers"],
     ) -> None:
         names = {one.name for one in answers}
         self._held, self._now = held, now
@@ -69,7 +72,7 @@ class Intake:
         self._owners = store.serial_owners(held.name, cards)
         self.new: list[StoredAnswers] = []
 
-    def take(self, answers: StoredAnswers) -> bool:
+    def take(self, answers: "StoredAnswers") -> bool:
         """Take somebody's answers, or refuse them; False where the same ones are here already."""
         if self._invited is not None:
             check_invitation(self._invited.get(answers.name))
@@ -86,7 +89,7 @@ class Intake:
         self.new.append(answers)
         return True
 
-    def _is_repeat(self, answers: StoredAnswers) -> bool:
+    def _is_repeat(self, answers: "StoredAnswers") -> bool:
         """Whether the same answers were received before; refuses others by the same person.
 
         A repeat is answered also after the end: its sender may not have heard the first answer.
@@ -100,7 +103,7 @@ class Intake:
             raise Problem(409, "conflict", "other answers were received under this pseudonym")
         return True
 
-    def _cards(self, answers: StoredAnswers) -> Iterator[CardOf]:
+    def _cards(self, answers: "StoredAnswers") -> Iterator["CardOf"]:
         """The cards that somebody came with; none where serial numbers are forgotten."""
         if self._held.sums is None:
             for question, report in answers.reports.items():
@@ -109,6 +112,6 @@ class Intake:
                         yield self._held.numbers[question], dealer, serial
 
 
-def _without_serials(answers: StoredAnswers) -> StoredAnswers:
+def _without_serials(answers: "StoredAnswers") -> "StoredAnswers":
     reports = {name: replace(one, serials=()) for name, one in answers.reports.items()}
     return replace(answers, reports=reports)

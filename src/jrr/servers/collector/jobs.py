@@ -2,26 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
-from jrr._base import checks
 from jrr.protocol.states import CLOSED, NEW, OPEN, Act, State
 from jrr.servers.collector import ending, intake, results
 from jrr.servers.collector.change import ChangeWish, changes
 from jrr.servers.collector.ending import ClosingChoices
 from jrr.servers.collector.intake import IncomingAnswers
-from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.collector.waves import check_wave
 from jrr.servers.common.batch import in_groups
 from jrr.servers.common.jobs import SurveyJobs, check_state
 from jrr.servers.common.problems import Problem
-from jrr.servers.common.store import HeldSurvey
 from jrr.survey.closing import ToldSums
 from jrr.survey.messages import read_upload
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.servers.collector.results import EstimateQuery
+    from jrr.servers.common.store import HeldSurvey
+    from jrr.survey.survey import Survey
 
 
 class CollectorJobs(SurveyJobs[CollectorStore]):
@@ -30,11 +31,11 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
     title = "jrr collector"
     store = CollectorStore
 
-    def new_columns(self, survey: Survey) -> dict[str, Any]:
+    def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """Groups are chosen, and sums told, at the end."""
         return {"sums": None, "grouping": None}
 
-    def told_state(self, held: HeldSurvey) -> State:
+    def told_state(self, held: "HeldSurvey") -> State:
         """As somebody finds it who wants to answer: by the survey's own times too."""
         opens, closes = held.survey.times
         now = self.clock()
@@ -44,7 +45,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             return CLOSED
         return NEW if opens is not None and now < opens else OPEN
 
-    def install(self, connection: Connection, survey: Survey) -> bool:
+    def install(self, connection: Connection, survey: "Survey") -> bool:
         """Hold a survey; refuses a wave that another survey of its panel has been."""
         check_wave(connection, survey)
         return super().install(connection, survey)
@@ -59,11 +60,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             if n != held.n:
                 raise Problem(409, "conflict", f"the survey is open for n={held.n}")
             return OPEN
-        if held.survey.dealing.enrols:
-            for question in held.survey.dealt:
-                question.for_people(checks.integer("n", n, 2))
-        elif n is not None:
-            raise checks.refusal("n", n, "null: only enrolment fixes a number of people")
+        held.survey.dealing.check_people(held.survey.dealt, n)
         store.move(held, OPEN, n=n)
         return OPEN
 
@@ -156,13 +153,13 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
             results.fix_results(store, held, one, counts[one])
 
     def estimate(
-        self, connection: Connection, name: str, question: str, wish: EstimateQuery
+        self, connection: Connection, name: str, question: str, wish: "EstimateQuery"
     ) -> dict[str, Any]:
         """The estimate of one question so far, or the final one."""
         store = CollectorStore(connection)
         return results.estimate(store, store.find(name), question, wish)
 
-    def estimates(self, connection: Connection, name: str, wish: EstimateQuery) -> dict[str, Any]:
+    def estimates(self, connection: Connection, name: str, wish: "EstimateQuery") -> dict[str, Any]:
         """Question -> its estimate, or why there is none."""
         store = CollectorStore(connection)
         return results.estimates(store, store.find(name), wish)

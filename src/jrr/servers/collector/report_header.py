@@ -1,11 +1,15 @@
 """What the reports to a question are, as the header of a file of them."""
 
+from typing import TYPE_CHECKING
+
 from jrr.mechanisms.numbers import NumberRange
-from jrr.servers.collector.store import CollectorSurvey
 from jrr.tables.header import Header
 
+if TYPE_CHECKING:
+    from jrr.servers.collector.store import CollectorSurvey
 
-def header_of(held: CollectorSurvey, name: str) -> Header:
+
+def header_of(held: "CollectorSurvey", name: str) -> Header:
     """What the reports to a question are, and what dealers told of their cards."""
     question = held.survey.by_name[name]
     decks = tuple(f"{question.salt[:12]}.{number}" for number in range(held.decks(name)))

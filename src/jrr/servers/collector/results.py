@@ -4,19 +4,21 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.errors import JrrError
-from jrr.estimation.estimates import Estimate
 from jrr.estimation.groups import estimate_groups, without_remainder
-from jrr.estimation.tally import Tally
 from jrr.mechanisms.numbers import Numbers
 from jrr.protocol.problems import RESULTS_WAIT
-from jrr.servers.collector.store import CollectorStore, CollectorSurvey, FixedResults
 from jrr.servers.common.problems import Problem
 from jrr.survey.grouping import EVERYBODY
-from jrr.survey.sensitive import SensitiveQuestion
+
+if TYPE_CHECKING:
+    from jrr.estimation.estimates import Estimate
+    from jrr.estimation.tally import Tally
+    from jrr.servers.collector.store import CollectorStore, CollectorSurvey
+    from jrr.survey.sensitive import SensitiveQuestion
 
 _REFUSED = {RESULTS_WAIT: "waits", "too-few": "too_few", "no-reports": "too_few"}
 
@@ -32,12 +34,12 @@ class EstimateQuery:
     population_size: int | None = None  # whom the respondents were drawn from
 
 
-def find_question(held: CollectorSurvey, name: str) -> SensitiveQuestion:
+def find_question(held: "CollectorSurvey", name: str) -> "SensitiveQuestion":
     """A perturbed answer of the survey; refuses another name."""
     return held.survey.by_name[checks.one_of("question", name, tuple(held.survey.by_name))]
 
 
-def fix_results(store: CollectorStore, held: CollectorSurvey, name: str, reports: int) -> None:
+def fix_results(store: "CollectorStore", held: "CollectorSurvey", name: str, reports: int) -> None:
     """Where results must be some reports apart, go on to the next one if it is time.
 
     A result is fixed first, and shown when `results_apart` more reports have come. So any two
@@ -51,10 +53,12 @@ def fix_results(store: CollectorStore, held: CollectorSurvey, name: str, reports
         return
     now = tallies(store, held, name)[EVERYBODY]
     shown = None if fixed is None else fixed.next
-    store.fix_results(held.name, held.numbers[name], FixedResults(shown=shown, next=now))
+    store.fix_results(held.name, held.numbers[name], shown=shown, following=now)
 
 
-def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateQuery) -> dict[str, Any]:
+def estimates(
+    store: "CollectorStore", held: "CollectorSurvey", wish: EstimateQuery
+) -> dict[str, Any]:
     """Question -> its estimate, or in words why there is none."""
     if wish.by is not None:
         checks.one_of("by", wish.by, tuple(held.survey.covariates))
@@ -72,7 +76,7 @@ def estimates(store: CollectorStore, held: CollectorSurvey, wish: EstimateQuery)
 
 
 def estimate(
-    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateQuery
+    store: "CollectorStore", held: "CollectorSurvey", name: str, wish: EstimateQuery
 ) -> dict[str, Any]:
     """The estimate of a question so far, or the final one."""
     survey, question = held.survey, find_question(held, name)
@@ -110,13 +114,13 @@ def estimate(
 
 
 def final_estimate(
-    store: CollectorStore,
-    held: CollectorSurvey,
+    store: "CollectorStore",
+    held: "CollectorSurvey",
     name: str,
     *,
     also_in: tuple[str, int] | None = None,
     population: str = "respondents",
-) -> Estimate:
+) -> "Estimate":
     """The final estimate of everybody; also_in: of those who answered that question too."""
     found = tallies(store, held, name, also_in=also_in)
     whole, _ = _without_masks(held, held.survey.by_name[name], found, None)
@@ -125,13 +129,13 @@ def final_estimate(
 
 
 def tallies(
-    store: CollectorStore,
-    held: CollectorSurvey,
+    store: "CollectorStore",
+    held: "CollectorSurvey",
     name: str,
     by: str | None = None,
     *,
     also_in: tuple[str, int] | None = None,
-) -> dict[str, Tally]:
+) -> dict[str, "Tally"]:
     """Group -> counted reports to a question; also_in: of those who answered that one too."""
     mechanism = held.mechanism(name)
     found: dict[str, Tally] = {}
@@ -145,7 +149,7 @@ def tallies(
     return found
 
 
-def check_export(held: CollectorSurvey, people: int) -> None:
+def check_export(held: "CollectorSurvey", people: int) -> None:
     """Refuse to give reports away one by one where results must be of many.
 
     Two exports while answers come in would differ by single ones, so there is one, at the end.
@@ -158,8 +162,8 @@ def check_export(held: CollectorSurvey, people: int) -> None:
 
 
 def _shown(
-    store: CollectorStore, held: CollectorSurvey, name: str, wish: EstimateQuery
-) -> dict[str, Tally]:
+    store: "CollectorStore", held: "CollectorSurvey", name: str, wish: EstimateQuery
+) -> dict[str, "Tally"]:
     """What may be shown now of a question whose results must be some reports apart."""
     every = held.survey.results_apart
     if wish.by is not None:
@@ -178,8 +182,11 @@ def _shown(
 
 
 def _without_masks(
-    held: CollectorSurvey, question: SensitiveQuestion, found: Mapping[str, Tally], by: str | None
-) -> tuple[Tally, Mapping[str, Tally]]:
+    held: "CollectorSurvey",
+    question: "SensitiveQuestion",
+    found: Mapping[str, "Tally"],
+    by: str | None,
+) -> tuple["Tally", Mapping[str, "Tally"]]:
     """All reports and those of each group, as far as dealers have told of their cards."""
     if not found:
         raise Problem(409, "no-reports", "no report has been received")
@@ -195,17 +202,17 @@ def _without_masks(
     return whole, groups
 
 
-def _decks(held: CollectorSurvey, name: str, whole: Tally) -> int:
+def _decks(held: "CollectorSurvey", name: str, whole: "Tally") -> int:
     """From how many decks was dealt: as told, and no fewer than so many cards need."""
     needed = held.mechanism(name).fewest_decks(whole.n_carded + whole.known.undealt)
     return max(needed, held.decks(name))
 
 
 def _results(
-    held: CollectorSurvey,
-    question: SensitiveQuestion,
-    whole: Tally,
-    groups: Mapping[str, Tally],
+    held: "CollectorSurvey",
+    question: "SensitiveQuestion",
+    whole: "Tally",
+    groups: Mapping[str, "Tally"],
     wish: EstimateQuery,
 ) -> dict[str, Any]:
     """The estimate of everybody and, where asked for, of each group and their differences."""

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import (
@@ -29,7 +29,6 @@ from sqlalchemy import (
 )
 
 from jrr.estimation.tally import Tally
-from jrr.estimation.told_sums import CardSums
 from jrr.protocol.states import CLOSED, Role
 from jrr.servers.common.bulk import find_keys, find_rows
 from jrr.servers.common.store import (
@@ -42,6 +41,9 @@ from jrr.servers.common.store import (
 from jrr.survey.closing import ToldSums, closed_decks
 from jrr.survey.grouping import CardGrouping
 from jrr.survey.messages import StoredAnswers, StoredReport, upload_limit
+
+if TYPE_CHECKING:
+    from jrr.estimation.told_sums import CardSums
 
 ROWS = 20_000  # reports read at a time
 PEOPLE = 2_000  # people read at a time, with all their reports
@@ -73,7 +75,7 @@ class CollectorSurvey(HeldSurvey):
         """What dealers have told of their cards so far."""
         return ToldSums() if self.sums is None else ToldSums.from_document(self.survey, self.sums)
 
-    def told_of(self, question: str) -> CardSums:
+    def told_of(self, question: str) -> "CardSums":
         """What dealers have told of the cards of one question."""
         return self.told.of(question)
 
@@ -321,7 +323,9 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         shown = None if row.shown is None else Tally.from_json(row.shown)
         return FixedResults(shown=shown, next=Tally.from_json(row.next))
 
-    def fix_results(self, name: str, question: int, fixed: FixedResults) -> None:
+    def fix_results(
+        self, name: str, question: int, *, shown: Tally | None, following: Tally
+    ) -> None:
         """Keep the tallies of a question that are shown now and next."""
         table = self.results
         where = (table.c.survey == name) & (table.c.question == question)
@@ -330,8 +334,8 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
             insert(table).values(
                 survey=name,
                 question=question,
-                shown=None if fixed.shown is None else fixed.shown.to_json(),
-                next=fixed.next.to_json(),
+                shown=None if shown is None else shown.to_json(),
+                next=following.to_json(),
             )
         )
 

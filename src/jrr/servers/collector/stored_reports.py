@@ -6,21 +6,24 @@ what may be shown and how often.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.report_formats import Column
 from jrr.protocol.states import CLOSED
 from jrr.servers.collector.report_header import header_of
 from jrr.servers.collector.store import CollectorStore, CollectorSurvey
 from jrr.servers.common.database import READS, connect
 from jrr.tables.engines.database_table import quoted
-from jrr.tables.engines.postgres import PostgreSQL
 from jrr.tables.names import CARDED
 from jrr.tables.reports import ReportFiles
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.mechanisms.report_formats import Column
+    from jrr.tables.engines.postgres import PostgreSQL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,7 @@ class StoredQuestion:
 
 
 def open_stored(
-    url: str, engine: PostgreSQL, wanted: Sequence[str] = ()
+    url: str, engine: "PostgreSQL", wanted: Sequence[str] = ()
 ) -> Iterator[StoredQuestion]:
     """Closed surveys of a collector's database, one question after another.
 
@@ -106,7 +109,7 @@ def _definition(held: CollectorSurvey, name: str) -> str:
     )
 
 
-def _report_columns(mechanism: Mechanism) -> list[str]:
+def _report_columns(mechanism: "Mechanism") -> list[str]:
     """A report's bytes (jrr.mechanisms.report_formats) as columns."""
     form = mechanism.report_format
     first, written = 0, []
@@ -116,7 +119,7 @@ def _report_columns(mechanism: Mechanism) -> list[str]:
     return written
 
 
-def _read(column: Column, first: int, width: int) -> str:
+def _read(column: "Column", first: int, width: int) -> str:
     """A number, least significant byte first, or the bytes themselves."""
     if column.stored is None:
         return "report"

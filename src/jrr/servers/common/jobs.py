@@ -6,17 +6,19 @@ A job is done within one transaction, which other requests may share: a refusal 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import Connection
 
 from jrr.protocol.states import Act, State, When, refusal_of
 from jrr.servers.common.problems import Problem, gone, too_early, unknown_name, wrong_state
-from jrr.servers.common.store import HeldSurvey, SurveyStore
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.servers.common.store import HeldSurvey, SurveyStore
+    from jrr.survey.survey import Survey
 
 Clock = Callable[[], datetime]
-S = TypeVar("S", bound=SurveyStore[Any])
+S = TypeVar("S", bound="SurveyStore[Any]")
 _PROBLEMS = {When.LATER: too_early, When.OVER: gone, When.WRONG_STATE: wrong_state}
 
 
@@ -25,14 +27,14 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def check_state(act: Act, held: HeldSurvey) -> None:
+def check_state(act: Act, held: "HeldSurvey") -> None:
     """Refuse what the state of a survey does not allow (jrr.protocol.states)."""
     refusal = refusal_of(act, held.state)
     if refusal is not None:
         raise _PROBLEMS[refusal.when](refusal.reason)
 
 
-def check_times(survey: Survey, now: datetime) -> None:
+def check_times(survey: "Survey", now: datetime) -> None:
     """Refuse before the survey opens and after it closes."""
     opens, closes = survey.times
     if opens is not None and now < opens:
@@ -57,22 +59,22 @@ class SurveyJobs(ABC, Generic[S]):
         self.clock = clock
 
     @abstractmethod
-    def new_columns(self, survey: Survey) -> dict[str, Any]:
+    def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """What a new survey's row holds besides; refuses one that this server cannot hold."""
 
     def check_ready(self, connection: Connection) -> None:
         """Refuse unless the server can do its work; the database was written to just before."""
 
-    def told_state(self, held: HeldSurvey) -> State:
+    def told_state(self, held: "HeldSurvey") -> State:
         """The state that everybody is told."""
         return held.state
 
-    def find(self, connection: Connection, name: str) -> HeldSurvey:
+    def find(self, connection: Connection, name: str) -> "HeldSurvey":
         """The survey as it is held now."""
         held: HeldSurvey = self.store(connection).find(name)
         return held
 
-    def install(self, connection: Connection, survey: Survey) -> bool:
+    def install(self, connection: Connection, survey: "Survey") -> bool:
         """Hold a survey; True where it is new. The same again changes nothing."""
         store = self.store(connection)
         if store.holds(survey.hash):
@@ -98,7 +100,7 @@ class SurveyJobs(ABC, Generic[S]):
             raise Problem(409, "full", f"more invitations than the capacity {capacity}")
         return total
 
-    def check_invited(self, store: S, held: HeldSurvey, who: bytes) -> None:
+    def check_invited(self, store: S, held: "HeldSurvey", who: bytes) -> None:
         """Refuse a pseudonym that nobody was invited by."""
         if held.survey.invitations:
             check_invitation(store.invitation(held.name, who))

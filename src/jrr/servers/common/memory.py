@@ -2,26 +2,28 @@
 
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jrr.servers.common.batch import Writer
-from jrr.servers.common.jobs import SurveyJobs
 from jrr.servers.common.problems import Problem
-from jrr.servers.common.store import HeldSurvey
+
+if TYPE_CHECKING:
+    from jrr.servers.common.batch import Writer
+    from jrr.servers.common.jobs import SurveyJobs
+    from jrr.servers.common.store import HeldSurvey
 
 FRESH = 1.0  # seconds: another process may have opened or closed a survey meanwhile
 MOST = 1_000  # surveys that are remembered
 
 
 class _Remembered(NamedTuple):
-    held: HeldSurvey
+    held: "HeldSurvey"
     since: float
 
 
 class SurveyMemory:
     """Surveys of one server; a change by this process is known at once."""
 
-    def __init__(self, writer: Writer, jobs: SurveyJobs[Any]) -> None:
+    def __init__(self, writer: "Writer", jobs: "SurveyJobs[Any]") -> None:
         self._writer, self._jobs = writer, jobs
         self._known: dict[str, _Remembered] = {}
         self._lock = threading.Lock()
@@ -47,7 +49,7 @@ class SurveyMemory:
                 return known.held
             raise
 
-    def _remember(self, connection: Any, name: str) -> HeldSurvey:
+    def _remember(self, connection: Any, name: str) -> "HeldSurvey":
         """In the writer's thread, so that changes are forgotten in the order in which they came."""
         held = self._jobs.find(connection, name)
         if len(self._known) >= MOST:

@@ -7,7 +7,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -26,11 +26,13 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
-from jrr.mechanisms import Mechanism
 from jrr.protocol.states import NEW, Role, State, check_move, read_state
 from jrr.servers.common.bulk import find_rows, insert_rows
 from jrr.servers.common.problems import unknown_survey
 from jrr.survey.survey import Survey, read_survey
+
+if TYPE_CHECKING:
+    from jrr.mechanisms import Mechanism
 
 _DRAWN = 16  # bytes: so many that two are never the same
 
@@ -86,7 +88,7 @@ class HeldSurvey:
     n: int | None  # people who were dealt cards, once that is fixed
     arrivals: int  # seats, members or uploads so far
 
-    def mechanism(self, question: str) -> Mechanism:
+    def mechanism(self, question: str) -> "Mechanism":
         """Of a question, for as many people as were dealt cards, where that is fixed."""
         one = self.survey.by_name[question]
         return one.mechanism if self.n is None else one.for_people(self.n)

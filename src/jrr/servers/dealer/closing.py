@@ -1,19 +1,21 @@
 """The end of a survey at the dealer: what is told of its cards, once, and then they are burned."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
 from jrr.dealing.announced import Numbers, announce, place_numbers, undealt_sum, unknown_serials
-from jrr.dealing.decks import SurveyDecks
 from jrr.errors import ArgumentError
 from jrr.protocol.documents import Message
 from jrr.protocol.states import CLOSED, OPEN, Act
 from jrr.servers.common.jobs import check_state
 from jrr.servers.common.problems import Problem, gone, wrong_state
-from jrr.servers.dealer.open_decks import OpenDecks
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
 from jrr.survey.closing import ClosingRequest, ClosingSums, closed_decks
+
+if TYPE_CHECKING:
+    from jrr.dealing.decks import SurveyDecks
+    from jrr.servers.dealer.open_decks import OpenDecks
 
 
 class ClosingWish(Message):
@@ -26,7 +28,7 @@ class ClosingWish(Message):
 class DealerClosing:
     """Jobs at the end."""
 
-    def __init__(self, decks: OpenDecks) -> None:
+    def __init__(self, decks: "OpenDecks") -> None:
         self._decks = decks
 
     def check(self, connection: Connection, name: str, document: object) -> dict[str, Any]:
@@ -121,7 +123,7 @@ class DealerClosing:
             for one in cancelling
         }
 
-    def _dealt(self, store: DealerStore, held: HeldByDealer) -> tuple[SurveyDecks, Numbers]:
+    def _dealt(self, store: DealerStore, held: HeldByDealer) -> tuple["SurveyDecks", Numbers]:
         """The decks, and the places of all cards that may have left them."""
         decks = self._decks.of(held)
         return decks, place_numbers(decks.block_size, store.places(held.name))

@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
 
 from jrr._base.forgetting import overwrite
 from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
-from jrr.protocol.states import ENROLLING, NEW, OPEN, Act, State
+from jrr.protocol.states import NEW, OPEN, Act, State
 from jrr.servers.common.batch import as_problem, in_groups
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem
 from jrr.servers.dealer.closing import DealerClosing
-from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.servers.dealer.open_decks import OpenDecks
 from jrr.servers.dealer.seating import Seating, Visitor
 from jrr.servers.dealer.store import DealerStore, HeldByDealer
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.servers.dealer.keyfiles import KeyFiles
+    from jrr.survey.survey import Survey
 
 T = TypeVar("T")
 People = Sequence[Visitor]
@@ -30,13 +32,13 @@ class DealerJobs(SurveyJobs[DealerStore]):
     title = "jrr dealer"
     store = DealerStore
 
-    def __init__(self, keys: KeyFiles, clock: Clock = utc_now) -> None:
+    def __init__(self, keys: "KeyFiles", clock: Clock = utc_now) -> None:
         super().__init__(clock)
         self.keys = keys
         self._decks = OpenDecks(keys)
         self.closing = DealerClosing(self._decks)
 
-    def new_columns(self, survey: Survey) -> dict[str, Any]:
+    def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """A fresh key; refuses a survey whose cards nobody deals, or somebody else."""
         if not isinstance(survey.dealing, Dealers):
             raise Problem(422, "refused", "the survey's cards must be dealt by dealers")
@@ -51,9 +53,9 @@ class DealerJobs(SurveyJobs[DealerStore]):
         check_state(Act.OPEN, held)
         if held.state != NEW:
             return held.state
-        state = ENROLLING if held.survey.dealing.enrols else OPEN
-        store.move(held, state)
-        return state
+        first = held.survey.dealing.first_state
+        store.move(held, first)
+        return first
 
     def enrol_all(self, connection: Connection, people: People) -> list[bool | Problem]:
         """Take people in; of each, False where they are in already, or why they are refused."""
@@ -61,8 +63,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
 
     def _enrol_some(self, store: DealerStore, name: str, people: People) -> list[bool | Problem]:
         held = store.find(name, lock=True)
-        if not held.survey.dealing.enrols:
-            raise _no_enrolment()
+        _check_enrolment(held)
         check_state(Act.ENROL_AGAIN, held)
         check_times(held.survey, self.clock())
         self._decks.check_backup(held)
@@ -73,8 +74,7 @@ class DealerJobs(SurveyJobs[DealerStore]):
         """Deal to exactly those who enrolled, so many; again changes nothing."""
         store = DealerStore(connection)
         held = store.find(name, lock=True)
-        if not held.survey.dealing.enrols:
-            raise _no_enrolment()
+        _check_enrolment(held)
         if held.state == OPEN and held.n is not None:
             return held.n
         check_state(Act.DEAL, held)
@@ -162,5 +162,6 @@ def _survey_of(visitor: Visitor) -> str:
     return visitor.survey
 
 
-def _no_enrolment() -> Problem:
-    return Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")
+def _check_enrolment(held: HeldByDealer) -> None:
+    if not held.survey.dealing.enrols:
+        raise Problem(409, "no-enrolment", "cards are dealt on arrival: ask for cards")

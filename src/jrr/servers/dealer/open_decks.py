@@ -1,12 +1,15 @@
 """The decks of surveys, from their keys: opened when the first card is dealt, burned at the end."""
 
 import logging
+from typing import TYPE_CHECKING
 
 from jrr.dealing.decks import SurveyDecks
 from jrr.errors import DamagedError, JrrError
 from jrr.servers.common.problems import Problem, gone
-from jrr.servers.dealer.keyfiles import KeyFiles
-from jrr.servers.dealer.store import HeldByDealer
+
+if TYPE_CHECKING:
+    from jrr.servers.dealer.keyfiles import KeyFiles
+    from jrr.servers.dealer.store import HeldByDealer
 
 log = logging.getLogger("jrr.servers")
 
@@ -14,12 +17,12 @@ log = logging.getLogger("jrr.servers")
 class OpenDecks:
     """What one dealer can deal from; refuses where cards could be dealt twice."""
 
-    def __init__(self, keys: KeyFiles) -> None:
+    def __init__(self, keys: "KeyFiles") -> None:
         self._keys = keys
         self._open: dict[str, SurveyDecks] = {}
         self._said: set[str] = set()  # in the log
 
-    def of(self, held: HeldByDealer) -> SurveyDecks:
+    def of(self, held: "HeldByDealer") -> SurveyDecks:
         """A survey's decks; kept open until it is closed."""
         self.check_backup(held)
         decks = self._open.get(held.name)
@@ -48,7 +51,7 @@ class OpenDecks:
         except JrrError as error:
             raise self._unusable(error) from None
 
-    def check_backup(self, held: HeldByDealer) -> None:
+    def check_backup(self, held: "HeldByDealer") -> None:
         """Refuse to deal from a database that knows of fewer seats than were given away."""
         # Every time: a database may go back under a dealer that runs (a restored PostgreSQL).
         try:
@@ -62,7 +65,7 @@ class OpenDecks:
         except JrrError as error:
             raise self._unusable(error) from None
 
-    def _key(self, held: HeldByDealer) -> bytes:
+    def _key(self, held: "HeldByDealer") -> bytes:
         key = None
         if held.wrapped_key is not None:
             try:

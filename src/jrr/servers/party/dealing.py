@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
-from jrr.dealing.committee.dealing import Abort, MissingPartyError
-from jrr.dealing.committee.deals import DealingParty, Keeper, deal_together
+from jrr.dealing.committee.aborts import Abort, MissingPartyError
+from jrr.dealing.committee.deals import DealingParty, DealOrder, Keeper, deal_together
 from jrr.protocol.documents import Message
 from jrr.protocol.problems import ABORTED_DEAL, MISSING_PARTY
-from jrr.servers.common.batch import Writer
 from jrr.servers.common.problems import Problem
 from jrr.servers.party.jobs import PartyJobs, committee_of
+
+if TYPE_CHECKING:
+    from jrr.servers.common.batch import Writer
 
 LONGEST = 3600.0  # seconds that parties may wait for each other
 
@@ -30,7 +32,7 @@ class DealWish(Message):
 
 
 async def deal_with_others(
-    writer: Writer, jobs: PartyJobs, name: str, wish: DealWish
+    writer: "Writer", jobs: PartyJobs, name: str, wish: DealWish
 ) -> dict[str, Any]:
     """Deal with the other parties; what the operator is told of it."""
     begun = await writer.run(jobs.begin_deal, name, wish.again)
@@ -63,7 +65,7 @@ async def deal_with_others(
         kept=begun.kept,
         again=wish.again,
     )
-    order = committee_of(begun.survey).deal_order(begun.survey)
+    order = DealOrder.of(begun.survey, committee_of(begun.survey))
     work = deal_together(order, party, keeper=keeper)
     try:
         # In a thread with a loop of its own: arithmetic must not keep contributors waiting.

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
@@ -12,7 +12,6 @@ from jrr.dealing.committee.complaints import Finding, judge
 from jrr.dealing.committee.deals import DealtDeck, KeptDeal, Member, deal_name
 from jrr.dealing.committee.meeting import Identity
 from jrr.dealing.committee.merkle import Tree
-from jrr.dealing.complaining import Complaint
 from jrr.dealing.kinds import Committee
 from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.addresses import check_link
@@ -21,16 +20,19 @@ from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, 
 from jrr.servers.common.certificates import check_pair
 from jrr.servers.common.jobs import Clock, SurveyJobs, check_state, check_times, utc_now
 from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
-from jrr.servers.common.settings import Settings
 from jrr.servers.party.store import PartyStore, StoredComplaint
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.dealing.complaining import Complaint
+    from jrr.servers.common.settings import Settings
+    from jrr.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
 class DealBegun:
     """What a party brings to a meeting."""
 
-    survey: Survey
+    survey: "Survey"
     roster: list[Member]
     kept: KeptDeal | None
 
@@ -41,7 +43,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
     title = "jrr committee party"
     store = PartyStore
 
-    def __init__(self, settings: Settings, clock: Clock = utc_now) -> None:
+    def __init__(self, settings: "Settings", clock: Clock = utc_now) -> None:
         super().__init__(clock)
         self._settings = settings
         self.identity = Identity(settings.link_certificate, settings.link_key)
@@ -54,19 +56,19 @@ class PartyJobs(SurveyJobs[PartyStore]):
             ) from None
         self._trees: dict[str, tuple[Tree, Tree]] = {}
 
-    def number(self, survey: Survey) -> int:
+    def number(self, survey: "Survey") -> int:
         """Which party of the survey this is."""
         shown = [party.certificate.strip() for party in committee_of(survey).parties]
         if self._certificate not in shown:
             raise Problem(422, "refused", "this party's certificate is not in the survey")
         return shown.index(self._certificate)
 
-    def listen(self, survey: Survey) -> tuple[str, int]:
+    def listen(self, survey: "Survey") -> tuple[str, int]:
         """Where to wait for the others."""
         link = committee_of(survey).parties[self.number(survey)].link
         return self._settings.link_host, self._settings.link_port or check_link(link)[1]
 
-    def new_columns(self, survey: Survey) -> dict[str, Any]:
+    def new_columns(self, survey: "Survey") -> dict[str, Any]:
         """Nothing; refuses a survey that this party cannot deal."""
         self.number(survey)
         for question in survey.dealt:
@@ -188,7 +190,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
             )
         return self._trees[name]
 
-    def complain(self, connection: Connection, name: str, complaint: Complaint) -> Finding:
+    def complain(self, connection: Connection, name: str, complaint: "Complaint") -> Finding:
         """Judge a complaint: its holder's card is lost, and nobody else's."""
         store = PartyStore(connection)
         held = store.find(name, lock=True)
@@ -283,7 +285,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
         }
 
 
-def committee_of(survey: Survey) -> Committee:
+def committee_of(survey: "Survey") -> Committee:
     """The committee that deals; a Problem where none does."""
     if not isinstance(survey.dealing, Committee):
         raise Problem(422, "refused", "the survey must be dealt by a committee")

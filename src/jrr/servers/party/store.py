@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -26,7 +26,6 @@ from sqlalchemy import (
 
 from jrr.dealing.committee.cards import Record
 from jrr.dealing.committee.complaints import Finding
-from jrr.dealing.committee.deals import DealtDeck, Member
 from jrr.protocol.states import Role
 from jrr.servers.common.store import (
     HeldSurvey,
@@ -35,6 +34,9 @@ from jrr.servers.common.store import (
     invited_table,
     surveys_table,
 )
+
+if TYPE_CHECKING:
+    from jrr.dealing.committee.deals import DealtDeck, Member
 
 ROWS = 10_000  # envelopes stored at a time
 
@@ -141,7 +143,7 @@ class PartyStore(SurveyStore[HeldByParty]):
         row = {"survey": name, "pseudonym": who, "key": key}
         self.connection.execute(insert(self.members).values(**row))
 
-    def roster(self, name: str) -> list[Member]:
+    def roster(self, name: str) -> list["Member"]:
         """Everybody who has enrolled."""
         table = self.members
         query = select(table.c.pseudonym, table.c.key).where(table.c.survey == name)
@@ -151,7 +153,7 @@ class PartyStore(SurveyStore[HeldByParty]):
         """Forget who has enrolled."""
         self.connection.execute(delete(self.members).where(self.members.c.survey == name))
 
-    def add_deal(self, name: str, dealt: DealtDeck) -> None:
+    def add_deal(self, name: str, dealt: "DealtDeck") -> None:
         """Keep the shares, and who holds which slot."""
         row = {"survey": name, "record": dealt.record.to_json()}
         self.connection.execute(insert(self.records).values(**row))
