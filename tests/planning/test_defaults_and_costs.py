@@ -10,7 +10,8 @@ from jrr.cli.app import run
 from jrr.planning.alternatives import alternatives
 from jrr.planning.costs import costs_of
 from jrr.planning.defaults import LEAST_GAIN, MAX_BYTES
-from jrr.survey.creation import plan_for
+from jrr.survey.draft import one_question
+from jrr.survey.plan import plan_draft
 
 
 def on_the_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
@@ -30,7 +31,8 @@ def test_python_and_the_command_line_answer_alike(
     assert document["mechanism"] == plan.mechanism.to_dict()
     assert document["colluders"] == plan.request.colluders
     assert document["dealer_epsilon"] == plan.request.dealer_epsilon
-    assert plan_for(n, "arrival", epsilon).mechanism == plan.mechanism
+    (asked,) = plan_draft(one_question("Do you?"), n, epsilon=epsilon).questions
+    assert asked.plan.mechanism == plan.mechanism
 
 
 def test_giving_up_the_cap_must_be_said(capsys: pytest.CaptureFixture[str]) -> None:
