@@ -119,13 +119,13 @@ def listen(url: str, cookie: str, path: str, count: int) -> None:
     def follow() -> None:
         connection = http.client.HTTPConnection(host, timeout=60)
         connection.request("GET", f"{path}/events", headers={"Cookie": cookie})
-        reply, look = connection.getresponse(), 0
+        reply, shown = connection.getresponse(), 0
         while True:
             line = reply.readline()
             if line.startswith(b"data: {"):
-                now = json.loads(line[6:])["look"]
-                if now != look:
-                    look = now
+                now = json.loads(line[6:])["snapshot"]
+                if now != shown:
+                    shown = now
                     load_page(url, cookie, f"{path}/results")
                 heard.release()
 
