@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jrr.survey.campaign import Campaign
-from jrr.survey.dealer_kinds import DealerServer, NoDealer
 
 from jrr import DRR, RR
 from jrr.cli.app import run
 from jrr.client.contributor import Contributor
-from jrr.client.operator import new_invitations
+from jrr.client.operator import Operator, new_invitations
+from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
 from jrr.servers.common.certificates import make_certificate
-from tests.e2e import Pair, answer_all, enrol_all, link_of
+from jrr.survey import contributor
+from jrr.survey.survey import Survey
+from tests.e2e import Pair, answer_all, enrol_all, survey_of
 
 MECHANISM = DRR(20, truth=0.5, own=0.1)
 Said = Callable[..., str]
@@ -69,11 +70,16 @@ def said(
     return do
 
 
-def kept(campaign: Campaign) -> Path:
+def kept(survey: Survey) -> Path:
     """The document as a file."""
-    file = Path("campaign.json")
-    file.write_bytes(campaign.to_bytes())
+    file = Path("survey.json")
+    file.write_bytes(survey.to_bytes())
     return file
+
+
+def enrolling(pair: Pair) -> Dealers:
+    """Cards for exactly those who enrol."""
+    return Dealers((pair.dealer.url,), enrol_first=True)
 
 
 # -- creating ------------------------------------------------------------------------------
@@ -81,103 +87,103 @@ def kept(campaign: Campaign) -> Path:
 
 def created(*more: object) -> list[object]:
     return [
-        *("campaign", "create", "-M", 2, "-e", 1, "--question", "Q?", "--dealing", "enrol"),
+        *("survey", "create", "--set", "colluders=2", "-e", 1, "--question", "Q?", "--enrol"),
         *("--dealer", "http://127.0.0.1:8000", "--collector", "http://127.0.0.1:8001", *more),
     ]
 
 
 def test_why_there_are_no_cards_and_for_whom_there_would_be(said: Said) -> None:
-    refused = said(*created("-n", 12, "--mechanism", "drr"), code=2)
+    refused = said(*created("--people", 12, "--mechanism", "drr"), code=2)
     assert "nothing with cards is more accurate than RR (k 2, p 0.7311) for 11 people" in refused
     assert "enrolment of 12 or more is planned for 11" in refused
-    assert refused.endswith("with -n 13 there would be cards")
-    assert "DRR (n 13" in said(*created("-n", 13, "--mechanism", "drr"))
+    assert refused.endswith("with 13 people there would be cards")
+    assert "DRR (n 13" in said(*created("--people", 13, "--mechanism", "drr"))
 
 
 def test_what_has_no_cards_needs_nobody_to_deal_them(said: Said) -> None:
-    refused = said(*created("-n", 1000, "--mechanism", "rr"), code=2)
+    refused = said(*created("--people", 1000, "--mechanism", "rr"), code=2)
     assert "mechanism must be one with cards" in refused
-    refused = said(*created("-n", 1000, "--dealer-epsilon", 1), code=2)
-    assert "--dealer and --party must be left out" in refused
+    refused = said(*created("--people", 1000, "--set", "dealer_epsilon=1"), code=2)
+    assert "who deals must be left out" in refused
     assert "there would be cards" not in refused
 
 
-def test_a_campaign_must_not_be_over_before_it_begins(said: Said, tmp_path: Path) -> None:
-    refused = said(*created("-n", 50, "--closes", "2020-01-01T00:00:00Z"), code=2)
-    assert "closes must be a time in the future" in refused
+def test_a_survey_must_not_be_over_before_it_begins(said: Said, tmp_path: Path) -> None:
+    base = created("--people", 50, "--set")
+    assert "closes must be a time in the future" in said(
+        *base, "closes=2020-01-01T00:00:00Z", code=2
+    )
     assert list(tmp_path.iterdir()) == []
-    said(*created("-n", 50, "--closes", "2999-01-01T00:00:00Z"))
+    said(*base, "closes=2999-01-01T00:00:00Z")
 
 
 def test_files_that_are_not_there_are_named(said: Said) -> None:
-    refused = said(*created("-n", 50, "--consent-file", "nope.txt"), code=2)
+    refused = said(*created("--people", 50, "--set", "consent_file=nope.txt"), code=2)
     assert "consent_file must be readable" in refused
     assert "'nope.txt'" in refused
-    kept(
-        Campaign(
-            question="Q?",
-            labels=("no", "yes"),
-            mechanism=RR(2, 1.0),
-            dealer=NoDealer(),
-            collector="https://c",
-        )
-    )
-    refused = said("campaign", "show", "campaign.json", "--ca", "nope.pem", code=2)
+    file = kept(survey_of(RR(2, 1.0), "", "https://c"))
+    refused = said("survey", "show", file, "--ca", "nope.pem", code=2)
     assert "ca must be a file of certificates in PEM, got ca='nope.pem'" in refused
 
 
 def test_too_few_parties_are_counted(said: Said, tmp_path: Path) -> None:
     public, _ = make_certificate(tmp_path / "party")
     party = ("--party", f"https://a.example,a.example:7000,{public}")
-    base = ("campaign", "create", "-n", 50, "--question", "Q?", "--collector", "https://c")
+    base = ("survey", "create", "--people", 50, "--question", "Q?", "--collector", "https://c")
     refused = said(*base, *party, code=2)
-    assert "--party must be given 3 to 16 times, got it 1 times" in refused
+    assert "parties must be 3 to 16, got 1" in refused
 
 
 # -- operating -----------------------------------------------------------------------------
 
 
 def test_a_survey_in_words(sqlite_pair: Pair, said: Said) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM, covariates={"region": ("north", "south")})
-    file = kept(campaign)
-    opened = said("campaign", "open", file)
-    assert opened.endswith(f"{campaign.hash}: Do you? dealer: open collector: open")
-    operator, people = sqlite_pair.begin(campaign, 10)
-    shown = said("campaign", "show", file)
-    assert "dealer: open, 10 invited, 0 seats taken collector: open, 10 invited" in shown
-    assert "0 reports: too few to estimate from (5 are needed" in shown
+    survey = sqlite_pair.survey(MECHANISM, groups={"region": ("north", "south")})
+    file = kept(survey)
+    opened = said("survey", "open", file)
+    assert opened.endswith(f"{survey.hash}: Do you? dealer: open collector: open")
+    operator, people = sqlite_pair.begin(survey, 10)
+    shown = said("survey", "show", file)
+    assert "dealer: open, 10 invited, 0 people have cards collector: open, 10 invited" in shown
+    few = "no result: fewer than 5 reports are not shown before the end"
+    assert "answer: Do you? 0 reports, no result: no report has been received" in shown
     everywhere = [{"region": "north"}] * 5 + [{"region": "south"}]
-    answer_all(campaign, people[:4], covariates=everywhere)
-    shown = said("campaign", "show", file)
-    assert "4 reports: too few" in shown
+    answer_all(survey, people[:4], groups=everywhere)
+    shown = said("survey", "show", file)
+    assert f"4 reports, {few}" in shown
     assert "%" not in shown
-    found = json.loads(said("campaign", "show", file, "--json"))
+    found = json.loads(said("survey", "show", file, "--json"))
     assert found["collector"]["reports"] == 4
-    assert found["too_few"] == {"reports": 4, "min_cell": 5, "min_batch": 1}
-    assert "estimate" not in found
-    answer_all(campaign, people[4:6], covariates=everywhere[4:])
-    shown = said("campaign", "show", file, "--by", "region")
+    assert found["estimates"]["answer"] == {
+        "too_few": "fewer than 5 reports are not shown before the end",
+        "reports": 4,
+    }
+    answer_all(survey, people[4:6], groups=everywhere[4:])
+    shown = said("survey", "show", file, "--by", "region")
     assert "everybody, answer 0:" in shown
     assert "north, answer 0:" in shown
     assert "south, answer 0:" not in shown
     assert "1 group is too small to be shown." in shown
-    assert "by must be one of 'region'" in said("campaign", "show", file, "--by", "age", code=2)
-    exported = said("campaign", "export", file, "-o", "reports.csv")
-    assert exported == "Reports: reports.csv; it needs reports.csv.json beside it"
-    assert said("campaign", "export", file, "-o", "reports.parquet") == "Reports: reports.parquet"
-    closed = said("campaign", "close", file)
-    assert closed.endswith("dealer: closed, 1 deck collector: closed, 6 reports")
+    assert "by must be one of 'region'" in said("survey", "show", file, "--by", "age", code=2)
+    for name in ("reports.csv", "reports.parquet"):
+        exported = said("survey", "export", file, "-o", name)
+        assert exported == (
+            f"Answers: {name} What the columns are: {name}.codebook.csv and {name}.codebook.json "
+            f"Estimates in R: {name}.R"
+        )
+    closed = said("survey", "close", file)
+    assert closed.endswith("collector: closed, 6 people answered dealer: closed, 1 deck")
     assert operator.show()["dealer"]["state"] == "closed"
 
 
-def test_a_closed_campaign_shows_what_there_is(sqlite_pair: Pair, said: Said) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM)
-    operator, people = sqlite_pair.begin(campaign, 2)
-    answer_all(campaign, people[:1])
-    file = kept(campaign)
-    assert "1 report: too few" in said("campaign", "show", file)
+def test_a_closed_survey_shows_what_there_is(sqlite_pair: Pair, said: Said) -> None:
+    survey = sqlite_pair.survey(MECHANISM)
+    operator, people = sqlite_pair.begin(survey, 2)
+    answer_all(survey, people[:1])
+    file = kept(survey)
+    assert "1 report, no result: fewer than 5" in said("survey", "show", file)
     operator.close()
-    shown = said("campaign", "show", file)
+    shown = said("survey", "show", file)
     assert "final)" in shown
     assert "is no mistake" in shown  # one report: a share is far from 0 to 100%
 
@@ -194,35 +200,37 @@ def test_a_closed_campaign_shows_what_there_is(sqlite_pair: Pair, said: Said) ->
 def test_open_is_said_by_the_clock(
     sqlite_pair: Pair, said: Said, times: dict[str, str], words: str
 ) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM, **times)
-    file = kept(campaign)
-    opened = said("campaign", "open", file)
+    survey = sqlite_pair.survey(MECHANISM, **times)
+    file = kept(survey)
+    opened = said("survey", "open", file)
     assert opened.endswith(f"dealer: {words} collector: {words}")
-    assert f"dealer: {words}, 0 invited" in said("campaign", "show", file)
-    found = json.loads(said("campaign", "open", file, "--json"))
+    assert f"dealer: {words}, 0 invited" in said("survey", "show", file)
+    found = json.loads(said("survey", "open", file, "--json"))
     assert (found["dealer"], found["collector"]) == ("open", "open")
 
 
 def test_too_few_enrolled(sqlite_pair: Pair, said: Said) -> None:
-    campaign = sqlite_pair.campaign(DRR(13, truth=0.4, own=0.1), dealing="enrol", capacity=60)
-    _, people = sqlite_pair.begin(campaign, 13)
-    file = kept(campaign)
-    enrol_all(campaign, people[:4])
-    refused = said("campaign", "deal", file, code=ProtocolError.exit_code)
+    survey = sqlite_pair.survey(
+        DRR(13, truth=0.4, own=0.1), dealing=enrolling(sqlite_pair), capacity=60
+    )
+    _, people = sqlite_pair.begin(survey, 13)
+    file = kept(survey)
+    enrol_all(survey, people[:4])
+    refused = said("survey", "deal", file, code=ProtocolError.exit_code)
     assert "4 have enrolled, at least 13 are needed" in refused
-    enrol_all(campaign, people)
-    assert said("campaign", "deal", file) == "Dealt to 13 people."
-    assert "13 people dealt to" in said("campaign", "show", file)
+    enrol_all(survey, people)
+    assert said("survey", "deal", file) == "Dealt to 13 people."
+    assert "13 people dealt to" in said("survey", "show", file)
 
 
 def test_closing_is_asked_for_on_a_terminal_only(sqlite_pair: Pair, said: Said) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM)
-    operator, _ = sqlite_pair.begin(campaign, 2)
-    close = ("campaign", "close", kept(campaign))
+    survey = sqlite_pair.survey(MECHANISM)
+    operator, _ = sqlite_pair.begin(survey, 2)
+    close = ("survey", "close", kept(survey))
     for typed in ("n\n", "\n"):
         assert "Nothing was closed." in said(*close, typed=typed, code=1)
     assert operator.show()["dealer"]["state"] == "open"
-    asked = "Close “Do you?” for good? 0 answers have come; 2 invited. Nothing opens it again."
+    asked = "Close “Do you?” for good? 0 people have answered; 2 invited. Nothing opens it again."
     assert asked in said(*close, typed="y\n")
     assert operator.show()["collector"]["state"] == "closed"
     for more in (["--yes"], ["--json"]):
@@ -231,16 +239,15 @@ def test_closing_is_asked_for_on_a_terminal_only(sqlite_pair: Pair, said: Said) 
 
 
 def test_closing_half_says_which_half(sqlite_pair: Pair, said: Said) -> None:
-    dead = DealerServer(f"http://127.0.0.1:{free_port()}")
-    campaign = sqlite_pair.campaign(MECHANISM, dealer=dead)
+    dead = f"http://127.0.0.1:{free_port()}"
+    survey = sqlite_pair.survey(MECHANISM, dealing=Dealers((dead,)))
     at_collector = sqlite_pair.collector.admin
-    at_collector.put(f"/v1/admin/campaigns/{campaign.hash}", campaign.to_bytes())
-    refused = said("campaign", "close", kept(campaign), code=UnreachableError.exit_code)
-    assert f"{dead.url} must answer, but cannot be reached" in refused
-    assert "closed: none; not closed: dealer, collector" in refused
-    assert "the same command goes on" in refused
+    at_collector.put(f"/v1/admin/surveys/{survey.hash}", survey.to_bytes())
+    refused = said("survey", "close", kept(survey), code=UnreachableError.exit_code)
+    assert f"{dead} must answer, but cannot be reached" in refused
+    assert "not closed: dealer, collector; nothing was closed" in refused
     # The collector waits: it must be told from how many decks was dealt.
-    assert at_collector.get(f"/v1/admin/campaigns/{campaign.hash}")["state"] == "new"
+    assert at_collector.get(f"/v1/admin/surveys/{survey.hash}")["state"] == "new"
 
 
 # -- inviting ------------------------------------------------------------------------------
@@ -249,93 +256,97 @@ def test_closing_half_says_which_half(sqlite_pair: Pair, said: Said) -> None:
 def test_no_invitations_where_they_would_not_be_taken(
     sqlite_pair: Pair, said: Said, tmp_path: Path
 ) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM)
-    operator, _ = sqlite_pair.begin(campaign, 15)
-    invite = ("invite", kept(campaign), "-o", "more.csv", "--count")
+    survey = sqlite_pair.survey(MECHANISM)
+    operator, _ = sqlite_pair.begin(survey, 15)
+    invite = ("survey", "invite", kept(survey), "-o", "more.csv", "--count")
     refused = said(*invite, 6, code=2)
     assert "count must be at most 5, what is left of the capacity 20" in refused
     operator.close()
-    assert "the campaign is closed" in said(*invite, 5, code=ProtocolError.exit_code)
-    anybody = sqlite_pair.campaign(MECHANISM, invitations=False)
-    refused = said("invite", kept(anybody), "--count", 5, code=ProtocolError.exit_code)
+    assert "the survey is closed" in said(*invite, 5, code=ProtocolError.exit_code)
+    anybody = sqlite_pair.survey(MECHANISM, invitations=False)
+    refused = said("survey", "invite", kept(anybody), "--count", 5, code=ProtocolError.exit_code)
     assert "anybody may answer" in refused
-    assert [path.name for path in tmp_path.iterdir()] == ["campaign.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.json"]
 
 
 def test_a_hint_that_can_be_followed(
     sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from jrr.client.operator import Operator
-
     def fails(*_: Any) -> None:
         raise UnreachableError("the network broke")
 
-    campaign = sqlite_pair.campaign(MECHANISM)
-    kept(campaign).rename("my campaign.json")
+    survey = sqlite_pair.survey(MECHANISM)
+    kept(survey).rename("my survey.json")
     with monkeypatch.context() as patch:
         patch.setattr(Operator, "invite", fails)
         refused = said(
-            *("invite", "my campaign.json", "--count", 3, "-o", "a.csv"),
+            *("survey", "invite", "my survey.json", "--count", 3, "-o", "a.csv"),
             code=UnreachableError.exit_code,
         )
-    hint = "jrr invite 'my campaign.json' --from a.csv"
+    hint = "jrr survey invite 'my survey.json' --from a.csv"
     assert refused.endswith(f"the network broke; a.csv is kept: when that is mended, {hint}")
-    assert said("invite", "my campaign.json", "--from", "a.csv") == "invitations: 3, file: a.csv"
+    assert (
+        said("survey", "invite", "my survey.json", "--from", "a.csv")
+        == "invitations: 3, file: a.csv"
+    )
 
 
 # -- contributing --------------------------------------------------------------------------
 
 
-def test_covariates_are_asked_for_before_the_answer(
+def test_groups_are_asked_for_before_the_answer(
     sqlite_pair: Pair, said: Said, tmp_path: Path
 ) -> None:
-    campaign = sqlite_pair.campaign(MECHANISM, covariates={"region": ("north", "far south")})
-    operator = sqlite_pair.operator(campaign)
+    survey = sqlite_pair.survey(MECHANISM, groups={"region": ("north", "far south")})
+    operator = sqlite_pair.operator(survey)
     operator.install()
     (invitation,) = new_invitations(1)
     operator.invite([invitation])
     operator.open()
     base = (
-        *("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9),
+        *("survey", "answer", survey.link, "--invitation", invitation, "--limit", 9),
         *("--state", tmp_path / "state"),
     )
     refused = said(*base, code=2)  # nobody is there to be asked
-    assert "--covariate region=north: one of 'north', 'far south'" in refused
-    for wrong, words in (("region", "as region=north"), ("region=west", "one of 'north'")):
-        assert words in said(*base, "--covariate", wrong, typed="answer 1\n", code=2)
-    disagreed = said(
-        *base, "--covariate", "region=north", typed="n\n", code=ProtocolError.exit_code
-    )
+    assert "the answer to 'region' must be given" in refused
+    assert "region=ANSWER" in refused
+    for wrong, words in (
+        ("region", "as NAME=ANSWER, with the name of an open question (region)"),
+        ("age=9", "with the name of an open question (region)"),
+        ("region=west", "'region' must be one of 'north', 'far south', got another"),
+        ("answer=answer 1", "the answer to 'answer' must not stand on the command line"),
+    ):
+        assert words in said(*base, wrong, typed="answer 1\n", code=2)
+    disagreed = said(*base, "region=north", typed="n\n", code=ProtocolError.exit_code)
     assert "you did not agree to take part: nothing was sent" in disagreed
     assert "Your answer" not in disagreed
-    assert list((tmp_path / "state").glob("*.report")) == []
-    # The attribute by its number, consent, a slip, then the answer in capitals.
-    done = said(*base, typed="2\ny\nmaybe so\nANSWER 1\n")
-    assert done.index("Do you?") < done.index("Do you agree") < done.index("Your answer")
-    assert "You have spent ε = 0 at δ = 1e-06 in 0 answers; with this campaign it will be" in done
+    assert list((tmp_path / "state").glob("*.upload")) == []
+    # Consent, the group by its number, a slip, then the answer in capitals.
+    done = said(*base, typed="y\n2\nmaybe so\nANSWER 1\n")
+    agreed, asked = done.index("Do you agree"), done.index("1/2 region (sent as it is)")
+    assert done.index("Do you?") < agreed < asked
+    assert asked < done.index("2/2 Do you? (changed here before it is sent)")
+    assert "You have spent ε = 0 at δ = 1e-06 in 0 answers; with this survey it will be" in done
     assert "1 answer 0 2 answer 1 Your answer (number or text, not shown)" in done
     assert "That is none of them. Please try again." in done
     assert "maybe so" not in done  # not even a slip is left on the screen
-    assert done.endswith("Received (answered with a card). Thank you.")
-    stored = sqlite_pair.rows("collector", "SELECT covariates FROM reports")
+    assert done.endswith("Received (answered with cards). Thank you.")
+    stored = sqlite_pair.rows("collector", "SELECT covariates FROM people")
     assert ('{"region":"far south"}',) in stored
     # Again, with another answer: nobody is asked, and nothing changes.
-    again = said(*base, "--covariate", "region=north", typed="answer 0\n")
+    again = said(*base, "region=north", typed="answer 0\n")
     assert again == (
-        "Your earlier report stands (answered with a card) and was received: nothing new was "
+        "Your earlier answers stand (answered with cards) and were received: nothing new was "
         "asked or sent."
     )
     assert operator.show()["collector"]["reports"] == 1
 
 
-def test_a_report_that_waited_is_sent_without_asking(
+def test_answers_that_waited_are_sent_without_asking(
     sqlite_pair: Pair, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-
-    from jrr.survey import contributor
-
-    campaign = sqlite_pair.campaign(MECHANISM)
-    operator = sqlite_pair.operator(campaign)
+    survey = sqlite_pair.survey(MECHANISM)
+    operator = sqlite_pair.operator(survey)
     operator.install()
     (invitation,) = new_invitations(1)
     operator.invite([invitation])
@@ -348,30 +359,32 @@ def test_a_report_that_waited_is_sent_without_asking(
 
     with monkeypatch.context() as patch:
         patch.setattr(contributor, "send", unplugged)
-        me = Contributor(link_of(campaign), invitation, limit=9.0, state=state)
+        me = Contributor(survey.link, invitation, limit=9.0, state=state)
         with pytest.raises(JrrError, match="unplugged"):
             me.answer(1)
-    base = ("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9)
+    base = ("survey", "answer", survey.link, "--invitation", invitation, "--limit", 9)
     found = said(*base, "--state", state, typed="answer 0\n")
     assert found == (
-        "Your earlier report (answered with a card) is received now; nothing new was asked."
+        "Your earlier answers (answered with cards) are received now; nothing new was asked."
     )
 
 
 def test_whoever_comes_before_the_deal_is_told_what_to_do(
     sqlite_pair: Pair, said: Said, tmp_path: Path
 ) -> None:
-    campaign = sqlite_pair.campaign(DRR(5, truth=0.4, own=0.1), dealing="enrol", capacity=60)
-    operator = sqlite_pair.operator(campaign)
+    survey = sqlite_pair.survey(
+        DRR(5, truth=0.4, own=0.1), dealing=enrolling(sqlite_pair), capacity=60
+    )
+    operator = sqlite_pair.operator(survey)
     operator.install()
     (invitation,) = new_invitations(1)
     operator.invite([invitation])
     operator.open()
-    base = ("contribute", link_of(campaign), "--invitation", invitation, "--limit", 9)
+    base = ("survey", "answer", survey.link, "--invitation", invitation, "--limit", 9)
     refused = said(
         *base, "--state", tmp_path / "state", typed="answer 1\n", code=ProtocolError.exit_code
     )
-    assert "enrol first (--enrol)" in refused
+    assert "enrol first (jrr survey enrol)" in refused
     assert "come again when the cards are dealt" in refused
     assert "Do you?" not in refused  # nobody was asked
 
@@ -435,12 +448,12 @@ def test_simulating_in_parts_is_simulating(said: Said, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "goes_on"),
     [
-        (["contribute", "link", "--limit", "1"], True),
-        (["campaign", "close", "c.json"], True),
-        (["mpc", "deal", "c.json"], True),
+        (["survey", "answer", "link", "--limit", "1"], True),
+        (["survey", "close", "c.json"], True),
+        (["survey", "deal", "c.json"], True),
         (["study", "reproduce"], True),
-        (["campaign", "create"], False),
-        (["mpc", "group"], False),
+        (["survey", "create"], False),
+        (["survey", "deal-in-group"], False),
         (["study", "simulate", "--runs", "10"], False),
         (["file", "deal", "-n", "10"], False),
         (["audit", "privacy"], False),

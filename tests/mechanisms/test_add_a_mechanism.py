@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,18 +19,19 @@ import pytest
 import jrr
 from examples.add_a_mechanism import Corner
 from jrr.cli.app import run
+from jrr.dealing.committee.cards import card_of, deck_of
+from jrr.dealing.deck import Deck, card_from_json, card_to_json
+from jrr.dealing.decks import SurveyDecks
+from jrr.dealing.kinds import Dealers
 from jrr.mechanisms import registry
 from jrr.mechanisms.request import Request
 from jrr.planning import choice
 from jrr.research.audit import audit
 from jrr.research.audit.views import CardsView, DealerView
-from jrr.survey.campaign import read_campaign
-from jrr.survey.committee.cards import card_of, deck_of
-from jrr.survey.creation import CampaignRequest, campaign_from
-from jrr.survey.dealer import Dealer
-from jrr.survey.dealer_kinds import DealerServer
-from jrr.survey.deck import Deck, card_from_json, card_to_json
-from jrr.survey.messages import read_report, report_request
+from jrr.survey.creation import SurveyRequest
+from jrr.survey.draft import one_question
+from jrr.survey.messages import read_upload, report_message, upload
+from jrr.survey.survey import read_survey
 from jrr.tables.perturbing import alone
 from tests import bare_plans
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
@@ -164,32 +166,38 @@ def test_decks_from_a_key() -> None:
         card_from_json(mechanism, 2)
 
 
-def test_a_campaign_from_document_to_estimate() -> None:
-    plan = jrr.plan(400, 2.0, 3, mechanism="corner", dealer_epsilon=np.inf)
-    asked = campaign_from(
-        plan,
-        question="Have you ever taken a bribe?",
-        labels=("no", "yes"),
+def request_of(mechanism: str, people: int, epsilon: float, **more: Any) -> SurveyRequest:
+    return SurveyRequest(
+        draft=one_question("Have you ever taken a bribe?"),
+        people=people,
+        epsilon=epsilon,
+        mechanism=mechanism,
         collector="https://collector.example",
-        dealer=DealerServer(url="https://dealer.example"),
+        dealing=Dealers(("https://dealer.example",)),
+        **more,
     )
-    campaign = read_campaign(asked.to_bytes())
-    assert campaign.hash == asked.hash
-    mechanism = campaign.mechanism
+
+
+def test_a_survey_from_document_to_estimate() -> None:
+    asked = request_of("corner", 400, 2.0, colluders=3, dealer_epsilon=np.inf).survey()
+    survey = read_survey(asked.to_bytes())
+    assert survey.hash == asked.hash
+    (question,) = survey.sensitive
+    mechanism = question.mechanism
     assert isinstance(mechanism, Corner)
-    assert campaign.guarantee("cards") >= mechanism.epsilon("cards", 3)
-    dealer, rng = Dealer(mechanism, bytes(range(32))), jrr.SeededRandom(4)
+    assert question.guarantee("cards") >= mechanism.epsilon("cards", 3)
+    decks = SurveyDecks(
+        {question.salt: mechanism}, {question.salt: question.name}, bytes(range(32))
+    )
+    rng = jrr.SeededRandom(4)
     stored = []
     for person in range(400):
-        card = int(card_from_json(mechanism, dealer.card(*dealer.place(person))))
-        body = report_request(
-            pseudonym=bytes([person % 256] * 32),
-            carded=True,
-            mechanism=mechanism,
-            report=mechanism.respond_one(int(person < 100), card, rng),
-            covariates={},
-        )
-        stored.append(read_report(campaign, mechanism, body).report)
+        dealt = decks.cards(*decks.place(person))["answer"]
+        card = int(card_from_json(mechanism, dealt["card"]))
+        report = mechanism.respond_one(int(person < 100), card, rng)
+        name = bytes([person % 256] * 32)
+        body = upload(name, {}, {"answer": report_message(mechanism, report, True, None)})
+        stored.append(read_upload(survey, body).reports["answer"].report)
     rows = np.frombuffer(b"".join(stored), np.uint8).reshape(400, -1)
     low, high = mechanism.estimate(mechanism.report_format.unpack(rows), carded=True).interval()
     assert low[1] < 0.25 < high[1]
@@ -221,7 +229,7 @@ def test_another_package_announces_it_by_an_entry_point(monkeypatch: pytest.Monk
 
 
 def test_a_family_says_itself_whether_it_deals_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files, campaigns and the command line ask it, and keep no list of names."""
+    """Files, surveys and the command line ask it, and keep no list of names."""
     assert "corner" in choice.mechanism_words()
     assert "corner" not in choice.cardless_words()
     (family,) = Corner.families()
@@ -231,14 +239,7 @@ def test_a_family_says_itself_whether_it_deals_cards(monkeypatch: pytest.MonkeyP
     assert "coin" in choice.cardless_words()
     assert alone("Coin", 2, 1.0, 100) == jrr.RR(2, 1.0)
     with pytest.raises(jrr.JrrError, match="one with cards"):
-        CampaignRequest(
-            question="Q?",
-            n=100,
-            epsilon=1.0,
-            mechanism="COIN",
-            collector="https://c.example",
-            dealer="https://d.example",
-        )
+        request_of("COIN", 100, 1.0)
 
 
 def test_every_family_that_says_it_has_no_cards_has_none() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -59,14 +60,23 @@ def read_body(body: bytes, kind: type[T]) -> T:
             them, which may be somebody's report.
 
     Raises:
-        DamagedError: It is anything else; the message names the field.
+        DamagedError: It is anything else, or says a key twice: nobody can tell which is meant. The
+            message names the field, but not one that is unknown, which is the sender's word.
     """
     try:
-        return msgspec.json.decode(body, type=kind)
+        found = msgspec.json.decode(body, type=kind)
+        json.loads(body, object_pairs_hook=_each_once)
     except RecursionError:
         raise DamagedError("body must be JSON, got too many brackets") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedError(f"body is not acceptable: {error}") from None
+    except (msgspec.DecodeError, ValueError) as error:
+        reason = _UNKNOWN.sub("an unknown field", str(error))
+        raise DamagedError(f"body is not acceptable: {reason}") from None
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key is said twice")
 
 
 def plain(document: Any) -> Any:
@@ -85,5 +95,6 @@ def bytes_from_hex(value: object) -> bytes | None:
     return decoded if decoded.hex() == value else None  # blanks and capitals are not canonical
 
 
+_UNKNOWN = re.compile("unknown field `.*`", re.DOTALL)
 # Made once: `json.dumps` would make its own anew for every report.
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))

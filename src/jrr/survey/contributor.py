@@ -74,7 +74,8 @@ def check_open(survey: Survey, patience: float) -> Steps[CollectorStatus]:
     if not survey.dealing.may_begin(status.n) and status.state != CLOSED:
         raise ProtocolError(
             "the collector takes no answers yet and has not said how many people are dealt cards: "
-            "enrol first (--enrol), if you have not, and come again when the cards are dealt"
+            "enrol first (jrr survey enrol), if you have not, and come again when the cards are "
+            "dealt"
         )
     if status.state != OPEN:
         raise ProtocolError(NO_ANSWERS[status.state])

@@ -42,15 +42,18 @@ def check_open_answers(questions: Iterable[Question], given: object) -> dict[str
     if not isinstance(given, Mapping):
         raise ArgumentError(f"open answers must be an object, got {type(given).__name__}")
     checked: dict[str, Any] = {}
+    known = set()
     for question in questions:
+        known.add(question.name)
         if is_asked(question, checked):
             if question.name not in given:
                 raise ArgumentError(f"open answers must have one to {question.name!r}")
-            checked[question.name] = _checked(question, given[question.name])
+            checked[question.name] = check_open_answer(question, given[question.name])
     for name in given:
         if name not in checked:
+            other = repr(name) if name in known else "another name"  # somebody's word: not repeated
             raise ArgumentError(
-                f"open answers must be to questions that are asked of this person, got {name!r:.80}"
+                f"open answers must be to questions that are asked of this person, got {other}"
             )
     return checked
 
@@ -81,7 +84,10 @@ def label_places(question: Question, answer: Any) -> set[int]:
     """
     places = {text: at for at, label in enumerate(question.labels) for text in label.values()}
     if not isinstance(answer, list | tuple) or not set(map(str, answer)) <= set(places):
-        raise ArgumentError(f"the answer to {question.name!r} must be of its labels, got another")
+        allowed = ", ".join(repr(next(iter(label.values()))) for label in question.labels)
+        raise ArgumentError(
+            f"the answer to {question.name!r} must be one of {allowed:.300}, got another"
+        )
     return {places[str(text)] for text in answer}
 
 
@@ -96,7 +102,7 @@ def in_first_language(question: Question, answer: Any) -> Any:
     return words[place]
 
 
-def _checked(question: Question, answer: Any) -> Any:
+def check_open_answer(question: Question, answer: Any) -> Any:
     """An answer of this question. A refusal does not repeat it: it may be meant for nobody."""
     words = tuple(next(iter(label.values())) for label in question.labels) or NO_YES
     allowed = {

@@ -11,7 +11,7 @@ from jrr._base import checks
 from jrr.cli.asking import ask_choice
 from jrr.errors import ArgumentError
 from jrr.reporting.catalogue import text as catalogue_text
-from jrr.survey.open_answers import is_asked
+from jrr.survey.open_answers import check_open_answer, in_first_language, is_asked
 
 if TYPE_CHECKING:
     from jrr.survey.question import Question
@@ -29,7 +29,7 @@ def check_given(survey: "Survey", texts: Iterable[str]) -> dict[str, Any]:
     """Open answers as they are typed, each NAME=ANSWER.
 
     Raises:
-        ArgumentError: One is to no open question. The answer is not repeated.
+        ArgumentError: One is to no open question, or none of its answers, and is not repeated.
     """
     by_name = {question.name: question for question in survey.questions}
     found: dict[str, Any] = {}
@@ -47,7 +47,8 @@ def check_given(survey: "Survey", texts: Iterable[str]) -> dict[str, Any]:
                 f"the answer to {question.name!r} must not stand on the command line, where it is "
                 "remembered: leave it out to be asked, or give --answers-from FILE"
             )
-        found[question.name] = _typed(question, value.strip())
+        answer = in_first_language(question, _typed(question, value.strip()))
+        found[question.name] = check_open_answer(question, answer)
     return found
 
 
@@ -61,7 +62,7 @@ def _typed(question: "Question", value: str) -> Any:
         if question.kind == "scale":
             return int(value)
     except ValueError:
-        return value  # refused with all that is allowed when answers are read
+        return value  # refused with all that is allowed
     return value
 
 
@@ -105,7 +106,16 @@ def ask_all(
             how = "changed here before it is sent" if question.sensitive else "sent as it is"
             text = f"{question.text[language]} ({how})"
             click.echo(f"\n{number}/{len(survey.questions)} {text}", err=to_error)
-            answers[name] = _ask(question, language, to_error)
+            try:
+                answers[name] = _ask(question, language, to_error)
+            except click.Abort as error:
+                if sys.stdin.isatty() or not isinstance(error.__context__, EOFError):
+                    raise
+                raise ArgumentError(
+                    f"the answer to {name!r} must be given (by --answers-from FILE"
+                    f"{'' if question.sensitive else f', or as {name}=ANSWER'}): nobody is there "
+                    "to be asked"
+                ) from None
         if not question.sensitive:
             openly[name] = answers[name]
     # What was given and is not asked is refused when answers are read.
