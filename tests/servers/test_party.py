@@ -14,9 +14,8 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from jrr.dealing.committee.cards import Envelope, Record, open_card
-from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
 from jrr.dealing.committee_dealing import Committee, Party, card_key_of
-from jrr.dealing.complaining import complaint_request
 from jrr.dealing.interface import Person
 from jrr.dealing.messages import card_request
 from jrr.protocol.identity import pseudonym

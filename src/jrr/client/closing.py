@@ -14,16 +14,18 @@ goes between them: a collector's operator closes and gives each dealer's operato
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from jrr.client.http import Admin
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.estimation.told_sums import CardSum
 from jrr.protocol.states import CLOSED
 from jrr.survey.closing import ClosingRequest, ClosingSums
 from jrr.survey.grouping import small_words, too_small
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.client.http import Admin
+    from jrr.survey.survey import Survey
 
 Facts = dict[int | str, dict[str, Any]]  # what each server says: "collector", dealers by number
 Serials = Mapping[str, Sequence[str]]  # by question
@@ -68,10 +70,10 @@ def dealer_sums(reply: Mapping[str, Any]) -> dict[str, Any]:
 class Closing:
     """The servers of a survey, as far as their tokens are held."""
 
-    survey: Survey
+    survey: "Survey"
     path: str
-    dealers: Mapping[int, Admin]  # those who deal, by their numbers in the survey
-    collector: Admin | None
+    dealers: Mapping[int, "Admin"]  # those who deal, by their numbers in the survey
+    collector: "Admin | None"
 
     def check(self, ending: Ending) -> Prospect | None:
         """Look at everything that could keep the survey from its end; nothing is changed.
@@ -136,20 +138,20 @@ class Closing:
             reasons = "; ".join(map(str, failed.values()))
             raise _kind(failed)(f"{reasons}; not closed: {', '.join(self._servers())}")
 
-    def _servers(self) -> dict[str, Admin]:
+    def _servers(self) -> dict[str, "Admin"]:
         found = {self._name(number): server for number, server in self.dealers.items()}
         return found if self.collector is None else found | {"collector": self.collector}
 
     def _name(self, number: int) -> str:
         return self.survey.dealing.server_name(number)
 
-    def _facts(self, collector: Admin, ending: Ending) -> dict[str, Any]:
+    def _facts(self, collector: "Admin", ending: Ending) -> dict[str, Any]:
         asked = {"merge_small": str(ending.merge_small).lower()}
         asked |= {} if ending.by is None else {"by": ending.by}
         found: dict[str, Any] = collector.get(f"{self.path}/closing?{urlencode(asked)}")
         return found
 
-    def _check_all(self, collector: Admin, ending: Ending) -> Prospect:
+    def _check_all(self, collector: "Admin", ending: Ending) -> Prospect:
         facts = self._facts(collector, ending)
         is_closed = facts["state"] == CLOSED
         if facts["settled"]:
@@ -229,7 +231,7 @@ class Closing:
         return bool(facts["announced"])
 
     def _check_other_grouping(
-        self, collector: Admin, ending: Ending, announced: bool, others: bool
+        self, collector: "Admin", ending: Ending, announced: bool, others: bool
     ) -> None:
         """Refuse another grouping than was chosen where a dealer may have been given that one."""
         before = self._facts(collector, Ending())["by"]
@@ -241,7 +243,7 @@ class Closing:
                 f"are with dealers for {_group_words(before)}"
             )
 
-    def _all_unknown(self, collector: Admin, dealers: set[int]) -> dict[int, Serials]:
+    def _all_unknown(self, collector: "Admin", dealers: set[int]) -> dict[int, Serials]:
         """Serial numbers that came with reports and that no dealer gave to anybody, by dealer."""
         found = {}
         for number in sorted(dealers):
@@ -326,7 +328,7 @@ class Closing:
         replies = {number: _shown(reply) for number, reply in closed.items()}
         return facts | replies | self._burned(left)
 
-    def _end_settled(self, collector: Admin, ending: Ending) -> Facts:
+    def _end_settled(self, collector: "Admin", ending: Ending) -> Facts:
         """Burn the cards where no result waits for sums; one may wait for the number of decks."""
         replies = self._close_dealers(dict.fromkeys(self.dealers, _BURN))
         given = ending.sums
@@ -337,7 +339,7 @@ class Closing:
             self._give_sums(collector, given)
         return {number: _shown(reply) for number, reply in replies.items()}
 
-    def _requests(self, collector: Admin) -> dict[int, Any]:
+    def _requests(self, collector: "Admin") -> dict[int, Any]:
         """The cards that came back, in the groups that the collector keeps; by dealer."""
         if not self.survey.announces:
             return {}
@@ -352,7 +354,7 @@ class Closing:
         return [one for one in numbers if one not in requests or _names_cards(requests[one])]
 
     def _checked_requests(
-        self, collector: Admin, ending: Ending, requests: dict[int, Any]
+        self, collector: "Admin", ending: Ending, requests: dict[int, Any]
     ) -> tuple[dict[int, Any], int]:
         """Requests that no dealer refuses, and how many answers were deleted for that."""
         discarded = 0
@@ -385,7 +387,7 @@ class Closing:
         }
         return {number: serials for number, serials in found.items() if serials}
 
-    def _discard(self, collector: Admin, serials: Serials) -> int:
+    def _discard(self, collector: "Admin", serials: Serials) -> int:
         """Delete the answers of those with these serial numbers; of how many people."""
         wish = {"serials": {name: list(some) for name, some in serials.items()}}
         return int(collector.post(f"{self.path}/discard", wish)["discarded"])
@@ -406,7 +408,7 @@ class Closing:
             {number: _wish(requests.get(number)) for number in self._needed(requests)}
         )
 
-    def _give_sums(self, collector: Admin, given: Sequence[Mapping[str, Any]]) -> None:
+    def _give_sums(self, collector: "Admin", given: Sequence[Mapping[str, Any]]) -> None:
         """Give the collector what dealers told; where sums are here already, only the same."""
         collector.post(f"{self.path}/sums", self._told(given))
 
@@ -474,7 +476,7 @@ class Closing:
             )
         return closed
 
-    def _unknown(self, dealer: Admin, request: Any) -> Serials:
+    def _unknown(self, dealer: "Admin", request: Any) -> Serials:
         found: dict[str, list[str]] = dealer.post(f"{self.path}/check", request)["unknown"]
         return {name: serials for name, serials in found.items() if serials}
 

@@ -5,13 +5,15 @@ import io
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr import __version__
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.question import Question
-from jrr.survey.sensitive import SensitiveQuestion
 from jrr.survey.survey import VIEWS, Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.question import Question
+    from jrr.survey.sensitive import SensitiveQuestion
 
 FIELDS = (
     "column",
@@ -95,14 +97,14 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _open_column(question: Question, language: str) -> dict[str, str]:
+def _open_column(question: "Question", language: str) -> dict[str, str]:
     row = _about(question, language) | {"column": question.name, "protection": "open"}
     declined = _DECLINED if question.prefer_not else ""
     meaning = f"{_OPEN[question.kind]}; {_EMPTY}{declined}"
     return row | {"meaning": meaning, "estimate": "as it is: nothing was changed"}
 
 
-def _report_column(one: SensitiveQuestion, language: str) -> dict[str, str]:
+def _report_column(one: "SensitiveQuestion", language: str) -> dict[str, str]:
     row = _about(one.asked, language)
     if one.label is not None:
         row["text"] += f" {one.asked.labels[one.label][language]}"
@@ -116,7 +118,7 @@ def _report_column(one: SensitiveQuestion, language: str) -> dict[str, str]:
     }
 
 
-def _card_column(one: SensitiveQuestion) -> dict[str, str]:
+def _card_column(one: "SensitiveQuestion") -> dict[str, str]:
     return {
         "column": f"{one.name}_carded",
         "question": one.asked.name,
@@ -127,7 +129,7 @@ def _card_column(one: SensitiveQuestion) -> dict[str, str]:
     }
 
 
-def _about(question: Question, language: str) -> dict[str, str]:
+def _about(question: "Question", language: str) -> dict[str, str]:
     conditions = (
         f"{name}: {' or '.join(answers)}" for name, answers in (question.only_if or {}).items()
     )
@@ -143,7 +145,7 @@ def _about(question: Question, language: str) -> dict[str, str]:
     }
 
 
-def _meaning(one: SensitiveQuestion) -> str:
+def _meaning(one: "SensitiveQuestion") -> str:
     """What a report is; never an answer."""
     mechanism, form = one.mechanism, one.mechanism.report_format
     asked = f"; answers are numbered from 0: {', '.join(one.labels)}"
@@ -170,7 +172,7 @@ def _meaning(one: SensitiveQuestion) -> str:
     return f"a report as {mechanism.title} makes it{asked}"
 
 
-def _estimate(one: SensitiveQuestion) -> str:
+def _estimate(one: "SensitiveQuestion") -> str:
     mechanism = one.mechanism
     if one.number is not None and mechanism.steps > 1:
         low, high = one.number

@@ -1,12 +1,15 @@
 """A survey's answers as files for other programs: the table, its codebook, an R script."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jrr._base import checks
 from jrr._base.files import write_whole, write_whole_bytes
 from jrr.client.codebook import codebook_csv, codebook_json
-from jrr.client.operator import Operator
 from jrr.client.r_script import r_script
+
+if TYPE_CHECKING:
+    from jrr.client.operator import Operator
 
 ENDINGS = (".parquet", ".csv")
 _BESIDE = {"codebook": ".codebook.csv", "codebook_json": ".codebook.json", "r": ".R"}
@@ -26,7 +29,7 @@ def check_export_files(out: Path, force: bool = False) -> None:
 
 
 def export_survey(
-    operator: Operator, out: Path, *, language: str | None = None, force: bool = False
+    operator: "Operator", out: Path, *, language: str | None = None, force: bool = False
 ) -> dict[str, str]:
     """Write all answers, a row per person, and what one needs to read them.
 

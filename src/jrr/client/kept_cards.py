@@ -2,17 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr._base.files import write_once, write_whole
 from jrr.dealing.deck import card_from_json, card_to_json
 from jrr.dealing.interface import Hand, Hands
 from jrr.errors import DamagedError, JrrError
-from jrr.mechanisms.base import Mechanism
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.mechanisms.base import Mechanism
+    from jrr.survey.survey import Survey
 
 
-def keep_cards(path: Path, survey: Survey, hands: Hands, *, once: bool = False) -> None:
+def keep_cards(path: Path, survey: "Survey", hands: Hands, *, once: bool = False) -> None:
     """Write cards into a private file.
 
     Args:
@@ -35,7 +37,7 @@ def keep_cards(path: Path, survey: Survey, hands: Hands, *, once: bool = False) 
         write_whole(path, text, private=True)
 
 
-def read_cards(path: Path, survey: Survey) -> Hands:
+def read_cards(path: Path, survey: "Survey") -> Hands:
     """The cards that `keep_cards` wrote.
 
     Raises:
@@ -53,7 +55,7 @@ def read_cards(path: Path, survey: Survey) -> Hands:
     return Hands(cards, n)
 
 
-def _to_json(mechanism: Mechanism, hand: Hand) -> dict[str, Any]:
+def _to_json(mechanism: "Mechanism", hand: Hand) -> dict[str, Any]:
     """One card, or one from each of several dealers."""
     several = isinstance(hand.card, tuple)
     cards = hand.card if several else (hand.card,)
@@ -64,7 +66,7 @@ def _to_json(mechanism: Mechanism, hand: Hand) -> dict[str, Any]:
     }
 
 
-def _from_json(mechanism: Mechanism, entry: Any) -> Hand:
+def _from_json(mechanism: "Mechanism", entry: Any) -> Hand:
     cards = tuple(card_from_json(mechanism, card) for card in entry["cards"])
     serials = None if entry["serials"] is None else tuple(entry["serials"])
     return Hand(cards if entry["several"] else cards[0], serials)

@@ -6,12 +6,15 @@ It asks nobody for anything: styles and codes stand in the page itself.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jrr.client.qr import qr_svg
 from jrr.protocol.addresses import split_link
 from jrr.reporting.catalogue import known_languages, text, texts
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 GROUP = 4  # letters of an invitation that are printed together
 STYLE = """
@@ -53,7 +56,7 @@ class Letter:
     page_knows: bool = False  # whether the page opens this survey without being told which
 
 
-def letter_of(survey: Survey, language: str | None, *, page_knows: bool = False) -> Letter:
+def letter_of(survey: "Survey", language: str | None, *, page_knows: bool = False) -> Letter:
     """What letters of a survey say, in a language; None: its first."""
     language = language or survey.languages[0]
     spoken = language if language in survey.languages else survey.languages[0]
@@ -64,7 +67,7 @@ def letter_of(survey: Survey, language: str | None, *, page_knows: bool = False)
     return Letter(title=title, language=language, by=by, contact=contact, page_knows=page_knows)
 
 
-def _texts_of_questions(survey: Survey) -> set[str]:
+def _texts_of_questions(survey: "Survey") -> set[str]:
     return {words for question in survey.questions for words in question.text.values()}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
@@ -19,7 +19,9 @@ from jrr.estimation.estimates import POPULATIONS, Population
 from jrr.protocol import identity
 from jrr.protocol.addresses import admin_path
 from jrr.protocol.states import CLOSED, Role
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 COLLECTOR = str(Role.COLLECTOR)
 HASHES = 20_000  # names sent in one request
@@ -34,7 +36,7 @@ class Tokens:
     parties: Mapping[int, str] = field(default_factory=dict)  # by the number of the party
     dealers: Mapping[int, str] = field(default_factory=dict)  # by number, where there are several
 
-    def of(self, survey: Survey) -> dict[int, str]:
+    def of(self, survey: "Survey") -> dict[int, str]:
         """The tokens of those who deal, by number; a dealer's is ignored where there is none.
 
         Raises:
@@ -74,7 +76,7 @@ class EstimateWish:
     population: Population | str = "respondents"
     population_size: int | None = None
 
-    def query(self, survey: Survey, **more: str) -> str:
+    def query(self, survey: "Survey", **more: str) -> str:
         """As a collector is asked.
 
         Raises:
@@ -95,7 +97,7 @@ class EstimateWish:
 class Operator:
     """The servers that can be reached: all, or one's own."""
 
-    survey: Survey
+    survey: "Survey"
     dealing: Mapping[int, Admin] = field(default_factory=dict)  # those who deal, by number
     collector: Admin | None = None
 
@@ -108,7 +110,9 @@ class Operator:
             )
 
     @classmethod
-    def by_tokens(cls, survey: Survey, tokens: Tokens, ca: str | Path | None = None) -> "Operator":
+    def by_tokens(
+        cls, survey: "Survey", tokens: Tokens, ca: str | Path | None = None
+    ) -> "Operator":
         """The operator of those servers of a survey whose tokens are given.
 
         Args:
@@ -261,7 +265,7 @@ class Operator:
         return found
 
     def change(
-        self, since: Survey, *, paired: bool = False, wish: EstimateWish | None = None
+        self, since: "Survey", *, paired: bool = False, wish: EstimateWish | None = None
     ) -> dict[str, Any]:
         """How every question has changed since another wave.
 

@@ -6,18 +6,20 @@ into it as numbers: the moments from which all estimates and standard errors fol
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jrr import __version__
 from jrr.estimation.masks import Known
-from jrr.estimation.moments import Moments
 from jrr.estimation.told_sums import CardSums
-from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
-from jrr.survey.sensitive import SensitiveQuestion
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.estimation.moments import Moments
+    from jrr.mechanisms.base import Mechanism
+    from jrr.survey.sensitive import SensitiveQuestion
+    from jrr.survey.survey import Survey
 
 _HEAD = """\
 # Reads {file} and estimates shares and means with standard errors.
@@ -229,7 +231,7 @@ data <- type.convert(data, as.is = TRUE) # open answers as numbers and texts, fo
 """
 
 
-def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
+def r_script(survey: "Survey", results: Mapping[str, Any], file: str) -> str:
     """The script.
 
     Args:
@@ -266,7 +268,7 @@ def r_script(survey: Survey, results: Mapping[str, Any], file: str) -> str:
     )
 
 
-def _unfit(question: SensitiveQuestion, result: Mapping[str, Any]) -> str | None:
+def _unfit(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str | None:
     """Why a question cannot be estimated in R; None: it can."""
     mechanism = question.mechanism
     known = isinstance(mechanism.report_format, NumberFormat | MaskedFormat | BitsFormat)
@@ -277,7 +279,7 @@ def _unfit(question: SensitiveQuestion, result: Mapping[str, Any]) -> str | None
     return None
 
 
-def _entry(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
+def _entry(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     form = question.mechanism.report_format
     kind = "number" if isinstance(form, NumberFormat) else "masked"
     told = _told(question, result)
@@ -301,7 +303,7 @@ def _entry(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
     return "  list(" + ",\n       ".join(f"{name} = {code}" for name, code in fields.items()) + ")"
 
 
-def _with_card(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
+def _with_card(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     """The moments of those with a card, and what is known of their masks."""
     mechanism = question.mechanism
     if not mechanism.deals:
@@ -311,7 +313,7 @@ def _with_card(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
     return _moments(moments, moments.pair_weight(decks), mask_tie)
 
 
-def _masks(question: SensitiveQuestion, result: Mapping[str, Any]) -> str:
+def _masks(question: "SensitiveQuestion", result: Mapping[str, Any]) -> str:
     """What is known of the masks of those with a card: in all reports, and group by group."""
     mechanism, carded = question.mechanism, int(result["carded"])
     law, decks = mechanism.moments.masks, int(result["decks"])
@@ -345,14 +347,14 @@ def _known_masks(least: int, most: int, mask_sum: Sequence[int], mask_variance: 
     )
 
 
-def _told(question: SensitiveQuestion, result: Mapping[str, Any]) -> CardSums:
+def _told(question: "SensitiveQuestion", result: Mapping[str, Any]) -> CardSums:
     document, k = result.get("sums"), question.mechanism.k
     if document is None:
         return CardSums()
     return CardSums.from_document(document, 1 if k == 2 else k)
 
 
-def masks_told(question: SensitiveQuestion, result: Mapping[str, Any]) -> tuple[list[int], Known]:
+def masks_told(question: "SensitiveQuestion", result: Mapping[str, Any]) -> tuple[list[int], Known]:
     """What comes off the support of every answer, and of what noise is left after it."""
     mechanism, told = question.mechanism, _told(question, result)
     known, off = Known(), [0] * mechanism.k
@@ -366,14 +368,14 @@ def masks_told(question: SensitiveQuestion, result: Mapping[str, Any]) -> tuple[
     return off, known
 
 
-def _support_of_masks(mechanism: Mechanism, sums: Sequence[Any]) -> list[int]:
+def _support_of_masks(mechanism: "Mechanism", sums: Sequence[Any]) -> list[int]:
     """What masks with these sums add to the support of every answer."""
     masks = np.array(sums, np.int64).reshape(len(sums), -1).sum(axis=0)
     of_two = (-int(masks[0]), int(masks[0]))
     return list(of_two) if mechanism.k == 2 else [int(mask) for mask in masks]
 
 
-def _moments(moments: Moments, tied: float = 0.0, mask_tie: float = 0.0) -> str:
+def _moments(moments: "Moments", tied: float = 0.0, mask_tie: float = 0.0) -> str:
     fields = {
         name: _vector(map(_number, getattr(moments, name).tolist()))
         for name in ("p", "q", "gain", "lean_holder", "lean_other")

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr import __version__
 from jrr._base import checks
 from jrr.client.operator import COLLECTOR, EstimateWish, Operator
 from jrr.errors import DamagedError
-from jrr.estimation.estimates import Population
 from jrr.protocol.states import CLOSED
 from jrr.reporting.catalogue import known_languages, text
 from jrr.reporting.report_facts import (
@@ -27,8 +26,11 @@ from jrr.reporting.report_facts import (
 from jrr.survey.grouping import MERGED_BY
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.question import NO_YES, NOT_ASKED, PREFER_NOT, Question
-from jrr.survey.sensitive import SensitiveQuestion
 from jrr.survey.survey import VIEWS, Survey
+
+if TYPE_CHECKING:
+    from jrr.estimation.estimates import Population
+    from jrr.survey.sensitive import SensitiveQuestion
 
 _WORDS = {  # answers as documents have them -> keys of the catalogue
     NO_YES[0]: "no",
@@ -46,7 +48,7 @@ class ReportWish:
     language: str | None = None  # None: the first one of the survey
     level: float = 0.95  # of the intervals
     simultaneous: bool = False  # whether those of one question hold all at once
-    population: Population | str = "respondents"  # whom they speak of
+    population: "Population | str" = "respondents"  # whom they speak of
     population_size: int | None = None
     by: tuple[str, ...] | None = None  # open questions to group by; None: all of them
 
@@ -72,7 +74,7 @@ class _NamedResults:
     """A sensitive question of a report, and how its results are named."""
 
     question: Question
-    answers: Sequence[SensitiveQuestion]  # one, or one for each label of "several"
+    answers: Sequence["SensitiveQuestion"]  # one, or one for each label of "several"
     labels: Sequence[Sequence[str | None]]  # of each of them; None: not shown
 
 
@@ -194,7 +196,7 @@ class _Fetch:
                 cardless = int(document["cardless"])
         return replace(found, answers=tuple(answers), n=n, carded=carded, cardless=cardless)
 
-    def _reason(self, one: SensitiveQuestion, document: Mapping[str, Any], is_final: bool) -> str:
+    def _reason(self, one: "SensitiveQuestion", document: Mapping[str, Any], is_final: bool) -> str:
         reports = int(document["reports"])
         if not reports:
             # Whoever closed it may have deleted what was too few for a sum.

@@ -4,36 +4,39 @@ Reports have no times and no order, so that there is nothing to draw but how man
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, select
 
-from jrr.protocol.states import State
 from jrr.servers.collector.store import CollectorStore
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.protocol.states import State
+    from jrr.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
     """What the collector knows of a survey without counting its reports anew."""
 
-    state: State
+    state: "State"
     answered: int  # people
 
 
-def counts_of(connection: Connection, survey: Survey) -> Counts:
+def counts_of(connection: Connection, survey: "Survey") -> Counts:
     """The counts of this moment."""
     store = CollectorStore(connection)
     stored = store.find(survey.hash)
     return Counts(state=stored.state, answered=store.people_count(stored))
 
 
-def count_invited(connection: Connection, survey: Survey) -> int:
+def count_invited(connection: Connection, survey: "Survey") -> int:
     """How many are invited; takes longer the more there are."""
     store = CollectorStore(connection)
     return store.count(store.invited, survey.hash)
 
 
-def without_card(connection: Connection, survey: Survey) -> int:
+def without_card(connection: Connection, survey: "Survey") -> int:
     """How many answered without a card; takes longer the more reports there are."""
     # Those questions first that everybody is asked.
     dealt = sorted(survey.dealt, key=lambda question: bool(question.asked.only_if))

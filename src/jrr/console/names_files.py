@@ -6,15 +6,18 @@ at the other servers. From this one nothing of that follows.
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jrr.errors import DamagedError
 from jrr.protocol.identity import accepted
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 _HEX = 64  # digits of a hash
 
 
-def names_file(survey: Survey, number: int, invitations: Sequence[str]) -> str:
+def names_file(survey: "Survey", number: int, invitations: Sequence[str]) -> str:
     """The file for the dealer with this number."""
     role = survey.dealing.roles[number]
     names = accepted(list(invitations), survey.hash, role)

@@ -8,16 +8,18 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jrr.client.report import ReportWish, survey_report
 from jrr.console.counts import Counts, counts_of, without_card
-from jrr.console.pages import Console
-from jrr.console.sessions import Session
 from jrr.console.surveys import operator_of, read
 from jrr.errors import JrrError
-from jrr.reporting.report_facts import Participation, SurveyReport
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.console.pages import Console
+    from jrr.console.sessions import Session
+    from jrr.reporting.report_facts import Participation, SurveyReport
+    from jrr.survey.survey import Survey
 
 SHARE = 20  # one that took a second is not repeated for so many
 PAUSE = 10.0  # seconds between two of them, at least
@@ -28,8 +30,8 @@ class Snapshot:
     """A survey at one moment."""
 
     counts: Counts
-    report: SurveyReport  # without groups
-    people: Participation  # as of this moment, results or none
+    report: "SurveyReport"  # without groups
+    people: "Participation"  # as of this moment, results or none
     dealer_error: str = ""  # why a dealer's counts are not among them
     seconds: float = 0.0  # that it took
     number: int = 0  # of this snapshot: changes with each
@@ -49,8 +51,8 @@ class _KeptSnapshot:
 
 
 def report_of(
-    console: Console, survey: Survey, session: Session | None, wish: ReportWish
-) -> SurveyReport:
+    console: "Console", survey: "Survey", session: "Session | None", wish: ReportWish
+) -> "SurveyReport":
     """The facts of a report, as `jrr survey report` has them."""
     return survey_report(operator_of(console, survey, session), wish)
 
@@ -58,16 +60,16 @@ def report_of(
 class Snapshots:
     """The latest snapshot of each survey."""
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, console: "Console", clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
         self._kept: dict[str, _KeptSnapshot] = {}
 
-    def latest(self, survey: Survey) -> Snapshot | None:
+    def latest(self, survey: "Survey") -> Snapshot | None:
         """The last one, if there is any."""
         kept = self._kept.get(survey.hash)
         return None if kept is None else kept.latest
 
-    def take(self, survey: Survey, session: Session | None = None) -> Snapshot:
+    def take(self, survey: "Survey", session: "Session | None" = None) -> Snapshot:
         """One of now, or of a moment ago."""
         kept = self._kept.setdefault(survey.hash, _KeptSnapshot())
         with kept.turn:
@@ -82,18 +84,18 @@ class Snapshots:
             kept.with_dealer = has_dealer
             return kept.latest
 
-    def is_due(self, survey: Survey, session: Session | None = None) -> bool:
+    def is_due(self, survey: "Survey", session: "Session | None" = None) -> bool:
         """Whether another one would be taken now."""
         kept = self._kept.get(survey.hash)
         if kept is None or kept.latest is None:
             return True
         return self._is_due(survey, kept, _has_dealer(survey, session))
 
-    def forget(self, survey: Survey) -> None:
+    def forget(self, survey: "Survey") -> None:
         """Something was done to it: take another one at the next occasion."""
         self._kept.pop(survey.hash, None)
 
-    def _is_due(self, survey: Survey, kept: _KeptSnapshot, has_dealer: bool) -> bool:
+    def _is_due(self, survey: "Survey", kept: _KeptSnapshot, has_dealer: bool) -> bool:
         assert kept.latest is not None  # asked before
         if has_dealer and not kept.with_dealer:
             return True
@@ -103,7 +105,7 @@ class Snapshots:
         is_live = has_dealer and kept.latest.counts.state == "open"
         return is_live or read(self._console, counts_of, survey) != kept.latest.counts
 
-    def _taken(self, survey: Survey, session: Session | None) -> Snapshot:
+    def _taken(self, survey: "Survey", session: "Session | None") -> Snapshot:
         console, error = self._console, ""
         counts = read(console, counts_of, survey)
         wish = ReportWish(by=())
@@ -121,19 +123,19 @@ class Snapshots:
         return Snapshot(counts=counts, report=report, people=people, dealer_error=error)
 
 
-def _has_dealer(survey: Survey, session: Session | None) -> bool:
+def _has_dealer(survey: "Survey", session: "Session | None") -> bool:
     return session is not None and any(
         at in session.dealer_tokens for at in survey.dealing.addresses
     )
 
 
-def snapshots_of(console: Console) -> Snapshots:
+def snapshots_of(console: "Console") -> Snapshots:
     """Those that all pages of a console share."""
     snapshots: Snapshots = console.more.setdefault("snapshots", Snapshots(console))
     return snapshots
 
 
-def facts_of(survey: Survey, counts: Counts, latest: Snapshot | None) -> dict[str, Any]:
+def facts_of(survey: "Survey", counts: Counts, latest: Snapshot | None) -> dict[str, Any]:
     """What a page shows, in words and figures; the same on the page itself and in its events."""
     invited = None if latest is None else latest.people.invited
     answered = counts.answered

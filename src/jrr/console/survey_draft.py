@@ -1,10 +1,13 @@
 """The draft of a survey that exists, to ask the same again or something like it."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from jrr.survey.costs import answers_by_question
 from jrr.survey.draft import Draft
-from jrr.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 _VIEW = "cards"  # in which a draft's ε is planned unless something else is said
 # The editor shows weights with six digits, and a wave must not lose more than the one before it:
@@ -12,7 +15,7 @@ _VIEW = "cards"  # in which a draft's ε is planned unless something else is sai
 _LESS = 1 - 1e-4
 
 
-def draft_of(survey: Survey) -> Draft:
+def draft_of(survey: "Survey") -> Draft:
     """What a survey asks, with the ε that it promises and that part of it for each question.
 
     A survey does not say which margins were wished for; the parts of the budget are its weights.

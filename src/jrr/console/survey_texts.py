@@ -1,11 +1,13 @@
 """A survey as pages show it: its address, its texts in one language, what groups it has."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from jrr.survey.survey import Survey
+if TYPE_CHECKING:
+    from jrr.survey.survey import Survey
 
 
-def path_of(survey: Survey) -> str:
+def path_of(survey: "Survey") -> str:
     """Of its first page, below the console."""
     return f"/surveys/{survey.hash}"
 
@@ -15,7 +17,7 @@ def first_text(texts: Mapping[str, str]) -> str:
     return next(iter(texts.values()))
 
 
-def groupings(survey: Survey) -> dict[str, str]:
+def groupings(survey: "Survey") -> dict[str, str]:
     """What results can be grouped by: name -> what was asked."""
     asked = {question.name: question for question in survey.open}
     return {name: first_text(asked[name].text) for name in survey.covariates}

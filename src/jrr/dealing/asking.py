@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from jrr.errors import ProtocolError
 from jrr.protocol.addresses import survey_path
-from jrr.protocol.fetching import is_same_at
 from jrr.protocol.problems import LEFT_OUT, UNKNOWN_NAME, read_problem
 from jrr.protocol.steps import Call, Steps, insist, printable, read_reply, refused
 
@@ -22,7 +22,7 @@ def same_everywhere(
     """Of each who deals, whether it serves the very same survey; False where it serves nothing."""
     found = []
     for number in range(len(survey.dealing.addresses)):
-        same = yield from is_same_at(
+        same = yield from _is_same_at(
             address_at(survey, number),
             survey.to_bytes(),
             patience,
@@ -30,6 +30,30 @@ def same_everywhere(
         )
         found.append(same)
     return found
+
+
+def _is_same_at(
+    address: str, document: bytes, patience: float, *, silence_is_fine: bool = False
+) -> Steps[bool]:
+    """Whether who deals serves the very same bytes; False where nothing is served.
+
+    Args:
+        address: Of the document there.
+        document: As the collector serves it.
+        patience: Seconds to wait.
+        silence_is_fine: False is returned where nothing comes, instead of an error.
+
+    Raises:
+        ProtocolError: They differ, or the server refuses.
+    """
+    reply = yield from insist(Call(address), patience, silence_is_fine=silence_is_fine)
+    if reply.gave_up:
+        return False
+    if reply.status != 200:
+        raise refused("the dealer", reply)
+    if reply.body != document:
+        raise ProtocolError("dealer and collector serve different surveys")
+    return True
 
 
 def ask_for_place(survey: "Survey", number: int, body: bytes, patience: float) -> Steps[None]:

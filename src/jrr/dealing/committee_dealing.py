@@ -11,8 +11,7 @@ from jrr.dealing.asking import address_at, ask_for_cards, ask_for_place, same_ev
 from jrr.dealing.committee import cards as committee_cards
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import BadShareError
-from jrr.dealing.committee.complaints import ShareEvidence
-from jrr.dealing.complaining import complaint_request
+from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
 from jrr.dealing.interface import Dealing, Hand, Hands, Person, check_one_question
 from jrr.dealing.messages import card_request
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from jrr._base import checks
 from jrr.dealing.asking import ask_for_cards, ask_for_place, same_everywhere
-from jrr.dealing.deck import card_from_json
 from jrr.dealing.interface import Dealing, Hand, Hands, Person
 from jrr.dealing.messages import card_request
 from jrr.dealing.serials import serial_from_hex
@@ -149,5 +148,6 @@ def _read_dealt(survey: "Survey", document: Mapping[str, Any]) -> _Dealt:
         serial = None
         if mechanism.announced:
             serial = serial_from_hex(entry.get("serial")).hex()
-        found[question.name] = card_from_json(mechanism, entry["card"]), serial
+        assert mechanism.card_format is not None  # of every question that is dealt
+        found[question.name] = mechanism.card_format.card_from_json(entry["card"]), serial
     return _Dealt(n if isinstance(n, int) else None, found)

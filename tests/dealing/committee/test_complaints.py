@@ -11,10 +11,9 @@ import pytest
 
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import Envelope, card_key
-from jrr.dealing.committee.complaints import ShareEvidence
+from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
 from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.deals import _roster
-from jrr.dealing.complaining import complaint_request
 from jrr.errors import IntegrityError
 from jrr.mechanisms import DRR
 from jrr.survey.survey import Survey

@@ -23,7 +23,7 @@ from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
 from jrr.servers.party.store import PartyStore, StoredComplaint
 
 if TYPE_CHECKING:
-    from jrr.dealing.complaining import Complaint
+    from jrr.dealing.committee.complaints import Complaint
     from jrr.servers.common.settings import Settings
     from jrr.survey.survey import Survey
 

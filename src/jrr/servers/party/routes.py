@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
-from jrr.dealing.complaining import read_complaint
+from jrr.dealing.committee.complaints import read_complaint
 from jrr.dealing.messages import read_card_request
 from jrr.protocol.documents import read_body
 from jrr.servers.common.batch import Writer
