@@ -1,4 +1,4 @@
-"""`jrr mpc`, `jrr campaign create --party` and `jrr demo --committee`, as people run them."""
+"""A committee and groups of contributors on the command line, as people run them."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jrr.survey.campaign import Campaign
 
+from jrr.dealing import kinds
 from jrr.dealing.committee import group as dealing_group
 from jrr.errors import DamagedError, UnreachableError
 from jrr.research.processes import free_port
-from jrr.survey import dealer_kinds
+from jrr.survey.survey import read_survey
 from tests.dealing.committee.parties import certificate, identity, peers
 from tests.dealing.committee.servers import Committee
 from tests.e2e import answer_all, enrol_all
@@ -55,43 +55,43 @@ def result_of(process: "subprocess.Popen[str]") -> Any:
 def test_three_operators_deal_from_their_command_lines(
     committee: Committee, tmp_path: Path
 ) -> None:
-    file = tmp_path / "campaign.json"
+    file = tmp_path / "survey.json"
     described = [
         f"{party.url},127.0.0.1:{free_port()},{party.folder / 'party.pem'}"
         for party in committee.parties
     ]
     made = result_of(
         jrr(
-            *("campaign", "create", "-n", 11, "-e", 1, "-M", 1, "--mechanism", "drr"),
+            *("survey", "create", "--people", 11, "-e", 1, "--mechanism", "drr"),
             *("--question", "Do you?", "--collector", committee.collector.url),
             *(part for one in described for part in ("--party", one)),
-            *("--capacity", 12, "-o", file, "--json"),
+            *("--set", "colluders=1", "--set", "capacity=12", "-o", file, "--json"),
         )
     )
-    campaign = Campaign.from_bytes(file.read_bytes())
-    assert made["campaign"] == campaign.hash
-    assert campaign.dealing == "enrol"
-    assert isinstance(campaign.dealer, dealer_kinds.Committee)
-    assert campaign.dealer.threshold == 1
-    assert campaign.dealer.addresses == tuple(party.url for party in committee.parties)
-    operator, people = committee.begin(campaign, 12)
-    enrol_all(campaign, people)
+    survey = read_survey(file.read_bytes())
+    assert made["survey"] == survey.hash
+    assert isinstance(survey.dealing, kinds.Committee)
+    assert survey.dealing.enrols
+    assert survey.dealing.threshold == 1
+    assert survey.dealing.addresses == tuple(party.url for party in committee.parties)
+    operator, people = committee.begin(survey, 12)
+    enrol_all(survey, people)
     # Each operator has one token. The collector's is told n afterwards.
     commands = [
-        jrr("mpc", "deal", file, "--party-token", f"{number}:{party.token}", "--json")
+        jrr("survey", "deal", file, "--party-token", f"{number}:{party.token}", "--json")
         for number, party in enumerate(committee.parties)
     ]
     for command in commands:
-        assert result_of(command) == {"campaign": campaign.hash, "n": 12}
+        assert result_of(command) == {"survey": survey.hash, "n": 12}
     opened = result_of(
         jrr(
-            *("campaign", "open", file, "-n", 12, "--json"),
+            *("survey", "open", file, "-n", 12, "--json"),
             *("--collector-token", committee.collector.token),
         )
     )
     assert opened["collector"] == "open"
-    assert Counter(committee.hand(campaign, secret) for secret in people) == {0: 6, 1: 6}
-    assert all(receipt.carded for receipt in answer_all(campaign, people, [1] * 12))
+    assert Counter(committee.hand(survey, secret) for secret in people) == {0: 6, 1: 6}
+    assert all(receipt.carded for receipt in answer_all(survey, people, [1] * 12))
     operator.close()
 
 
@@ -100,20 +100,10 @@ def test_a_committee_s_mistakes_on_the_command_line(tmp_path: Path) -> None:
 
     pem = tmp_path / "party.pem"
     pem.write_text(certificate(0))
-    common = [
-        "campaign",
-        "create",
-        "-n",
-        "11",
-        "--mechanism",
-        "drr",
-        "--question",
-        "?",
-        "--collector",
-        "http://c",
-    ]
+    common = ["survey", "create", "--people", "11", "--mechanism", "drr", "--question", "?"]
+    common += ["--collector", "http://c"]
     one = f"http://a,127.0.0.1:7000,{pem}"
-    out = ["-o", str(tmp_path / "c.json")]
+    out = ["-o", str(tmp_path / "survey.json")]
     for wrong in (
         ["--party", one, "--dealer", "http://d"],
         ["--party", one],
@@ -123,8 +113,8 @@ def test_a_committee_s_mistakes_on_the_command_line(tmp_path: Path) -> None:
         ["--party", "http://a"],
     ):
         assert run([*common, *wrong, *out]) == 2, wrong
-    assert not (tmp_path / "c.json").exists()
-    assert run(["mpc", "deal", str(tmp_path / "c.json"), "--party-token", "0:x"]) == 2
+    assert not (tmp_path / "survey.json").exists()
+    assert run(["survey", "deal", str(tmp_path / "survey.json"), "--party-token", "0:x"]) == 2
 
 
 @pytest.mark.slow
@@ -155,14 +145,14 @@ def group_file(folder: Path, count: int, **more: Any) -> Path:
         for peer in peers(count)
     ]
     file = folder / "group.json"
-    file.write_text(json.dumps({"name": "round 1", "members": members} | more))
+    file.write_text(json.dumps({"name": "first deal", "members": members} | more))
     return file
 
 
 def commands(file: Path, members: Sequence[int]) -> "list[subprocess.Popen[str]]":
     return [
         jrr(
-            *("mpc", "group", file, "--index", me, "--json"),
+            *("survey", "deal-in-group", file, "--index", me, "--json"),
             *("--certificate", identity(me).certificate, "--key", identity(me).key),
         )
         for me in members
@@ -193,7 +183,7 @@ def test_a_group_in_which_one_is_missing_says_who(tmp_path: Path) -> None:
     file = group_file(tmp_path, 3)
     missing = [
         jrr(
-            *("mpc", "group", file, "--index", me, "--join", 2),
+            *("survey", "deal-in-group", file, "--index", me, "--join", 2),
             *("--certificate", identity(me).certificate, "--key", identity(me).key),
         )
         for me in (0, 1)
@@ -225,13 +215,15 @@ def test_members_files_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     ]
     for wrong in wrongs:
         file.write_text(json.dumps(wrong))
-        assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code, wrong
+        assert run(["survey", "deal-in-group", str(file), *options]) == DamagedError.exit_code, (
+            wrong
+        )
     file.write_text("{")
-    assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code
-    assert run(["mpc", "group", str(tmp_path / "none.json"), *options]) == 2
+    assert run(["survey", "deal-in-group", str(file), *options]) == DamagedError.exit_code
+    assert run(["survey", "deal-in-group", str(tmp_path / "none.json"), *options]) == 2
     file.write_text(json.dumps(good))
     for index in ("-1", "3"):
-        assert run(["mpc", "group", str(file), "--index", index, *options[2:]]) == 2
+        assert run(["survey", "deal-in-group", str(file), "--index", index, *options[2:]]) == 2
 
 
 def test_a_certificate_that_is_not_there_or_has_another_key(
@@ -239,7 +231,7 @@ def test_a_certificate_that_is_not_there_or_has_another_key(
 ) -> None:
     from jrr.cli.app import run
 
-    base = ["mpc", "group", str(group_file(tmp_path, 3)), "--index", "0"]
+    base = ["survey", "deal-in-group", str(group_file(tmp_path, 3)), "--index", "0"]
     own, other = identity(0), identity(1)
     for certificate_file, key, words in (
         ("nope.pem", own.key, "certificate and key must be files that exist, got 'nope.pem'"),
@@ -253,7 +245,7 @@ def test_a_certificate_that_is_not_there_or_has_another_key(
 
 
 def test_one_certificate_for_two_members_is_refused_at_once(tmp_path: Path) -> None:
-    """As a campaign refuses it: one person would sit on two chairs."""
+    """As a survey refuses it: one person would sit on two chairs."""
     from jrr.cli.app import run
 
     file = group_file(tmp_path, 3)
@@ -268,4 +260,4 @@ def test_one_certificate_for_two_members_is_refused_at_once(tmp_path: Path) -> N
         patch.setattr(dealing_group, "deal_among", never)
         shown = identity(0)
         options = ["--index", "0", "--certificate", shown.certificate, "--key", shown.key]
-        assert run(["mpc", "group", str(file), *options]) == DamagedError.exit_code
+        assert run(["survey", "deal-in-group", str(file), *options]) == DamagedError.exit_code
