@@ -11,13 +11,13 @@ from typing import Any
 
 import aiohttp
 import pytest
-from jrr.survey.campaign import Campaign, hash_of
-from jrr.survey.dealer_kinds import NoDealer
-from jrr.survey.identity import COLLECTOR_ROLE, DEALER, hashed, pseudonym
 
-from jrr import DRR, JRR, OLH, OUE, RR
+from jrr import DRR, JRR, OLH, OUE, RR, SeededRandom
 from jrr.client.operator import Operator
+from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
+from jrr.protocol.documents import hash_of
+from jrr.protocol.identity import COLLECTOR, hashed, pseudonym
 from jrr.research.processes import running
 from tests.e2e import (
     PROBLEM,
@@ -30,12 +30,15 @@ from tests.e2e import (
     nothing_logged,
     path_of,
     raw,
-    report_body,
+    survey_of,
+    upload_body,
 )
 
 pytestmark = pytest.mark.slow_variants("postgresql")
 
 LIMIT = 2 << 20  # bytes of a body
+NO_FLAGS: tuple[Any, ...] = (0, 1, "true", None, [])
+NO_REPORTS: tuple[Any, ...] = (None, [], 1, "1")
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +52,8 @@ def stored(pair: Pair) -> int:
     return sum(
         int(pair.rows(role, f"SELECT count(*) FROM {table}")[0][0])
         for role, tables in (
-            ("dealer", ("campaigns", "invited", "seats")),
-            ("collector", ("campaigns", "invited", "reports")),
+            ("dealer", ("surveys", "invited", "seats")),
+            ("collector", ("surveys", "invited", "people", "reports")),
         )
         for table in tables
     )
@@ -60,18 +63,25 @@ def authorised(server: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {server.token}"}
 
 
+def enrolling(pair: Pair) -> Dealers:
+    """Cards for exactly those who enrol."""
+    return Dealers((pair.dealer.url,), enrol_first=True)
+
+
+def reported(report: Any, **more: Any) -> dict[str, Any]:
+    """The reports of an upload, with anything for a report."""
+    return {"answer": {"carded": False, "report": report} | more}
+
+
 # -- reports -------------------------------------------------------------------------------
 
 
 def test_reports_that_are_not_acceptable(pair: Pair) -> None:
-    campaign = pair.campaign(
-        DRR(20, truth=0.5, own=0.1, k=3), covariates={"region": ("north", "south")}
-    )
-    _, people = pair.begin(campaign, 20)
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1, k=3), groups={"region": ("north", "south")})
+    _, people = pair.begin(survey, 20)
     before = stored(pair)
     me = people[0]
-    fine: dict[str, Any] = {"covariates": {"region": "north"}}
-    good = report_body(campaign, me, 1, **fine)
+    good = upload_body(survey, me, 1, groups={"region": "north"})
     text = good.decode()
     bad: list[bytes] = [
         b"",
@@ -95,7 +105,10 @@ def test_reports_that_are_not_acceptable(pair: Pair) -> None:
         good.replace(b"north", b"nor\\u0000th"),
         b"\0" * 100,
         json.dumps(json.loads(good) | {"more": 1}).encode(),
-        json.dumps({k: v for k, v in json.loads(good).items() if k != "carded"}).encode(),
+        *(
+            json.dumps({k: v for k, v in json.loads(good).items() if k != missing}).encode()
+            for missing in ("pseudonym", "open", "reports")
+        ),
         good.replace(b'"report": 1', b'"report": NaN'),
         good.replace(b'"report": 1', b'"report": Infinity'),
         good.replace(b'"report": 1', b'"report": -Infinity'),
@@ -103,9 +116,19 @@ def test_reports_that_are_not_acceptable(pair: Pair) -> None:
         good.replace(b'"report": 1', b'"report": ' + b"9" * 5_000),
     ]
     wrong: dict[str, list[Any]] = {
-        "report": [3, -1, 1.0, 1.5, "1", True, None, [1], {}, 1 << 70, ""],
-        "round": [0],
-        "carded": [0, 1, "true", None, []],
+        "reports": [
+            *map(reported, (3, -1, 1.0, 1.5, "1", True, None, [1], {}, 1 << 70, "")),
+            *(reported(1, carded=carded) for carded in NO_FLAGS),
+            reported(1, more=1),
+            reported(1, serials=[None]),
+            reported(1, serials=["0" * 32]),
+            {"answer": {"report": 1}},
+            {"answer": {"carded": False}},
+            *({"answer": report} for report in NO_REPORTS),
+            *({}, None, [], "answer"),
+            {"other": reported(1)["answer"]},
+            reported(1) | {"other": reported(1)["answer"]},
+        ],
         "pseudonym": [
             "",
             "0" * 63,
@@ -120,7 +143,7 @@ def test_reports_that_are_not_acceptable(pair: Pair) -> None:
             [],
             "0" * 100_000,
         ],
-        "covariates": [
+        "open": [
             {},
             None,
             [],
@@ -131,30 +154,34 @@ def test_reports_that_are_not_acceptable(pair: Pair) -> None:
             {"region": None},
             {"region": 1},
             {"region": "north", "sex": "f"},
+            {"region": "north", "answer": "answer 1"},
             {"Region": "north"},
         ],
     }
     for name, values in wrong.items():
-        bad += [report_body(campaign, me, 1, **(fine | {name: value})) for value in values]
-    replies = ask_many(pair.collector.url, path_of(campaign, "reports"), bad)
+        bad += [
+            upload_body(survey, me, 1, groups={"region": "north"}, **{name: value})
+            for value in values
+        ]
+    replies = ask_many(pair.collector.url, path_of(survey, "reports"), bad)
     for body, reply in zip(bad, replies, strict=True):
         try:
             assert is_problem(reply, 413, 422) in ("too-large", "refused")
         except AssertionError:
             raise AssertionError(f"{body[:300]!r} was answered by {reply}") from None
     assert stored(pair) == before
-    assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), good).status == 201
-    assert stored(pair) == before + 1
+    assert ask(pair.collector.url, "POST", path_of(survey, "reports"), good).status == 201
+    assert stored(pair) == before + 2  # a person, and a report
 
 
 def test_a_key_that_is_said_twice_is_refused(pair: Pair) -> None:
     """Which of two reports is meant, nobody can say; the two could be read differently."""
-    campaign = pair.campaign(RR(2, 1.0))
-    _, people = pair.begin(campaign, 2)
-    body = report_body(campaign, people[0], 1).replace(b'"report": 1', b'"report": 0, "report": 1')
+    survey = pair.survey(RR(2, 1.0))
+    _, people = pair.begin(survey, 2)
+    body = upload_body(survey, people[0], 1).replace(b'"report": 1', b'"report": 0, "report": 1')
     assert body.count(b'"report"') == 2
     before = stored(pair)
-    reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body)
+    reply = ask(pair.collector.url, "POST", path_of(survey, "reports"), body)
     assert is_problem(reply, 422) == "refused"
     assert stored(pair) == before
 
@@ -196,47 +223,48 @@ def test_a_key_that_is_said_twice_is_refused(pair: Pair) -> None:
     ids=["rr", "jrr", "oue", "olh"],
 )
 def test_reports_out_of_the_domain(pair: Pair, mechanism: Any, bad: list[Any]) -> None:
-    campaign = pair.campaign(mechanism)
-    _, people = pair.begin(campaign, 20)
+    survey = pair.survey(mechanism)
+    _, people = pair.begin(survey, 20)
+    good_report = mechanism.respond_one(0, None, SeededRandom(1))
     good = {"RR": 2, "JRR": 1, "OUE": "ff0f", "OLH": [str((1 << 64) - 1), 7]}[mechanism.name]
 
     def body(report: Any) -> bytes:
-        name = pseudonym(people[0], campaign.hash, COLLECTOR_ROLE).hex()
-        document = {"pseudonym": name, "carded": False, "covariates": {}}
-        return json.dumps(document | {"report": report}).encode()
+        return upload_body(survey, people[0], good_report, reports=reported(report))
 
     before = stored(pair)
     for report in bad:
-        reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body(report))
+        reply = ask(pair.collector.url, "POST", path_of(survey, "reports"), body(report))
         assert is_problem(reply, 413, 422) in ("too-large", "refused"), report
     assert stored(pair) == before
-    assert ask(pair.collector.url, "POST", path_of(campaign, "reports"), body(good)).status == 201
+    assert ask(pair.collector.url, "POST", path_of(survey, "reports"), body(good)).status == 201
 
 
 def test_problems_never_repeat_what_was_sent(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1), covariates={"region": ("n", "s")})
-    _, people = pair.begin(campaign, 20)
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1), groups={"region": ("n", "s")})
+    _, people = pair.begin(survey, 20)
     token = "7391848261"
-    for changes in (
-        {"report": int(token)},
-        {"report": token},
-        {"report": [token]},
-        {"round": int(token)},
-        {"carded": token},
-        {"covariates": {"region": token}},
-        {"covariates": {token: "n"}},
+    wrong: list[dict[str, Any]] = [
+        *({"reports": reported(report)} for report in (int(token), token, [token])),
+        {"reports": reported(1, carded=token)},
+        {"reports": reported(1, serials=[token])},
+        {"reports": reported(1, **{token: 1})},
+        {"reports": {token: reported(1)["answer"]}},
+        {"open": {"region": token}},
+        {"open": {token: "n"}},
+        {"open": {"region": "n", token: "n"}},
         {"pseudonym": token},
         {token: 1},
-    ):
-        body = report_body(campaign, people[0], **({"covariates": {"region": "n"}} | changes))
-        reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body)
+    ]
+    for changes in wrong:
+        body = upload_body(survey, people[0], groups={"region": "n"}, **changes)
+        reply = ask(pair.collector.url, "POST", path_of(survey, "reports"), body)
         assert is_problem(reply, 422) == "refused"
         assert token.encode() not in reply.body, changes
     for path in ("seats", "cards"):
         reply = ask(
             pair.dealer.url,
             "POST",
-            path_of(campaign, path),
+            path_of(survey, path),
             json.dumps({"pseudonym": token}).encode(),
         )
         assert is_problem(reply, 422) == "refused"
@@ -244,19 +272,14 @@ def test_problems_never_repeat_what_was_sent(pair: Pair) -> None:
 
 
 def test_random_changes_of_a_report_are_taken_or_refused_but_never_break(pair: Pair) -> None:
-    campaign = pair.campaign(OUE(12, q=0.2, s=0.1, coupling="dealt", n=40), capacity=400)
-    _, people = pair.begin(campaign, 400)
+    survey = pair.survey(OUE(12, q=0.2, s=0.1, coupling="dealt", n=40), capacity=400)
+    _, people = pair.begin(survey, 400)
     source = random.Random(5)
+    empty = survey.sensitive[0].mechanism.respond_one(0, None, SeededRandom(2))
     bodies = []
     for at in range(400):
-        name = pseudonym(people[at], campaign.hash, COLLECTOR_ROLE).hex()
-        document: Any = {
-            "pseudonym": name,
-            "carded": False,
-            "covariates": {},
-            "report": source.randrange(1 << 12).to_bytes(2, "little").hex(),
-        }
-        data = bytearray(json.dumps(document).encode())
+        report = source.randrange(1 << 12).to_bytes(2, "little").hex()
+        data = bytearray(upload_body(survey, people[at], empty, reports=reported(report)))
         for _ in range(source.choice([0, 1, 1, 2, 5, 50])):
             kind = source.randrange(4)
             place = source.randrange(len(data))
@@ -273,7 +296,7 @@ def test_random_changes_of_a_report_are_taken_or_refused_but_never_break(pair: P
             if not data:
                 break
         bodies.append(bytes(data))
-    replies = ask_many(pair.collector.url, path_of(campaign, "reports"), bodies)
+    replies = ask_many(pair.collector.url, path_of(survey, "reports"), bodies)
     taken = 0
     for body, reply in zip(bodies, replies, strict=True):
         if reply.status in (200, 201):
@@ -281,10 +304,10 @@ def test_random_changes_of_a_report_are_taken_or_refused_but_never_break(pair: P
             json.loads(body)
         else:
             is_problem(reply, 404, 409, 413, 422)
-    query = f"SELECT count(*) FROM reports WHERE campaign = '{campaign.hash}'"
+    query = f"SELECT count(*) FROM reports WHERE survey = '{survey.hash}'"
     assert pair.rows("collector", query) == [(taken,)]
     assert 30 < taken < 300
-    estimate = pair.collector.admin.get(f"/v1/admin/campaigns/{campaign.hash}/estimate")
+    estimate = pair.collector.admin.get(f"/v1/admin/surveys/{survey.hash}/estimate?question=answer")
     assert estimate["estimate"]["n"] == taken
 
 
@@ -298,10 +321,10 @@ def said_status(reply: bytes) -> int:
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_bodies_that_are_too_large_or_lie_about_their_size(sqlite_pair: Pair, role: str) -> None:
     pair = sqlite_pair
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    pair.begin(campaign, 2)
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1))
+    pair.begin(survey, 2)
     server = getattr(pair, role)
-    path = path_of(campaign, "cards" if role == "dealer" else "reports")
+    path = path_of(survey, "cards" if role == "dealer" else "reports")
     before = stored(pair)
     large = b" " * (LIMIT + 1)
     honest = ask(server.url, "POST", path, large)
@@ -344,10 +367,10 @@ def test_bodies_that_are_too_large_or_lie_about_their_size(sqlite_pair: Pair, ro
 
 
 def test_a_chunked_body_of_the_right_size_is_taken(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(RR(2, 1.0))
-    _, people = sqlite_pair.begin(campaign, 1)
-    body = report_body(campaign, people[0])
-    head = f"POST {path_of(campaign, 'reports')} HTTP/1.1\r\nHost: x\r\n".encode()
+    survey = sqlite_pair.survey(RR(2, 1.0))
+    _, people = sqlite_pair.begin(survey, 1)
+    body = upload_body(survey, people[0])
+    head = f"POST {path_of(survey, 'reports')} HTTP/1.1\r\nHost: x\r\n".encode()
     pieces = b"".join(b"%x\r\n%s\r\n" % (1, body[at : at + 1]) for at in range(len(body)))
     data = head + b"Transfer-Encoding: chunked\r\n\r\n" + pieces + b"0\r\n\r\n"
     assert said_status(raw(sqlite_pair.collector.url, data)) == 201
@@ -356,39 +379,39 @@ def test_a_chunked_body_of_the_right_size_is_taken(sqlite_pair: Pair) -> None:
 # -- names, states, times ------------------------------------------------------------------
 
 
-def test_unknown_campaigns_and_pseudonyms(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    other = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    _, people = pair.begin(campaign, 20)
+def test_unknown_surveys_and_pseudonyms(pair: Pair) -> None:
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1))
+    other = pair.survey(DRR(20, truth=0.5, own=0.1))
+    _, people = pair.begin(survey, 20)
     _, strangers = pair.begin(other, 20)
     before = stored(pair)
-    missing = pair.campaign(DRR(20, truth=0.5, own=0.1))  # nobody has it
+    missing = pair.survey(DRR(20, truth=0.5, own=0.1))  # nobody has it
     for url, where, body in (
         (pair.dealer.url, "cards", card_body(missing, people[0])),
         (pair.dealer.url, "seats", card_body(missing, people[0])),
-        (pair.collector.url, "reports", report_body(missing, people[0])),
+        (pair.collector.url, "reports", upload_body(missing, people[0])),
     ):
         reply = ask(url, "POST", path_of(missing, where), body)
-        assert is_problem(reply, 404) == "unknown-campaign"
+        assert is_problem(reply, 404) == "unknown-survey"
     for url, where, body in (
-        (pair.dealer.url, "cards", card_body(campaign, strangers[0])),
+        (pair.dealer.url, "cards", card_body(survey, strangers[0])),
         (pair.dealer.url, "cards", card_body(other, people[0])),
-        (pair.collector.url, "reports", report_body(campaign, strangers[0])),
-        (pair.collector.url, "reports", report_body(other, people[0])),
+        (pair.collector.url, "reports", upload_body(survey, strangers[0])),
+        (pair.collector.url, "reports", upload_body(other, people[0])),
     ):
-        for at in (campaign, other):
+        for at in (survey, other):
             reply = ask(url, "POST", path_of(at, where), body)
             assert is_problem(reply, 404) == "unknown-pseudonym"
     # The dealer's name is nobody at the collector, and a stored hash opens no door.
-    name = pseudonym(people[0], campaign.hash, DEALER)
-    own = pseudonym(people[0], campaign.hash, COLLECTOR_ROLE)
+    name = pseudonym(people[0], survey.hash, survey.dealing.roles[0])
+    own = pseudonym(people[0], survey.collector_salt, COLLECTOR)
     for wrong in (name, hashed(name), hashed(own)):
-        body = report_body(campaign, people[0], pseudonym=wrong.hex())
-        reply = ask(pair.collector.url, "POST", path_of(campaign, "reports"), body)
+        body = upload_body(survey, people[0], pseudonym=wrong.hex())
+        reply = ask(pair.collector.url, "POST", path_of(survey, "reports"), body)
         assert is_problem(reply, 404) == "unknown-pseudonym"
     for server in (pair.dealer, pair.collector):
         for path in (path_of(missing), path_of(missing, "status")):
-            assert is_problem(ask(server.url, "GET", path), 404) == "unknown-campaign"
+            assert is_problem(ask(server.url, "GET", path), 404) == "unknown-survey"
     assert stored(pair) == before
 
 
@@ -400,40 +423,40 @@ def test_too_early_too_late_and_cards_where_there_are_none(pair: Pair) -> None:
         ({"closes": past}, 410, "closed"),
         ({"opens": past, "closes": "2001-01-01T00:00:01Z"}, 410, "closed"),
     ):
-        campaign = pair.campaign(mechanism, **times)
-        operator, people = pair.begin(campaign, 20)
+        survey = pair.survey(mechanism, **times)
+        operator, people = pair.begin(survey, 20)
         for url, where, body in (
-            (pair.dealer.url, "cards", card_body(campaign, people[0])),
-            (pair.collector.url, "reports", report_body(campaign, people[0])),
+            (pair.dealer.url, "cards", card_body(survey, people[0])),
+            (pair.collector.url, "reports", upload_body(survey, people[0])),
         ):
-            reply = ask(url, "POST", path_of(campaign, where), body)
+            reply = ask(url, "POST", path_of(survey, where), body)
             assert is_problem(reply, status) == kind
         shown = operator.show()
         assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (0, 0)
-        late = pair.campaign(mechanism, dealing="enrol", capacity=40, **times)
+        late = pair.survey(mechanism, dealing=enrolling(pair), capacity=40, **times)
         _, people = pair.begin(late, 20)
         reply = ask(pair.dealer.url, "POST", path_of(late, "seats"), card_body(late, people[0]))
         assert is_problem(reply, status) == kind
-    within = pair.campaign(mechanism, opens=past, closes=future)
+    within = pair.survey(mechanism, opens=past, closes=future)
     _, people = pair.begin(within, 20)
     assert (
         ask(
-            pair.collector.url, "POST", path_of(within, "reports"), report_body(within, people[0])
+            pair.collector.url, "POST", path_of(within, "reports"), upload_body(within, people[0])
         ).status
         == 201
     )
     # Installed, not opened.
-    waiting = pair.campaign(mechanism)
+    waiting = pair.survey(mechanism)
     pair.operator(waiting).install()
     for url, where, body in (
         (pair.dealer.url, "cards", card_body(waiting, people[0])),
-        (pair.collector.url, "reports", report_body(waiting, people[0])),
+        (pair.collector.url, "reports", upload_body(waiting, people[0])),
     ):
         assert is_problem(ask(url, "POST", path_of(waiting, where), body), 425) == "too-early"
     # Cards where nobody deals any, seats where nobody enrols.
-    plain = pair.campaign(RR(2, 1.0))
+    plain = pair.survey(RR(2, 1.0))
     _, people = pair.begin(plain, 2)
-    body = report_body(plain, people[0], carded=True)
+    body = upload_body(plain, people[0], carded=True)
     reply = ask(pair.collector.url, "POST", path_of(plain, "reports"), body)
     assert is_problem(reply, 422) == "refused"
     reply = ask(pair.dealer.url, "POST", path_of(within, "seats"), card_body(within, people[0]))
@@ -445,9 +468,7 @@ def test_too_early_too_late_and_cards_where_there_are_none(pair: Pair) -> None:
 
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 @pytest.mark.parametrize("kind", ["sqlite_pair", "postgres_pair"])
-def test_addresses_that_are_no_campaign(
-    kind: str, role: str, request: pytest.FixtureRequest
-) -> None:
+def test_addresses_that_are_no_survey(kind: str, role: str, request: pytest.FixtureRequest) -> None:
     pair: Pair = request.getfixturevalue(kind)
     server = getattr(pair, role)
     before = stored(pair)
@@ -473,7 +494,7 @@ def test_addresses_that_are_no_campaign(
         "*",
         "",
     ):
-        for prefix in ("/v1/campaigns/", "/v1/admin/campaigns/"):
+        for prefix in ("/v1/surveys/", "/v1/admin/surveys/"):
             for method, end in (
                 ("GET", ""),
                 ("GET", "/status"),
@@ -486,7 +507,7 @@ def test_addresses_that_are_no_campaign(
                 if reply.kind == "text/plain" and reply.status == 400:
                     continue  # no HTTP at all, says the parser
                 is_problem(reply, 404, 405, 422, 431)
-    for path in ("/", "/v1", "/docs", "/redoc", "/v2/campaigns", "//", "/healthz/", "/%00"):
+    for path in ("/", "/v1", "/docs", "/redoc", "/v2/surveys", "//", "/healthz/", "/%00"):
         reply = ask(server.url, "GET", path)
         if reply.status != 307:
             is_problem(reply, 404)
@@ -494,36 +515,36 @@ def test_addresses_that_are_no_campaign(
 
 
 def test_wrong_methods(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(DRR(20, truth=0.5, own=0.1))
-    sqlite_pair.begin(campaign, 2)
+    survey = sqlite_pair.survey(DRR(20, truth=0.5, own=0.1))
+    sqlite_pair.begin(survey, 2)
     before = stored(sqlite_pair)
     for server in (sqlite_pair.dealer, sqlite_pair.collector):
         for method, path in (
-            ("POST", path_of(campaign)),
-            ("DELETE", path_of(campaign)),
-            ("PUT", path_of(campaign)),
-            ("PATCH", path_of(campaign, "status")),
-            ("GET", path_of(campaign, "reports" if server.role == "collector" else "cards")),
-            ("OPTIONS", path_of(campaign)),
-            ("DELETE", f"/v1/admin/campaigns/{campaign.hash}"),
+            ("POST", path_of(survey)),
+            ("DELETE", path_of(survey)),
+            ("PUT", path_of(survey)),
+            ("PATCH", path_of(survey, "status")),
+            ("GET", path_of(survey, "reports" if server.role == "collector" else "cards")),
+            ("OPTIONS", path_of(survey)),
+            ("DELETE", f"/v1/admin/surveys/{survey.hash}"),
             ("TRACE", "/healthz"),
             ("BREW", "/healthz"),
         ):
             reply = ask(server.url, method, path, headers=authorised(server))
             if (reply.status, reply.kind) != (400, "text/plain"):  # the parser knows no BREW
                 assert is_problem(reply, 405) == "method-not-allowed"
-        assert ask(server.url, "HEAD", path_of(campaign)).status in (200, 405)
+        assert ask(server.url, "HEAD", path_of(survey)).status in (200, 405)
         # Each role has only its own doors.
         other = "reports" if server.role == "dealer" else "cards"
-        reply = ask(server.url, "POST", path_of(campaign, other), b"{}")
+        reply = ask(server.url, "POST", path_of(survey, other), b"{}")
         assert is_problem(reply, 404) == "not-found"
     assert stored(sqlite_pair) == before
 
 
 def test_odd_headers_change_nothing(sqlite_pair: Pair) -> None:
-    campaign = sqlite_pair.campaign(RR(2, 1.0))
-    _, people = sqlite_pair.begin(campaign, 40)
-    url, path = sqlite_pair.collector.url, path_of(campaign, "reports")
+    survey = sqlite_pair.survey(RR(2, 1.0))
+    _, people = sqlite_pair.begin(survey, 40)
+    url, path = sqlite_pair.collector.url, path_of(survey, "reports")
     odd = [
         {"Content-Type": "text/plain"},
         {"Content-Type": "application/x-www-form-urlencoded"},
@@ -542,8 +563,8 @@ def test_odd_headers_change_nothing(sqlite_pair: Pair) -> None:
         {"If-None-Match": "*"},
     ]
     for at, headers in enumerate(odd):
-        assert ask(url, "POST", path, report_body(campaign, people[at]), headers).status == 201
-    body = report_body(campaign, people[30])
+        assert ask(url, "POST", path, upload_body(survey, people[at]), headers).status == 201
+    body = upload_body(survey, people[30])
     refused = (
         {"Content-Encoding": "gzip"},  # what is sent is read as it is
         {"Upgrade": "websocket", "Connection": "Upgrade"},
@@ -571,19 +592,29 @@ STEPS = (
     ("GET", ""),
     ("POST", "/invitations"),
     ("POST", "/open"),
-    ("POST", "/deal"),
     ("POST", "/close"),
-    ("GET", "/estimate"),
-    ("GET", "/export"),
 )
+OWN_STEPS = {
+    "dealer": (("POST", "/deal"), ("POST", "/check")),
+    "collector": (
+        ("GET", "/closing"),
+        ("GET", "/closing/request?dealer=0"),
+        ("POST", "/discard"),
+        ("POST", "/sums"),
+        ("GET", "/estimate?question=answer"),
+        ("GET", "/estimates"),
+        ("GET", "/change"),
+        ("GET", "/export"),
+    ),
+}
 
 
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 def test_without_the_token_nothing_can_be_done(sqlite_pair: Pair, role: str) -> None:
     pair = sqlite_pair
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    pair.begin(campaign, 2)
-    new = pair.campaign(DRR(20, truth=0.5, own=0.1))
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1))
+    pair.begin(survey, 2)
+    new = pair.survey(DRR(20, truth=0.5, own=0.1))
     server = getattr(pair, role)
     other = pair.collector if role == "dealer" else pair.dealer
     before = stored(pair)
@@ -601,31 +632,25 @@ def test_without_the_token_nothing_can_be_done(sqlite_pair: Pair, role: str) -> 
         {"Authorization": "Bearer " + "x" * 20_000},
         {"X-Authorization": f"Bearer {server.token}"},
     ]
-    for method, end in STEPS:
-        if (end == "/deal" and role == "collector") or (
-            end in ("/estimate", "/export") and role == "dealer"
-        ):
-            continue
-        about = new if method == "PUT" else campaign
+    for method, end in (*STEPS, *OWN_STEPS[role]):
+        about = new if method == "PUT" else survey
         for headers in wrong:
-            path = f"/v1/admin/campaigns/{about.hash}{end}"
+            path = f"/v1/admin/surveys/{about.hash}{end}"
             body = about.to_bytes() if method == "PUT" else b'{"n":null}'
             reply = ask(server.url, method, path, body, headers)
             kind = is_problem(reply, 401, 429, 431)  # the last two: often, and long
             assert kind in ("wrong-token", "wrong-tokens", "too-large")
             assert server.token.encode() not in reply.body
     assert stored(pair) == before
-    state = pair.operator(campaign).show()[role]["state"]
+    state = pair.operator(survey).show()[role]["state"]
     assert state == "open"
     lower = {"Authorization": f"bearer {server.token}"}
-    assert (
-        ask(server.url, "GET", f"/v1/admin/campaigns/{campaign.hash}", headers=lower).status == 200
-    )
+    assert ask(server.url, "GET", f"/v1/admin/surveys/{survey.hash}", headers=lower).status == 200
 
 
-def test_documents_that_are_not_a_campaign(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    data = campaign.to_bytes()
+def test_documents_that_are_not_a_survey(pair: Pair) -> None:
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1))
+    data = survey.to_bytes()
     document = json.loads(data)
     before = stored(pair)
 
@@ -634,7 +659,12 @@ def test_documents_that_are_not_a_campaign(pair: Pair) -> None:
             changed, sort_keys=True, ensure_ascii=False, separators=(",", ":")
         ).encode()
 
-    assert canonical(document) == data
+    asked = document["questions"][0]
+
+    def question(**changes: Any) -> bytes:
+        return canonical(document | {"questions": [asked | changes]})
+
+    assert canonical(document) == question() == data
     bad = [
         b"",
         b"{}",
@@ -646,55 +676,69 @@ def test_documents_that_are_not_a_campaign(pair: Pair) -> None:
         json.dumps(document).encode(),  # blanks
         json.dumps(dict(reversed(document.items())), separators=(",", ":")).encode(),
         data.replace(b'"capacity":20', b'"capacity":20,"capacity":20'),
-        canonical(document | {"jrr_campaign": 2}),
-        canonical(document | {"jrr_campaign": True}),
+        canonical(document | {"jrr_survey": 2}),
+        canonical(document | {"jrr_survey": True}),
         canonical(document | {"more": 1}),
         canonical({k: v for k, v in document.items() if k != "nonce"}),
         canonical(document | {"guarantees": document["guarantees"] | {"cards": 0.01}}),
         canonical(document | {"guarantees": document["guarantees"] | {"cards": "unbounded!"}}),
         canonical(document | {"guarantees": {}}),
-        canonical(document | {"mechanism": document["mechanism"] | {"truth": 2}}),
-        canonical(document | {"mechanism": document["mechanism"] | {"mechanism": "XRR"}}),
-        canonical(document | {"mechanism": []}),
-        canonical(document | {"labels": ["a"]}),
-        canonical(document | {"labels": ["a", "a"]}),
-        canonical(document | {"labels": [1, 2]}),
-        canonical(document | {"question": ""}),
+        question(mechanism=asked["mechanism"] | {"truth": 2}),
+        question(mechanism=asked["mechanism"] | {"mechanism": "XRR"}),
+        question(mechanism=[]),
+        question(labels=[{"en": "a"}]),
+        question(labels=[{"en": "a"}, {"en": "a"}]),
+        question(labels=[1, 2]),
+        question(labels=[{"de": "a"}, {"de": "b"}]),
+        question(text={"en": ""}),
+        question(text={}),
+        question(name=""),
+        question(kind="riddle"),
+        question(sensitive=False),
+        question(sensitive=1),
+        question(more=1),
+        question(colluders=20),
+        question(colluders=-1),
+        canonical(document | {"questions": []}),
+        canonical(document | {"questions": {}}),
+        canonical(document | {"questions": [asked, asked]}),
+        canonical(document | {"title": {"en": ""}}),
+        canonical(document | {"languages": []}),
         canonical(document | {"capacity": 0}),
         canonical(document | {"capacity": 1 << 80}),
-        canonical(document | {"rounds": 1}),
         canonical(document | {"colluders": 20}),
         canonical(document | {"colluders": -1}),
         canonical(document | {"opens": "tomorrow"}),
         canonical(document | {"opens": "2026-01-01T00:00:00Z", "closes": "2025-01-01T00:00:00Z"}),
         canonical(document | {"collector": "ftp://x"}),
         canonical(document | {"collector": "javascript:alert(1)"}),
-        canonical(document | {"dealer": {"kind": "none"}}),
-        canonical(document | {"dealer": {"kind": "server"}}),
-        canonical(document | {"consent": {"text": "x"}}),
-        canonical(document | {"covariates": {"a": "b"}}),
-        canonical(document | {"covariates": []}),
-        canonical(document | {"consent": {"text": "x" * 1_100_000, "version": "1"}}),
+        canonical(document | {"dealing": {"kind": "nobody"}}),
+        canonical(document | {"dealing": {"kind": "dealers"}}),
+        canonical(document | {"dealing": document["dealing"] | {"urls": []}}),
+        canonical(document | {"dealing": document["dealing"] | {"urls": [survey.collector]}}),
+        canonical(document | {"consent": {"texts": {"en": ""}}}),
+        canonical(document | {"consent": {"texts": {}, "version": "1"}}),
+        canonical(document | {"consent": {"texts": {"en": "x" * 1_100_000}, "version": "1"}}),
         data.replace(b'"capacity":20', b'"capacity":NaN'),
         data.replace(b'"capacity":20', b'"capacity":20.0'),
     ]
     for server in (pair.dealer, pair.collector):
         for body in bad:
-            path = f"/v1/admin/campaigns/{hash_of(body)}"
+            path = f"/v1/admin/surveys/{hash_of(body)}"
             reply = ask(server.url, "PUT", path, body, authorised(server))
             assert is_problem(reply, 422) == "refused", body[:200]
         # The right document under a wrong name.
         for name in ("0" * 64, hash_of(data + b" ")):
-            path = f"/v1/admin/campaigns/{name}"
+            path = f"/v1/admin/surveys/{name}"
             reply = ask(server.url, "PUT", path, data, authorised(server))
             assert is_problem(reply, 422) == "refused"
     assert stored(pair) == before
-    pair.operator(campaign).install()
+    pair.operator(survey).install()
 
 
 def test_steps_with_bad_bodies(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(21, truth=0.5, own=0.1), dealing="enrol", capacity=40)
-    operator, people = pair.begin(campaign, 30)
+    survey = pair.survey(DRR(21, truth=0.5, own=0.1), dealing=enrolling(pair), capacity=40)
+    operator, people = pair.begin(survey, 30)
     before = stored(pair)
     bad: dict[str, list[Any]] = {
         "invitations": [
@@ -727,14 +771,29 @@ def test_steps_with_bad_bodies(pair: Pair) -> None:
         ],
         "close": [
             None,
+            [],
+            {"by": 1},
+            {"merge_small": 1},
+            {"allow_small": "true"},
+            {"discard": []},
+            {"discard": {"answer": "00" * 16}},
+            {"discard": {"answer": [1]}},
+            {"discard": {"answer": ["x"]}},
+            {"more": 1},
+        ],
+        "discard": [None, {}, {"serials": []}, {"serials": {"answer": [1]}}],
+        "sums": [
+            None,
             {},
-            {"decks": 0},
-            {"decks": "1"},
-            {"decks": -1},
-            {"decks": 1.5},
-            {"decks": 1 << 70},
-            {"decks": []},
-            {"decks": True},
+            {"announced": [], "undealt": {}},
+            {"announced": [], "undealt": {}, "decks": "1"},
+            {"announced": [], "undealt": {}, "decks": -1},
+            {"announced": [], "undealt": {}, "decks": 1.5},
+            {"announced": [], "undealt": {}, "decks": 1 << 70},
+            {"announced": [], "undealt": {}, "decks": []},
+            {"announced": [], "undealt": {}, "decks": True},
+            {"announced": {}, "undealt": {}, "decks": 1},
+            {"announced": [], "undealt": [], "decks": 1},
         ],
     }
     for step, documents in bad.items():
@@ -747,26 +806,32 @@ def test_steps_with_bad_bodies(pair: Pair) -> None:
                 authorised(pair.collector),
             )
             assert is_problem(reply, 422) == "refused", (step, document)
-    for document in bad["invitations"]:
-        reply = ask(
-            pair.dealer.url,
-            "POST",
-            f"{operator.path}/invitations",
-            json.dumps(document).encode(),
-            authorised(pair.dealer),
-        )
-        assert is_problem(reply, 422) == "refused", document
+    at_dealer: dict[str, list[Any]] = {
+        "invitations": bad["invitations"],
+        "check": [None, [], 1],
+        "close": [{"request": 1}, {"request": []}, {"without_sum": 1}, {"more": 1}],
+    }
+    for step, documents in at_dealer.items():
+        for document in documents:
+            reply = ask(
+                pair.dealer.url,
+                "POST",
+                f"{operator.path}/{step}",
+                json.dumps(document).encode(),
+                authorised(pair.dealer),
+            )
+            assert is_problem(reply, 422) == "refused", (step, document)
     assert stored(pair) == before
     shown = operator.show()
     assert (shown["dealer"]["state"], shown["collector"]["state"]) == ("enrolling", "new")
     # In the wrong order.
-    arrival = pair.campaign(DRR(20, truth=0.5, own=0.1))
+    arrival = pair.survey(DRR(20, truth=0.5, own=0.1))
     other = pair.operator(arrival)
     other.install()
     headers = authorised(pair.dealer)
     reply = ask(pair.dealer.url, "POST", f"{other.path}/deal", b"null", headers)
-    assert is_problem(reply, 409) == "wrong-state"
-    enrol_all(campaign, people[:25])
+    assert is_problem(reply, 409) == "no-enrolment"
+    enrol_all(survey, people[:25])
     assert operator.deal() == 25
     with pytest.raises(JrrError, match="409"):
         pair.collector.admin.post(f"{operator.path}/open", {"n": 26})
@@ -774,8 +839,8 @@ def test_steps_with_bad_bodies(pair: Pair) -> None:
 
 
 def test_more_invitations_than_the_capacity_are_refused_all_together(pair: Pair) -> None:
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1))
-    operator, _ = pair.begin(campaign, 15)
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1))
+    operator, _ = pair.begin(survey, 15)
 
     def names(count: int, start: int) -> dict[str, list[str]]:
         return {"names": [f"{number:064x}" for number in range(start, start + count)]}
@@ -793,18 +858,18 @@ def test_more_invitations_than_the_capacity_are_refused_all_together(pair: Pair)
 
 def test_a_failed_step_does_not_undo_somebody_elses_report(pair: Pair) -> None:
     """Requests share commits: what is refused must not take along what was acknowledged."""
-    campaign = pair.campaign(DRR(20, truth=0.5, own=0.1), capacity=300)
-    operator, people = pair.begin(campaign, 300)
-    empty = pair.campaign(DRR(5, truth=0.5, own=0.1), dealing="enrol", capacity=10)
+    survey = pair.survey(DRR(20, truth=0.5, own=0.1), capacity=300)
+    operator, people = pair.begin(survey, 300)
+    empty = pair.survey(DRR(5, truth=0.5, own=0.1), dealing=enrolling(pair), capacity=10)
     pair.begin(empty, 1)
     source = random.Random(3)
-    reports = [report_body(campaign, secret, at % 2) for at, secret in enumerate(people)]
-    cards = [card_body(campaign, secret) for secret in people]
+    reports = [upload_body(survey, secret, at % 2) for at, secret in enumerate(people)]
+    cards = [card_body(survey, secret) for secret in people]
     names = [f"{number:064x}" for number in range(2)]
     jobs: list[tuple[str, str, bytes, dict[str, str]]] = []
     for at in range(300):
-        jobs.append((pair.collector.url, path_of(campaign, "reports"), reports[at], {}))
-        jobs.append((pair.dealer.url, path_of(campaign, "cards"), cards[at], {}))
+        jobs.append((pair.collector.url, path_of(survey, "reports"), reports[at], {}))
+        jobs.append((pair.dealer.url, path_of(survey, "cards"), cards[at], {}))
         if at % 4 == 0:
             for server in (pair.dealer, pair.collector):
                 # Over the capacity; too few people; not a number of people: all refused.
@@ -812,7 +877,7 @@ def test_a_failed_step_does_not_undo_somebody_elses_report(pair: Pair) -> None:
                 over = json.dumps({"names": names}).encode()
                 jobs.append((server.url, f"{operator.path}/invitations", over, mine))
                 step = "deal" if server.role == "dealer" else "open"
-                path = f"/v1/admin/campaigns/{empty.hash}/{step}"
+                path = f"/v1/admin/surveys/{empty.hash}/{step}"
                 jobs.append((server.url, path, b'{"n": 1}', mine))
     source.shuffle(jobs)
 
@@ -840,16 +905,18 @@ def test_a_failed_step_does_not_undo_somebody_elses_report(pair: Pair) -> None:
     shown = operator.show()
     assert (shown["collector"]["reports"], shown["collector"]["invited"]) == (300, 300)
     assert (shown["dealer"]["seats"], shown["dealer"]["invited"]) == (300, 300)
-    query = f"SELECT pseudonym FROM reports WHERE campaign = '{campaign.hash}'"
+    query = f"SELECT pseudonym FROM reports WHERE survey = '{survey.hash}'"
     found = {bytes(name) for (name,) in pair.rows("collector", query)}
-    assert found == {hashed(pseudonym(secret, campaign.hash, COLLECTOR_ROLE)) for secret in people}
+    assert found == {
+        hashed(pseudonym(secret, survey.collector_salt, COLLECTOR)) for secret in people
+    }
 
 
-def test_closing_one_campaign_disturbs_nobody_in_another(pair: Pair) -> None:
-    """Closing rewrites tables that other campaigns are writing to."""
-    campaign = pair.campaign(RR(2, 1.0))
-    operator, people = pair.begin(campaign, 800)
-    closing = [pair.campaign(DRR(20, truth=0.5, own=0.1)) for _ in range(10)]
+def test_closing_one_survey_disturbs_nobody_in_another(pair: Pair) -> None:
+    """Closing rewrites tables that other surveys are writing to."""
+    survey = pair.survey(RR(2, 1.0))
+    operator, people = pair.begin(survey, 800)
+    closing = [pair.survey(DRR(20, truth=0.5, own=0.1)) for _ in range(10)]
     operators = [pair.begin(entry, 20)[0] for entry in closing]
     failures: list[Exception] = []
 
@@ -864,10 +931,10 @@ def test_closing_one_campaign_disturbs_nobody_in_another(pair: Pair) -> None:
     thread.start()
     replies = []
     try:
-        bodies = [report_body(campaign, secret) for secret in people]
+        bodies = [upload_body(survey, secret) for secret in people]
         for start in range(0, 800, 50):
             replies += ask_many(
-                pair.collector.url, path_of(campaign, "reports"), bodies[start : start + 50]
+                pair.collector.url, path_of(survey, "reports"), bodies[start : start + 50]
             )
     finally:
         thread.join(60)
@@ -893,15 +960,8 @@ def test_a_database_user_without_special_rights_can_close(
     own = database.replace("//postgres:@", f"//{user}:@")
     assert own != database
     with running("collector", tmp_path, own) as server:
-        campaign = Campaign(
-            question="Do you?",
-            labels=("no", "yes"),
-            mechanism=RR(2, 1.0),
-            dealer=NoDealer(),
-            collector=server.url,
-            capacity=5,
-        )
-        operator = Operator(campaign, None, server.admin)
+        survey = survey_of(RR(2, 1.0), "", server.url, capacity=5)
+        operator = Operator(survey, {}, server.admin)
         operator.install()
         operator.open()
         assert operator.close()["collector"]["state"] == "closed"
