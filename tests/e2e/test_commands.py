@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jrr.survey.campaign import Campaign
 
 from jrr import DRR
 from jrr.cli.app import run
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
+from jrr.survey.survey import read_survey
 from tests.e2e import Pair, read_rows
 
 RUN = [sys.executable, "-m", "jrr.cli"]
@@ -86,90 +86,130 @@ def invitations_in(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dealing", ["arrival", "enrol"])
-def test_a_survey_from_the_command_line(sqlite_pair: Pair, dealing: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("enrols", [False, True], ids=["on arrival", "enrolled first"])
+def test_a_survey_from_the_command_line(sqlite_pair: Pair, enrols: bool, tmp_path: Path) -> None:
     pair = sqlite_pair
     tokens = {
         "JRR_DEALER_TOKEN": pair.dealer.token,
         "JRR_COLLECTOR_TOKEN": pair.collector.token,
     }
     made = jrr(
-        *("campaign", "create", "-n", "3", "-e", "0.5", "-M", "0", "--mechanism", "drr"),
-        *("--question", "Do you?", "--labels", "never,sometimes", "--dealing", dealing),
+        *("survey", "create", "--people", "3", "-e", "0.5", "--mechanism", "drr"),
+        *("--question", "Do you?", "--labels", "never,sometimes", *["--enrol"][: int(enrols)]),
         *("--dealer", pair.dealer.url, "--collector", pair.collector.url),
-        *("--covariate", "region=north,south", "--min-cell", "1", "--capacity", "4", "--json"),
+        *("--group", "region=north,south", "--set", "colluders=0", "--set", "min_cell=1"),
+        *("--set", "capacity=4", "--json"),
         cwd=tmp_path,
     )
-    file = tmp_path / "campaign.json"
-    campaign = Campaign.from_bytes(file.read_bytes())
-    assert made["campaign"] == campaign.hash
-    assert made["link"] == f"{pair.collector.url}/v1/campaigns/{campaign.hash}"
-    assert made["mechanism"]["mechanism"] == "DRR"
+    file = tmp_path / "survey.json"
+    survey = read_survey(file.read_bytes())
+    assert made["survey"] == survey.hash
+    assert made["link"] == f"{pair.collector.url}/v1/surveys/{survey.hash}"
+    assert made["questions"]["answer"]["mechanism"]["mechanism"] == "DRR"
     assert made["guarantees"]["cards"] <= 0.5
-    assert (campaign.labels, campaign.dealing) == (("never", "sometimes"), dealing)
-    assert campaign.consent.startswith("On protected questions your device")
+    assert survey.by_name["answer"].labels == ("never", "sometimes")
+    assert survey.dealing.enrols is enrols
+    assert survey.consent["en"].startswith("On protected questions your device")
 
-    assert jrr("invite", str(file), "--count", "4", "--json", cwd=tmp_path, env=tokens) == {
+    invite = ("survey", "invite", str(file), "--count", "4", "--json")
+    assert jrr(*invite, cwd=tmp_path, env=tokens) == {
         "invitations": 4,
         "file": "invitations.csv",
     }
     invited = invitations_in(tmp_path / "invitations.csv")
     assert {link for _, link in invited} == {made["link"]}
 
-    opened = jrr("campaign", "open", str(file), "--json", cwd=tmp_path, env=tokens)
-    expected = {"dealer": "open", "collector": "open"}
-    if dealing == "enrol":
-        expected = {"dealer": "enrolling"}
-    assert opened == {"campaign": campaign.hash} | expected
+    opened = jrr("survey", "open", str(file), "--json", cwd=tmp_path, env=tokens)
+    expected = {"dealer": "enrolling"} if enrols else {"dealer": "open", "collector": "open"}
+    assert opened == {"survey": survey.hash} | expected
 
-    def contribute(at: int, *more: str) -> list[str]:
+    def contributor(command: str, at: int, *more: str) -> list[str]:
         invitation, link = invited[at]
         state = str(tmp_path / f"state{at}")
-        base = ["contribute", link, "--invitation", invitation, "--limit", "2.5", "--json"]
+        base = ["survey", command, link, "--invitation", invitation, "--limit", "2.5", "--json"]
         return [*base, "--state", state, "--patience", "5", *more]
 
-    if dealing == "enrol":
-        enrolled = at_once([contribute(at, "--enrol") for at in range(3)], [""] * 3, tmp_path)
-        assert enrolled == [{"campaign": campaign.hash, "enrolled": True}] * 3
-        dealt = jrr("campaign", "deal", str(file), "--json", cwd=tmp_path, env=tokens)
-        assert dealt == {"campaign": campaign.hash, "n": 3}
+    if enrols:
+        enrolled = at_once([contributor("enrol", at) for at in range(3)], [""] * 3, tmp_path)
+        assert enrolled == [{"survey": survey.hash, "enrolled": True}] * 3
+        dealt = jrr("survey", "deal", str(file), "--json", cwd=tmp_path, env=tokens)
+        assert dealt == {"survey": survey.hash, "n": 3}
 
-    region = ("--covariate", "region=south", "--answer-from", "-")
-    receipts = at_once([contribute(at, *region) for at in range(3)], ["sometimes\n"] * 3, tmp_path)
-    facts = {"campaign": campaign.hash, "carded": True}
+    answers = [contributor("answer", at, "region=south", "--answers-from", "-") for at in range(3)]
+    receipts = at_once(answers, ["sometimes\n"] * 3, tmp_path)
+    facts = {"survey": survey.hash, "carded": True}
     assert receipts == [facts | {"earlier": False}] * 3
-    again = jrr(*contribute(0), *region, cwd=tmp_path, said="never\n")
-    assert again == facts | {"earlier": True}
+    assert jrr(*answers[0], cwd=tmp_path, said="never\n") == facts | {"earlier": True}
 
-    shown = jrr("campaign", "show", str(file), "--json", cwd=tmp_path, env=tokens)
+    shown = jrr("survey", "show", str(file), "--json", cwd=tmp_path, env=tokens)
     assert (shown["dealer"]["seats"], shown["collector"]["reports"]) == (3, 3)
-    assert shown["estimate"]["final"] is False
-    closed = jrr("campaign", "close", str(file), "--json", cwd=tmp_path, env=tokens)
+    assert shown["estimates"]["answer"]["final"] is False
+    closed = jrr("survey", "close", str(file), "--json", cwd=tmp_path, env=tokens)
     assert closed["dealer"]["state"] == closed["collector"]["state"] == "closed"
-    shown = jrr("campaign", "show", str(file), "--json", cwd=tmp_path, env=tokens)
-    assert shown["estimate"]["final"] is True
+    shown = jrr("survey", "show", str(file), "--json", cwd=tmp_path, env=tokens)
+    final = shown["estimates"]["answer"]
+    assert final["final"] is True
+    left = {"survey.json", "invitations.csv"}
     for name in ("reports.parquet", "reports.csv"):
-        base = ("campaign", "export", str(file), "-o", name, "--json")
-        beside = {"header": f"{name}.json"} if name.endswith(".csv") else {}
-        assert jrr(*base, cwd=tmp_path, env=tokens) == {"reports": name} | beside
-    estimated = jrr("file", "estimate", "reports.csv", "--json", cwd=tmp_path)
+        base = ("survey", "export", str(file), "-o", name, "--json")
+        written = {
+            "answers": name,
+            "codebook": f"{name}.codebook.csv",
+            "codebook_json": f"{name}.codebook.json",
+            "r": f"{name}.R",
+        }
+        exported = jrr(*base, cwd=tmp_path, env=tokens)
+        assert exported == {"survey": survey.hash, "file": name} | written
+        left |= set(written.values())
+    estimated = jrr("file", "estimate", "reports.parquet", "--json", cwd=tmp_path)
+    found = estimated["estimates"]["answer"]["estimate"]
     for name in ("n", "counts", "frequencies", "stderr"):
-        assert _found(estimated, name) == shown["estimate"]["estimate"][name]
-    left = {path.name for path in tmp_path.iterdir() if path.is_file()}
-    assert left == {
-        "campaign.json",
-        "invitations.csv",
-        "reports.csv",
-        "reports.csv.json",
-        "reports.parquet",
+        assert found[name] == final["estimate"][name]
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == left
+
+
+def test_a_number_from_the_command_line(sqlite_pair: Pair, tmp_path: Path) -> None:
+    """`jrr survey create --number`: numbers are read, refused outside, and their mean is shown."""
+    pair = sqlite_pair
+    tokens = {
+        "JRR_DEALER_TOKEN": pair.dealer.token,
+        "JRR_COLLECTOR_TOKEN": pair.collector.token,
     }
-
-
-def _found(document: Any, name: str) -> Any:
-    """A field, wherever the command puts its estimate."""
-    if name in document:
-        return document[name]
-    return document["estimate"][name]
+    made = jrr(
+        *("survey", "create", "--people", "6", "-e", "3", "--question", "How many hours?"),
+        *("--number", "0:24", "--dealer", pair.dealer.url, "--collector", pair.collector.url),
+        *("--set", "min_cell=2", "--json"),
+        cwd=tmp_path,
+    )
+    survey = read_survey((tmp_path / "survey.json").read_bytes())
+    (question,) = survey.sensitive
+    assert (question.name, question.number, question.text) == ("answer", (0, 24), "How many hours?")
+    mechanism = made["questions"]["answer"]["mechanism"]
+    assert mechanism == question.mechanism.to_dict()
+    jrr("survey", "invite", "survey.json", "--count", "6", "--json", cwd=tmp_path, env=tokens)
+    jrr("survey", "open", "survey.json", "--json", cwd=tmp_path, env=tokens)
+    answers = [
+        [
+            *("survey", "answer", link, "--invitation", invitation, "--limit", "9", "--json"),
+            *("--state", str(tmp_path / f"state{at}"), "--answers-from", "-"),
+        ]
+        for at, (invitation, link) in enumerate(invitations_in(tmp_path / "invitations.csv"))
+    ]
+    for strange in ("25", "many"):
+        done = subprocess.run(
+            [*RUN, *answers[0]], env=clean(), input=strange, capture_output=True, text=True
+        )
+        assert done.returncode == ArgumentError.exit_code
+        assert "a number from 0 to 24, got another" in done.stderr
+        assert strange not in done.stderr
+    receipts = at_once(answers, ["7.125"] * 6, tmp_path)
+    assert receipts == [{"survey": survey.hash, "carded": True, "earlier": False}] * 6
+    jrr("survey", "close", "survey.json", "--json", cwd=tmp_path, env=tokens)
+    shown = jrr("survey", "show", "survey.json", "--json", cwd=tmp_path, env=tokens)
+    found = shown["estimates"]["answer"]
+    assert (found["estimate"]["n"], found["carded"], found["final"]) == (6, 6, True)
+    low, high = found["mean"]["interval"]
+    assert low < found["mean"]["mean"] < high
 
 
 @pytest.fixture
@@ -204,47 +244,54 @@ def test_refusals_of_operators_are_one_line(
 ) -> None:
     pair = sqlite_pair
     create = (
-        *("campaign", "create", "-n", "20", "-e", "1", "-M", "1", "--mechanism", "drr"),
-        *("--question", "Q?", "--collector", pair.collector.url, "--json"),
+        *("survey", "create", "--people", "20", "-e", "1", "--mechanism", "drr"),
+        *("--question", "Q?", "--collector", pair.collector.url, "--set", "colluders=1", "--json"),
     )
-    assert "dealer must be an address" in refused(*create)
+    assert "dealing must name who deals" in refused(*create)
     dealer = ("--dealer", pair.dealer.url)
-    times = ("--opens", "2026-01-01T00:00:00Z", "--closes", "2025-01-01T00:00:00Z")
+    times = ("--set", "opens=2026-01-01T00:00:00Z", "--set", "closes=2025-01-01T00:00:00Z")
     assert "closes must be later" in refused(*create, *dealer, *times)
-    assert "as region=north,south" in refused(*create, *dealer, "--covariate", "region")
+    assert "as region=north,south" in refused(*create, *dealer, "--group", "region")
+    both = ("--labels", "a,b", "--number", "0:24")
+    assert "labels and number must not" in refused(*create, *dealer, *both)
+    assert "must be above low=24" in refused(*create, *dealer, "--number", "24:0")
+    for wrong in ("24", "a:b"):
+        assert "must be LOW:HIGH, two numbers" in refused(*create, *dealer, "--number", wrong)
     assert list(tmp_path.iterdir()) == []
     assert run([*create, *dealer]) == 0
-    assert json.loads(capsys.readouterr().out)["file"] == "campaign.json"
+    assert json.loads(capsys.readouterr().out)["file"] == "survey.json"
     assert "does not exist yet" in refused(*create, *dealer)
-    show = ("campaign", "show", "campaign.json", "--json")
+    show = ("survey", "show", "survey.json", "--json")
     assert "tokens must be given" in refused(*show)
     no = ProtocolError.exit_code
     assert "401" in refused(*show, code=no, JRR_COLLECTOR_TOKEN="wrong")
     assert "404" in refused(*show, code=no, JRR_COLLECTOR_TOKEN=pair.collector.token)
-    (tmp_path / "campaign.json").write_text("{}")
+    (tmp_path / "survey.json").write_text("{}")
     damaged = DamagedError.exit_code
-    assert "campaign" in refused(*show, code=damaged, JRR_COLLECTOR_TOKEN=pair.collector.token)
+    assert "survey" in refused(*show, code=damaged, JRR_COLLECTOR_TOKEN=pair.collector.token)
 
 
 def test_a_contributors_refusals_are_one_line(
     sqlite_pair: Pair, refused: Callable[..., str], tmp_path: Path
 ) -> None:
-    campaign = sqlite_pair.campaign(DRR(20, truth=0.5, own=0.1))
-    sqlite_pair.begin(campaign, 1)
-    link = f"{campaign.collector}/v1/campaigns/{campaign.hash}"
+    survey = sqlite_pair.survey(DRR(20, truth=0.5, own=0.1))
+    sqlite_pair.begin(survey, 1)
     state = tmp_path / "state"
     given = tmp_path / "answer"
     given.write_text("MyVerySecretAnswer\n")
-    base = ("contribute", link, "--state", str(state), "--answer-from", str(given), "--json")
+    kept = ("--state", str(state), "--answers-from", str(given), "--json")
+    base = ("survey", "answer", survey.link, *kept)
     over = refused(*base, "--limit", "0.1", "--invitation", "a" * 32, code=ProtocolError.exit_code)
     assert "more than your limit" in over
-    assert "answer must be" in refused(*base, "--limit", "9", "--invitation", "a" * 32)
+    unknown = refused(*base, "--limit", "9", "--invitation", "a" * 32)
+    assert "the answer to 'answer' must be one of 'answer 0', 'answer 1', got another" in unknown
+    assert "Secret" not in unknown
     given.write_text("answer 1\n")
     assert "34 letters" in refused(*base, "--limit", "9", "--invitation", "a")
-    dead = ("contribute", f"http://127.0.0.1:9/v1/campaigns/{campaign.hash}", "--limit", "9")
+    dead = ("survey", "answer", f"http://127.0.0.1:9/v1/surveys/{survey.hash}", "--limit", "9")
     more = ("--patience", "0.3", "--state", str(state), "--invitation", "a" * 32)
     assert "did not answer" in refused(*dead, *more, code=UnreachableError.exit_code)
-    assert list(state.glob("*.report")) == []
+    assert list(state.glob("*.upload")) == []
 
 
 def test_a_token_opens_what_its_hash_guards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,8 +449,8 @@ def test_both_servers_to_try_things_out(tmp_path: Path) -> None:
         sides = json.loads(process.stdout.readline())
         assert sides["dealer"]["url"] == f"http://127.0.0.1:{port}"
         for side in sides.values():
-            with pytest.raises(JrrError, match="404"):  # the token is right, no such campaign
-                Admin(side["url"], side["token"]).get(f"/v1/admin/campaigns/{'0' * 64}")
+            with pytest.raises(JrrError, match="404"):  # the token is right, no such survey
+                Admin(side["url"], side["token"]).get(f"/v1/admin/surveys/{'0' * 64}")
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)
@@ -442,9 +489,9 @@ def test_what_both_servers_print_makes_a_survey(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, (done.stdout, done.stderr)
-        assert "Received (answered with a card)" in done.stdout
-        assert "collector: open, 100 invited, 1 report" in done.stdout
-        assert len(list((tmp_path / "state" / "jrr").glob("*.report"))) == 1
+        assert "Received (answered with cards)" in done.stdout
+        assert "collector: open, 100 invited, 1 person answered" in done.stdout
+        assert len(list((tmp_path / "state" / "jrr").glob("*.upload"))) == 1
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=600)
