@@ -69,7 +69,8 @@ class Pair:
 
     def survey(self, mechanism: Mechanism, **more: Any) -> Survey:
         """A survey of one question at these servers (`survey_of`)."""
-        return survey_of(mechanism, self.dealer.url, self.collector.url, **more)
+        collector = more.pop("collector", self.collector.url)
+        return survey_of(mechanism, self.dealer.url, collector, **more)
 
     def operator(self, survey: Survey) -> Operator:
         """Of both servers, by the addresses that the survey names."""

@@ -375,7 +375,7 @@ def test_before_the_cards_are_dealt_one_is_told_to_enrol() -> None:
     ):
         error, _ = talk(steps, servers(asked, Reply(404), status=early))
         assert isinstance(error, ProtocolError)
-        assert "enrol first (--enrol)" in str(error)
+        assert "enrol first (jrr survey enrol)" in str(error)
         assert "come again when the cards are dealt" in str(error)
     error, _ = talk(contributor.check_open(asked, 30.0), servers(asked, status=closed))
     assert "the survey is closed" in str(error)
