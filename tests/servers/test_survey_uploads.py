@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, event, text
 
 from jrr.dealing.kinds import Dealers
 from jrr.errors import DamagedError, JrrError
+from jrr.protocol.identity import hashed
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem
@@ -100,9 +101,40 @@ def test_somebodys_answers_are_taken_all_or_none(engine: Engine) -> None:
         assert JOBS.show(connection, survey.hash)["reports"] == 2
         changed = json.loads(sent) | {"open": {"region": "süd"}}
         others = [sent, json.dumps(changed).encode(), json.dumps(stolen).encode()]
-        assert received(connection, survey, others) == [False, "conflict", "conflict"]
+        assert received(connection, survey, others) == [False, "conflict", "serial-used"]
     with engine.begin() as connection:  # nothing was written by halves
         assert [rows(connection, one) for one in ("people", "reports", "serials")] == [2, 6, 6]
+
+
+def test_an_invitation_does_not_tell_whether_its_owner_has_answered(engine: Engine) -> None:
+    """Whoever holds it could find out only by answering in the owner's place."""
+    survey = asking(2, "mrr", invitations=True)
+    prober, answered, absent = person(1), person(2), person(3)
+    hashes = [hashed(who) for who in (prober, answered, absent)]
+    with engine.begin() as connection:
+        JOBS.install(connection, survey)
+        JOBS.invite(connection, survey.hash, hashes)
+        JOBS.open(connection, survey.hash)
+        own = body(survey, prober)
+        assert received(connection, survey, [own, body(survey, answered)]) == [True, True]
+
+        def probe(who: bytes) -> list[dict[str, object]]:
+            """The replies to answers that the survey cannot take: with a used card, or none."""
+            used = json.loads(body(survey, who))
+            used["reports"]["q0"]["serials"] = json.loads(own)["reports"]["q0"]["serials"]
+            held = CollectorStore(connection).find(survey.hash)
+            read = [JOBS.read(held, json.dumps(used).encode())]
+            if held.is_final:
+                read.append(JOBS.read(held, body(survey, who, carded=False)))
+            refused = JOBS.receive_all(connection, read)
+            return [one.document() for one in refused if isinstance(one, Problem)]
+
+        assert probe(answered) == probe(absent) != []
+        ending = JOBS.close(connection, survey.hash)
+        assert ending["reports"] == 2
+        assert probe(answered) == probe(absent) != []
+        assert {str(one["type"]) for one in probe(absent)} == {"urn:jrr:problem:closed"}
+        assert received(connection, survey, [own]) == [False]  # its sender may ask again
 
 
 def test_a_question_that_is_not_asked_has_no_report(engine: Engine) -> None:

@@ -82,26 +82,26 @@ class Intake:
         check_times(self._held.survey, self._now)
         if self._held.arrivals + len(self.new) >= self._held.survey.capacity:
             raise Problem(409, "full", "the survey has all the answers it can take")
-        if any(card in self._owners for card in self._cards(answers)):
+        owners = {self._owners.get(card) for card in self._cards(answers)}
+        if not owners <= {None, answers.name}:
             raise Problem(409, "serial-used", "another report came with the serial of this card")
+        # Last: whoever could not have answered in this person's place learns nothing about them.
+        if answers.name in self._kept:
+            raise Problem(409, "conflict", "other answers were received under this pseudonym")
         self._owners |= dict.fromkeys(self._cards(answers), answers.name)
         self._kept[answers.name] = _without_serials(answers)
         self.new.append(answers)
         return True
 
     def _is_repeat(self, answers: "StoredAnswers") -> bool:
-        """Whether the same answers were received before; refuses others by the same person.
+        """Whether the same answers were received before.
 
         A repeat is answered also after the end: its sender may not have heard the first answer.
         Serial numbers are those of the first one if all of them came from this person.
         """
         kept = self._kept.get(answers.name)
-        if kept is None:
-            return False
         owners = {self._owners.get(card) for card in self._cards(answers)}
-        if kept != _without_serials(answers) or not owners <= {answers.name}:
-            raise Problem(409, "conflict", "other answers were received under this pseudonym")
-        return True
+        return kept == _without_serials(answers) and owners <= {answers.name}
 
     def _cards(self, answers: "StoredAnswers") -> Iterator["CardOf"]:
         """The cards that somebody came with; none where serial numbers are forgotten."""

@@ -197,7 +197,7 @@ class CollectorStore(SurveyStore[CollectorSurvey]):
         }
 
     def add_answers(self, held: CollectorSurvey, answers: Sequence[StoredAnswers]) -> None:
-        """Keep people's answers, in random order."""
+        """Keep people's answers."""
         survey, numbers = held.name, held.numbers
         sent = [
             (numbers[question], one.name, report)

@@ -30,8 +30,13 @@ MOST = 512  # jobs per commit
 LONGEST = 2.0  # seconds of work that may wait
 FEWEST = 128  # jobs that may wait, however slow they are
 AT_ONCE = 32  # answers in one turn of the event loop
+REPEATS = 3  # of a batch that met a broken connection, or rows of another process
 QUIET = 0.02  # seconds without a job after which there is time for housekeeping
 Bulk = Callable[[Connection, Sequence[I]], Sequence[T | Exception]]
+
+
+class WrittenMeanwhile(Exception):  # noqa: N818 - no error: the job is repeated
+    """Another process wrote the same row after it was looked for; repeated, the job finds it."""
 
 
 class Housekeeping(Protocol):
@@ -191,7 +196,7 @@ class Writer:
             self._pace += weight * 0.5 * (seconds / len(batch) - self._pace)
             self.room = max(FEWEST, min(64 * MOST, int(LONGEST / max(self._pace, 1e-6))))
 
-    def _together(self, batch: list[_Waiting], again: bool = True) -> list[Any]:
+    def _together(self, batch: list[_Waiting], again: int = REPEATS) -> list[Any]:
         try:
             if batch[0].kind == ALONE:
                 return [batch[0].job()]
@@ -199,10 +204,14 @@ class Writer:
             self._outages.over()
             return outcomes
         except Exception as error:
+            # The database may have been restarted since the last job.
             broken = self._connection is not None and self._connection.invalidated
             self._disconnect()
-            if broken and again:  # the database may have been restarted since the last job
-                return self._together(batch, again=False)
+            raced = isinstance(error, WrittenMeanwhile)
+            if again and (raced or broken):
+                return self._together(batch, again - 1)
+            if raced:
+                return [busy() for _ in batch]
             if self._outages.caused(error):
                 return [self._outages.problem() for _ in batch]
             if len(batch) == 1:
@@ -312,7 +321,8 @@ def in_groups(
     numbers_by_name: dict[str, list[int]] = defaultdict(list)
     for at, item in enumerate(items):
         numbers_by_name[name_of(item)].append(at)
-    for name, numbers in numbers_by_name.items():
+    # In one order of all processes, so that none waits for another in a circle.
+    for name, numbers in sorted(numbers_by_name.items()):
         some = [items[at] for at in numbers]
         try:
             found = do(name, some)

@@ -12,21 +12,27 @@ from sqlalchemy import Connection, Row, Table
 _VALUES = 900  # in one statement of SQLite; builds of it may allow no more than 999
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows that all have the same columns, in their order."""
+def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert rows that all have the same columns, in their order; how many were not there yet.
+
+    A key that is there already is passed over: as an error, the database would write it to its log.
+    """
     if not rows:
-        return
+        return 0
+    inserted = 0
     names = list(rows[0])
     into = f"INSERT INTO {table.name} ({', '.join(names)})"
     if connection.dialect.name == "sqlite":
         one = f"({', '.join('?' * len(names))})"
         for some in _parts(rows, max(1, _VALUES // len(names))):
             values = tuple(value for row in some for value in row.values())
-            connection.exec_driver_sql(f"{into} VALUES {', '.join([one] * len(some))}", values)
-        return
+            placed = f"{into} VALUES {', '.join([one] * len(some))} ON CONFLICT DO NOTHING"
+            inserted += connection.exec_driver_sql(placed, values).rowcount
+        return inserted
     lists = ", ".join(_list_of(connection, table, name) for name in names)
     columns = tuple([row[name] for row in rows] for name in names)
-    connection.exec_driver_sql(f"{into} SELECT * FROM unnest({lists})", columns)
+    placed = f"{into} SELECT * FROM unnest({lists}) ON CONFLICT DO NOTHING"
+    return connection.exec_driver_sql(placed, columns).rowcount
 
 
 def find_rows(connection: Connection, table: Table, **among: Collection[Any]) -> list[Row[Any]]:

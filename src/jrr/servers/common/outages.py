@@ -56,7 +56,7 @@ def is_outage(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """One line, without what was asked for: it may hold a report."""
+    """Kind and code of an error: its text may hold what was asked for, or somebody's name."""
     cause = getattr(error, "orig", None) or error
-    words = str(getattr(cause, "strerror", None) or cause).splitlines() or [""]
-    return f"{type(cause).__name__}: {words[0][:200]}"
+    codes = (getattr(cause, name, None) for name in ("sqlstate", "sqlite_errorname", "strerror"))
+    return ", ".join([type(cause).__name__, *(str(code) for code in codes if code)])

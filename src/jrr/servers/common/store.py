@@ -3,7 +3,6 @@
 Names are hashes of pseudonyms, and nothing tells a time or an order.
 """
 
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from sqlalchemy import (
     String,
     Table,
     func,
-    insert,
     select,
     update,
 )
@@ -27,14 +25,13 @@ from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from jrr.protocol.states import NEW, Role, State, check_move, read_state
+from jrr.servers.common.batch import WrittenMeanwhile
 from jrr.servers.common.bulk import find_rows, insert_rows
 from jrr.servers.common.problems import unknown_survey
 from jrr.survey.survey import Survey, read_survey
 
 if TYPE_CHECKING:
     from jrr.mechanisms import Mechanism
-
-_DRAWN = 16  # bytes: so many that two are never the same
 
 
 def surveys_table(metadata: MetaData, *more: Column[Any]) -> Table:
@@ -159,15 +156,8 @@ class SurveyStore(ABC, Generic[H]):
 
     def add_survey(self, survey: Survey, **more: Any) -> None:
         """Hold a new survey; more: the role's own columns."""
-        self.connection.execute(
-            insert(self.surveys).values(
-                survey=survey.hash,
-                document=survey.to_bytes(),
-                state=NEW.value,
-                n=None,
-                **more,
-            )
-        )
+        row = {"survey": survey.hash, "document": survey.to_bytes(), "state": NEW.value, "n": None}
+        self._add(self.surveys, [row | more])
 
     def move(self, held: H, state: State, **more: Any) -> None:
         """Put a survey into another state, and set columns besides."""
@@ -230,13 +220,15 @@ class SurveyStore(ABC, Generic[H]):
         return (insert_sqlite if is_sqlite else insert_postgresql)(table)
 
     def _add(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Insert rows in random order, so that no file of the database tells who came first."""
-        if rows:
-            # In the order of a random number of each, drawn at once.
-            drawn = secrets.token_bytes(_DRAWN * len(rows))
-            numbers = [drawn[at : at + _DRAWN] for at in range(0, len(drawn), _DRAWN)]
-            order = sorted(range(len(rows)), key=numbers.__getitem__)
-            insert_rows(self.connection, table, [rows[at] for at in order])
+        """Insert rows in the order of their keys, which are hashes and random numbers.
+
+        So no file of the database tells who came first, and two processes that insert the same
+        rows do not wait for each other in a circle.
+        """
+        keys = [column.name for column in table.primary_key]
+        ordered = sorted(rows, key=lambda row: [row[key] for key in keys])
+        if insert_rows(self.connection, table, ordered) != len(rows):
+            raise WrittenMeanwhile
 
     def _set(self, name: str, **values: Any) -> None:
         self.connection.info.setdefault("changed", set()).add(name)  # for what is remembered

@@ -84,7 +84,7 @@ class DealerStore(SurveyStore[HeldByDealer]):
         }
 
     def add_seats(self, name: str, seats: Mapping[bytes, Seat]) -> None:
-        """Seat people, in random order."""
+        """Seat people."""
         self._add(
             self.seats,
             [
