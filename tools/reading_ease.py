@@ -19,8 +19,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jrr.privacy.cost_table import CostRow, cost_row, same_in_every_wave
-from jrr.reporting.lay import SurveyFacts, introduction
+from jrr.privacy.cost_table import CostRow, CostTable, cost_row, same_in_every_wave
+from jrr.survey.consent import protection
 
 ROOT = Path(__file__).parents[1]
 TEXTS = ROOT / "clients" / "js" / "page" / "texts.js"
@@ -34,19 +34,18 @@ _AT_A_DELTA = cost_row(1.0, 1e-9, "everything", 3.0)
 _MUCH = cost_row(9.0, 0.0, "everything", 11.0)
 
 
-def _facts(row: CostRow, *open_items: str, waves: int = 1) -> SurveyFacts:
-    costs = same_in_every_wave(row, row, questions=1, waves=waves)
-    return SurveyFacts(costs=costs, deals=costs.deals, questions=(), open_questions=open_items)
+def _facts(row: CostRow, *, some_open: bool = False, waves: int = 1) -> tuple[CostTable, bool]:
+    return same_in_every_wave(row, row, questions=1, waves=waves), some_open
 
 
 VARIANTS = {
     "no cards": _facts(_ALONE),
-    "no cards, some open": _facts(_ALONE, "Age?"),
+    "no cards, some open": _facts(_ALONE, some_open=True),
     "cards": _facts(_CARDS),
-    "cards, some open": _facts(_CARDS, "Age?"),
-    "cards, some open, 3 waves": _facts(_CARDS, "Age?", waves=3),
+    "cards, some open": _facts(_CARDS, some_open=True),
+    "cards, some open, 3 waves": _facts(_CARDS, some_open=True, waves=3),
     "cards, holds at a δ": _facts(_AT_A_DELTA),
-    "hardly hidden": _facts(_MUCH, "Age?"),
+    "hardly hidden": _facts(_MUCH, some_open=True),
 }
 
 
@@ -115,13 +114,13 @@ def page_text(key: str, language: str) -> str:
     return str(found)
 
 
-def first_screen(facts: SurveyFacts, language: str) -> str:
+def first_screen(facts: tuple[CostTable, bool], language: str) -> str:
     """What is read before the first question of a survey."""
     who = page_text("survey_who", language).format(**EXAMPLE)
     where = page_text("goes_to", language).format(**EXAMPLE)
     contact = page_text("contact", language).format(contact=CONTACT)
     fold = page_text("details", language)
-    return "\n".join([f"{who} {where}", contact, introduction(facts, language), fold])
+    return "\n".join([f"{who} {where}", contact, protection(*facts, language), fold])
 
 
 def main() -> None:

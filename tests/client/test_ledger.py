@@ -201,7 +201,7 @@ def test_answers_are_by_question_where_there_are_several(tmp_path: Path) -> None
 def test_a_survey_that_understates_its_cost_is_refused(tmp_path: Path) -> None:
     honest = dealt("jrr")
     informed = {name: 0.9 * epsilon for name, epsilon in (honest.informed or {}).items()}
-    lying = replace(honest, informed=informed, promised=None, study=None, consent={"en": ""})
+    lying = replace(honest, informed=informed, promised=None, study=None)
     servers = Servers()
     with pytest.raises(ProtocolError, match="less than what holds"):
         person(servers, lying, tmp_path, limit=9.0).answer(1)
@@ -235,7 +235,7 @@ def test_tokens_are_of_those_who_deal() -> None:
         promised=None,
         study=None,
         informed=None,
-        consent={"en": ""},
+        consent={"en": "{cost}"},
     )
     with pytest.raises(ArgumentError, match="NUMBER:TOKEN"):
         Operator.by_tokens(several, Tokens(dealer="x"))

@@ -22,6 +22,7 @@ from jrr.console.plan_tables import (
 from jrr.errors import ArgumentError
 from jrr.estimation.estimates import quantile
 from jrr.planning.plans import plan
+from jrr.survey.consent import consent_text
 from jrr.survey.draft import Draft
 from jrr.survey.draft_toml import draft_toml
 from jrr.survey.survey import read_survey
@@ -196,7 +197,7 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     draft, words = found[1], f"Approved by the board. {EVIL}"
     one = {"consent.en": words, "opens": "2026-01-31T08:00", "closes": "2199-12-31T20:30"}
     half = visitor.post(f"{draft}/quick", **FIELDS, **one, version="0")
-    assert "consent must be with one for de" in half.words  # in every language or in none
+    assert "consent must be a text for each of en, de" in half.words  # in every language or in none
     both = one | {"consent.de": "Genehmigt."}
     side = visitor.post(f"{draft}/quick", **FIELDS, **both, version="0")
     frame = re.search(r"#survey=http://[^/]+(/[^\"]+)\"", side.body)
@@ -218,7 +219,7 @@ def test_words_before_consent_and_times_are_the_surveys(servers: Servers, visito
     survey = read_survey(visitor.get(f"/surveys/{installed[1]}/files/document.json").raw)
     assert survey.consent["en"].startswith(words)
     assert survey.consent["de"].startswith("Genehmigt.")
-    assert "ε" in survey.consent["en"][len(words) :]  # what it costs follows in any case
+    assert "ε" in consent_text(survey, "en")[len(words) :]  # what it costs follows in any case
     opens, closes = "2026-01-31T08:00:00Z", "2199-12-31T20:30:00Z"
     assert (survey.opens, survey.closes) == (opens, closes)
     assert "until 2199-12-31 20:30 UTC" in visitor.get(f"/surveys/{installed[1]}").words

@@ -111,7 +111,7 @@ def survey_of(
         "title": asked.title,
         "languages": asked.languages,
         "questions": tuple(question.as_asked for question in asked.questions),
-        "consent": {"en": ""},
+        "consent": {"en": "{cost}"},
         "dealing": Dealers((dealer,)) if mechanism.deals else Nobody(),
         "collector": collector,
         "capacity": mechanism.moments.deck or 1_000,

@@ -249,7 +249,7 @@ def test_texts_of_a_survey_are_text_and_the_card_is_fetched_last(
         {"title": evil, "questions": [where | {"text": evil}, what | {"text": QUESTION}]}
     )
     survey, _, _ = begun(
-        sqlite_pair, 1, title=asked.title, consent={"en": evil}, invitations=False,
+        sqlite_pair, 1, title=asked.title, consent={"en": f"{evil} {{cost}} "}, invitations=False,
         questions=tuple(question.as_asked for question in asked.questions),
     )  # fmt: skip
     address = address_of(page_url, survey, more=f"&language={evil}&invitation={evil}")

@@ -22,6 +22,7 @@ from jrr.cli.app import run
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, DamagedError, JrrError, ProtocolError, UnreachableError
 from jrr.research.processes import free_port
+from jrr.survey.consent import consent_text
 from jrr.survey.survey import read_survey
 from tests.e2e import Pair, read_rows
 
@@ -109,7 +110,7 @@ def test_a_survey_from_the_command_line(sqlite_pair: Pair, enrols: bool, tmp_pat
     assert made["guarantees"]["cards"] <= 0.5
     assert survey.by_name["answer"].labels == ("never", "sometimes")
     assert survey.dealing.enrols is enrols
-    assert survey.consent["en"].startswith("On protected questions your device")
+    assert consent_text(survey, "en").startswith("On protected questions your device")
 
     invite = ("survey", "invite", str(file), "--count", "4", "--json")
     assert jrr(*invite, cwd=tmp_path, env=tokens) == {

@@ -87,7 +87,7 @@ def test_documents() -> None:
     fresh: dict[str, Any] = {
         "mechanisms": in_steps,
         "dealing": Nobody(),
-        "consent": {"en": ""},
+        "consent": {"en": "{cost}"},
         "colluders": 0,
         **dict.fromkeys(("promised", "informed", "study")),
     }

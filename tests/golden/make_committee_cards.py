@@ -61,7 +61,7 @@ def survey_of(mechanism: Mechanism) -> Survey:
         dealing=Committee(parties=parties, threshold=1),
         collector="https://collector.example",
         capacity=1_000,
-        consent={"en": ""},
+        consent={"en": "{cost}"},
         nonce="0123456789abcdef0123456789abcdef",
     )
 

@@ -238,7 +238,7 @@ def survey_of(
         dealing=dealing,
         collector="https://collector.example:8443/here",
         capacity=capacity,
-        consent={"en": ""},
+        consent={"en": "{cost}"},
         nonce="0123456789abcdef0123456789abcdef",
     )
 

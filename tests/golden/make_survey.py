@@ -164,7 +164,6 @@ def changed(survey: Survey, name: str, mechanism: jrr.Mechanism) -> Survey:
         survey,
         mechanisms={**survey.mechanisms, name: mechanism},
         colluders=0,
-        consent=dict.fromkeys(survey.consent, ""),
         informed=None,
         promised=None,
         study=None,

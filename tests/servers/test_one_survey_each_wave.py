@@ -16,8 +16,6 @@ from jrr.survey.draft import Draft
 from jrr.survey.study import EarlierWave, Study, WaveLoss
 from jrr.survey.survey import Survey
 
-NO_TEXT = {"en": ""}
-
 
 def wave(after: Survey | None = None, waves: int = 2, epsilon: float = 4.0) -> Survey:
     item = {"name": "a", "kind": "yes-no", "text": "A?"}
@@ -82,9 +80,9 @@ def test_the_collector_holds_a_wave_to_what_was_promised(engine: Engine) -> None
     first = wave()
     second = wave(first)
     earlier = (EarlierWave(first.hash, WaveLoss(0.1, 0.0, 0.1)),)
-    silent = replace(second, study=Study(second.whole_study.promised, earlier), consent=NO_TEXT)
+    silent = replace(second, study=Study(second.whole_study.promised, earlier))
     more = WaveLoss(99.0, 0.0, 99.0)
-    generous = replace(second, study=Study(more, second.earlier), consent=NO_TEXT)
+    generous = replace(second, study=Study(more, second.earlier))
     with engine.begin() as connection:
         with pytest.raises(Problem, match="must be installed here first"):
             jobs.install(connection, second)

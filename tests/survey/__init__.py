@@ -27,7 +27,7 @@ def survey_by(mechanism: Mechanism, **more: Any) -> Survey:
         "collector": COLLECTOR,
         "capacity": 1_000,
         "colluders": 2 if mechanism.deals else 0,
-        "consent": {"en": ""},
+        "consent": {"en": "{cost}"},
     }
     return Survey(**(settings | more))
 

@@ -12,6 +12,7 @@ import pytest
 from jrr.errors import ArgumentError, DamagedError, ProtocolError
 from jrr.privacy.cost_table import belief
 from jrr.protocol.documents import canonical_json
+from jrr.survey.consent import consent_text
 from jrr.survey.draft import Draft
 from jrr.survey.plan import plan_draft
 from jrr.survey.study import EarlierWave, Study, WaveLoss, first_wave, next_wave
@@ -33,7 +34,7 @@ def wave(
 
 def test_the_dealers_line_counts_all_waves() -> None:
     survey = wave(1.0, draft=asked(waves=4))
-    words = survey.consent["en"]
+    words = consent_text(survey, "en")
     assert belief(12.0) == pytest.approx(0.99994, abs=5e-6)
     assert "the whole study, 4 waves, ε = 4: from 10% to at most 85.9%" in words
     assert "the whole study, 4 waves, ε = 12: from 10% to at most 99.995%" in words
@@ -43,8 +44,9 @@ def test_the_dealers_line_counts_all_waves() -> None:
 def test_a_second_wave_adds_what_it_costs() -> None:
     first = wave(1.0)
     second = wave(0.3, first)
-    assert "the whole study, 2 waves, ε = 1.3: from 10% to at most 29%" in second.consent["en"]
-    assert "ε = 5.3: from 10% to at most 95.8%" in second.consent["en"]  # 3 and 2.3
+    words = consent_text(second, "en")
+    assert "the whole study, 2 waves, ε = 1.3: from 10% to at most 29%" in words
+    assert "ε = 5.3: from 10% to at most 95.8%" in words  # 3 and 2.3
     assert second.costs.study.collector.epsilon == pytest.approx(1.3, abs=1e-12)
     second.check_after(first)
     assert Survey.from_bytes(second.to_bytes()) == second
@@ -169,16 +171,10 @@ def test_what_the_wave_before_said_binds_the_next() -> None:
     second = wave(0.3, first)
     earlier = second.earlier[0]
     silent = EarlierWave(earlier.survey, WaveLoss(0.1, 0.0, 0.2))
-    liar = replace(
-        second,
-        consent={"en": ""},
-        study=Study(second.whole_study.promised, (silent,)),
-    )
+    liar = replace(second, study=Study(second.whole_study.promised, (silent,)))
     with pytest.raises(ProtocolError, match="with what they lose"):
         liar.check_after(first)
-    generous = replace(
-        second, consent={"en": ""}, study=Study(WaveLoss(3.0, 0.0, 9.0), second.earlier)
-    )
+    generous = replace(second, study=Study(WaveLoss(3.0, 0.0, 9.0), second.earlier))
     with pytest.raises(ProtocolError, match=r"ε = 3 against .* after ε = 2 against"):
         generous.check_after(first)
 

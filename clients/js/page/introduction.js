@@ -1,6 +1,7 @@
 // What a person reads before anything is asked: who asks, which answers are changed, what can be
 // found out as a number and a picture of people, and under a fold how it works.
 
+import { costView, lossOf } from "../src/survey.js";
 import { element, paragraph } from "./elements.js";
 
 /** Four digits, rounded up as Python does, but for what adding floats may have put on top. */
@@ -41,14 +42,6 @@ export function picture(text, hasCard) {
   );
 }
 
-/** A consent text: what everybody should read, and the lines under its heading for details. */
-export function consentBlocks(consent) {
-  const blocks = consent.split(/\n{2,}/u).filter((block) => block.trim());
-  const [title, ...lines] = blocks.at(-1)?.split("\n") ?? [];
-  if (!title?.trim().endsWith(":") || lines.length === 0) return { shown: blocks, details: [] };
-  return { shown: blocks.slice(0, -1), details: lines };
-}
-
 /** A text in one of whose gaps stands an element. */
 export function around(text, key, gap, node, gaps = {}) {
   const [before, after] = text(key, { ...gaps, [gap]: "\0" }).split("\0");
@@ -71,11 +64,8 @@ function crowdPicture(marked) {
   return element("div", { class: "people", "aria-hidden": "true" }, ...people);
 }
 
-/**
- * What can be found out about one person in the whole study, computed here, whatever a consent text
- * says: a line of words, the number in it, and a picture.
- */
-export function foundOut({ study, waves }, text) {
+/** What can be found out about one person in the whole study, computed here, in words. */
+function foundOut({ study, waves }, text) {
   const { people } = study.collector;
   const often = waves > 1 ? ` ${text("consent_times")}` : "";
   const gaps = { before: "10", after: String(people), others: String(100 - people), times: often };
@@ -83,28 +73,39 @@ export function foundOut({ study, waves }, text) {
   if (study.together.people > people) {
     lines.push(text("consent_together", { after: String(study.together.people) }));
   }
-  return { people, line: lines.join(" "), picture: crowdPicture(people) };
+  return lines.join(" ");
 }
 
-/** Whether a text says the very line that was computed here, and no other share of people. */
-export function saysTheSame(shown, { people, line }) {
-  const said = shown.join("\n\n");
-  const others = said.replace(line, "");
-  return people < 100 && others !== said && !/%|\b100\b|percent|prozent/iu.test(others);
-}
-
-/** Why it is safe, in the page's words: for a consent text that does not say it. */
-export function ownWords(questions, text) {
+/**
+ * What stands in the gap of a consent text: why it is safe, and what can be found out, in words and as
+ * a picture. Among words of the survey's own it says who computed that.
+ */
+export function protection({ questions }, table, text, amongWords) {
   const isMixed = questions.some(({ sensitive }) => !sensitive);
   const changed = text(isMixed ? "consent_changed_open" : "consent_changed");
-  return paragraph(`${changed} ${text("consent_totals")}`);
+  const found = foundOut(table, text);
+  return [
+    paragraph(`${changed} ${text("consent_totals")}`),
+    amongWords ? paragraph(`${text("computed")} ${found}`, { class: "computed" }) : paragraph(found),
+    crowdPicture(table.study.collector.people),
+  ];
 }
 
-/** The words above the fold and those below it: one number, said once. */
-export function oneNumber(shown, found, text) {
-  const words = shown.length ? `${text("computed")} ${found.line}` : found.line;
-  const line = paragraph(words, { class: "computed" });
-  return saysTheSame(shown, found) ? { above: [], below: [line] } : { above: [line], below: [] };
+/** What single answers cost, which are not changed, and that costs of waves and surveys add up. */
+export function consentDetails({ questions, sensitive, wave, waves }, text, language, shown) {
+  const quoted = (question) => text("consent_quoted", { words: question.text[shown] });
+  const changed = questions.filter((question) => question.sensitive);
+  const open = questions.filter((question) => !question.sensitive);
+  const view = costView(sensitive);
+  const cost = (question) => lossOf(sensitive.filter((one) => one.question === question), view);
+  const lines = [];
+  if (changed.length > 1) {
+    const costs = changed.map((question) => `${quoted(question)} ε = ${rounded(cost(question), language)}`);
+    lines.push(text("consent_each", { costs: costs.join("; ") }));
+  }
+  if (open.length > 0) lines.push(text("consent_open", { questions: open.map(quoted).join(", ") }));
+  if (waves > 1) lines.push(text("consent_linked", { wave: String(wave), waves: String(waves) }));
+  return [...lines, text("consent_adds")].map((line) => paragraph(line, { class: "quiet" }));
 }
 
 /** What is under the fold: how an answer is changed and who takes part, then all costs. */

@@ -3,10 +3,9 @@
 
 import { costTable } from "../src/costs.js";
 import { answersOf } from "../src/questions.js";
+import { COST } from "../src/survey.js";
 import { acts, badge, element, foreign, paragraph } from "./elements.js";
-import {
-  consentBlocks, fold, foundOut, hosts, oneNumber, ownDetails, ownWords, whoAsks, whomToAsk,
-} from "./introduction.js";
+import { consentDetails, fold, hosts, ownDetails, protection, whoAsks, whomToAsk } from "./introduction.js";
 import { questionForm } from "./question.js";
 
 /** The survey's language that comes next to the page's. */
@@ -27,28 +26,23 @@ export const inLanguage = (tag, words, lang, more = "") => {
 /** What is read before anything is asked. */
 export function surveyIntroduction(survey, text, language, spent) {
   const shown = surveyLanguage(survey, language);
-  const consent = consentBlocks(survey.consent[shown]);
+  const [before, after] = survey.consent[shown].split(COST).map((words) =>
+    words.split(/\n{2,}/u).filter((block) => block.trim()).map((block) => inLanguage("p", block, shown)));
   const { by, contact, questions } = survey;
   const count = { count: String(questions.length) };
   const mechanisms = [...new Set(survey.sensitive.map(({ mechanism }) => mechanism.mechanism))];
   const table = costTable(survey);
-  const found = foundOut(table, text);
-  // A text with details of its own begins with why it is safe; to another one the page adds that.
-  const own = consent.details.length ? [] : [ownWords(questions, text)];
-  const { above, below } = oneNumber(consent.shown, found, text);
   return [
     whoAsks(text, questions.length > 1 ? "survey_who" : "who", hosts(survey, language), by?.[shown], count),
     whomToAsk(text, contact?.[shown]),
-    ...consent.shown.map((block) => inLanguage("p", block, shown)),
-    ...own,
-    ...above,
-    found.picture,
+    ...before,
+    ...protection(survey, table, text, before.length + after.length > 0),
+    ...after,
     fold(
       survey,
       text,
       language,
-      ...below,
-      ...consent.details.map((line) => inLanguage("p", line, shown, "quiet")),
+      ...consentDetails(survey, text, language, shown),
       ...ownDetails(survey, table, mechanisms, text, language, spent),
     ),
   ];

@@ -72,7 +72,7 @@ export interface Survey {
   readonly contact: Readonly<Record<string, string>> | null;
   readonly questions: readonly Question[];
   readonly sensitive: readonly SensitiveAnswer[];
-  /** By language. */
+  /** By language; in each stands `{cost}` once, to be filled with what `costTable` says. */
   readonly consent: Readonly<Record<string, string>>;
   /** View -> ε of all answers together. */
   readonly guarantees: Readonly<Record<string, number>>;

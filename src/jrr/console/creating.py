@@ -16,11 +16,10 @@ from jrr.console.surveys import PATH, all_surveys, operator_of, read, survey_of
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, ProtocolError
 from jrr.estimation.groups import MIN_CELL
-from jrr.reporting.lay import consent_text
 from jrr.servers.common.jobs import utc_now
-from jrr.survey.consent import facts_of
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
+from jrr.survey.promises import COST
 from jrr.survey.survey import Survey
 
 TRUST = {"1": "little: ε + 1", "2": "as usual: ε + 2", "4": "much: ε + 4"}
@@ -80,9 +79,7 @@ def _next_wave(request: PageRequest) -> Response:
     survey = survey_of(request)
     if survey.wave >= survey.waves:
         raise ArgumentError("the survey must have a wave after this one")
-    own = {}
-    for language, words in survey.consent.items():
-        own[language] = words.removesuffix(consent_text(facts_of(survey, language), language))
+    own = {language: words.removesuffix(COST) for language, words in survey.consent.items()}
     consent = {language: words.strip() for language, words in own.items() if words.strip()}
     draft = StoredDraft(draft_of(survey).to_dict(), settings={"consent": consent})
     add_draft(request.console.engine, draft)

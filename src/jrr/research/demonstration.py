@@ -28,10 +28,10 @@ from jrr.research import embedded
 from jrr.research.demo import DemoRun, DemoSurvey
 from jrr.research.processes import Running, running, running_committee
 from jrr.survey import contributor
-from jrr.survey.consent import consent_of
 from jrr.survey.contributor import Receipt
 from jrr.survey.draft import one_question
 from jrr.survey.limits import Limits
+from jrr.survey.promises import COST
 from jrr.survey.survey import Survey
 
 PARTIES = 3
@@ -236,7 +236,7 @@ def _operator(
 def _survey(plan: Plan, dealing: Dealing, collector: str, capacity: int) -> Survey:
     """One question, asked by the plan's mechanism."""
     draft, mechanism = one_question(QUESTION), plan.mechanism
-    bare = Survey(
+    return Survey(
         title=draft.title,
         languages=draft.languages,
         questions=tuple(question.as_asked for question in draft.questions),
@@ -245,9 +245,8 @@ def _survey(plan: Plan, dealing: Dealing, collector: str, capacity: int) -> Surv
         collector=collector,
         capacity=capacity,
         colluders=plan.request.colluders if mechanism.deals else 0,
-        consent=dict.fromkeys(draft.languages, ""),
+        consent=dict.fromkeys(draft.languages, COST),
     )
-    return replace(bare, consent=consent_of(bare))
 
 
 def _all(conversations: Iterable[Steps[T]], progress: Callable[[int], None]) -> int:

@@ -1,55 +1,91 @@
-"""The consent text of a survey: what people are told before they answer, in every language."""
+"""What people read before they agree: the survey's own words, and what the library says of costs.
 
-from collections.abc import Mapping
+The words in the document have one gap, `{cost}`. Whoever shows them fills it from the table of
+costs of that very survey, and adds details: so no figure can be another than what holds.
+"""
+
 from typing import TYPE_CHECKING
 
-from jrr._base import checks
-from jrr.reporting.lay import SurveyFacts, consent_text
+from jrr.privacy.cost_table import PRIOR, CostTable
+from jrr.reporting.catalogue import text
+from jrr.reporting.cost_words import cost_lines
+from jrr.reporting.numerals import Numerals
 from jrr.survey.costs import answers_by_question
-from jrr.survey.promises import EVERYTHING
+from jrr.survey.promises import COST, EVERYTHING
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 
-def consent_of(survey: "Survey", written: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The text in every language of a survey.
+def consent_text(survey: "Survey", language: str) -> str:
+    """The text in one of the survey's languages; what it says of costs is the same in all of them.
 
     Args:
         survey: What is asked and promised.
-        written: Texts of one's own by language, to which what it costs is added.
-
-    Raises:
-        ArgumentError: A language has no text.
+        language: One of its codes; of one that the catalogue lacks, costs are told in English.
     """
-    found = {}
-    for language in survey.languages:
-        text = consent_text(facts_of(survey, language), language)
-        if written is not None:  # who writes their own cannot leave out what it costs
-            if language not in written:
-                raise checks.refusal("consent", sorted(written), f"with one for {language}")
-            text = f"{written[language].rstrip()}\n\n{text}"
-        found[language] = text
-    return found
-
-
-def facts_of(survey: "Survey", language: str) -> SurveyFacts:
-    """What people are told of a survey's cost, with the texts of one of its languages."""
-    texts = {question.name: question.text[language] for question in survey.questions}
-    at_delta = survey.cost_view == EVERYTHING
-    costs = [
-        (
-            texts[name],
-            survey.loss(survey.cost_view, answers),
-            survey.delta_of(answers) if at_delta else 0.0,
-        )
-        for name, answers in answers_by_question(survey).items()
-    ]
-    return SurveyFacts(
-        costs=survey.costs,
-        deals=survey.deals,
-        questions=costs,
-        open_questions=tuple(question.text[language] for question in survey.open),
-        by=None if survey.by is None else survey.by[language],
-        contact=None if survey.contact is None else survey.contact[language],
+    words = survey.consent[language].replace(
+        COST, protection(survey.costs, bool(survey.open), language)
     )
+    details = "\n".join(_details(survey, language))
+    return f"{words}\n\n{text(language, 'consent.details')}:\n{details}"
+
+
+def protection(costs: CostTable, some_open: bool, language: str) -> str:
+    """What stands in the gap: which answers are changed, and one number.
+
+    Args:
+        costs: What answers can tell.
+        some_open: Whether some answers are sent as they are.
+        language: A code; one that the catalogue lacks is told in English.
+    """
+    changed = text(language, "consent.changed_open" if some_open else "consent.changed")
+    learned = text(language, "consent.totals")
+    return f"{changed} {learned}\n\n{_found_out(costs, language)}"
+
+
+def _found_out(costs: CostTable, language: str) -> str:
+    """What can be found out about one person, as a number of people among 100."""
+    after, together = costs.study.collector.people, costs.study.together.people
+    found = text(
+        language,
+        "consent.number" if after < 100 else "consent.number_all",
+        before=f"{100 * PRIOR:.0f}",
+        after=str(after),
+        others=str(100 - after),
+        times=f" {text(language, 'consent.times')}" if costs.waves > 1 else "",
+    )
+    if together <= after:
+        return found
+    return f"{found} {text(language, 'consent.together', after=str(together))}"
+
+
+def _details(survey: "Survey", language: str) -> list[str]:
+    """Who knows the cards, all costs, and who asks; a line each."""
+
+    def say(key: str, **values: str) -> str:
+        return text(language, f"consent.{key}", **values)
+
+    texts = {one.name: say("quoted", words=one.text[language]) for one in survey.questions}
+    lines = [say(f"cards_of_{survey.dealing.word}")] if survey.deals else []
+    lines += cost_lines(survey.costs, language)
+    by_question = answers_by_question(survey)
+    if len(by_question) > 1:
+        at_delta = survey.cost_view == EVERYTHING
+        losses = {
+            name: (survey.loss(survey.cost_view, some), survey.delta_of(some) if at_delta else 0.0)
+            for name, some in by_question.items()
+        }
+        loss = Numerals(language).loss
+        costs = "; ".join(f"{texts[name]} {loss(*lost)}" for name, lost in losses.items())
+        lines.append(say("each", costs=costs))
+    if survey.open:
+        lines.append(say("open", questions=", ".join(texts[one.name] for one in survey.open)))
+    if survey.waves > 1:
+        lines.append(say("linked", wave=str(survey.wave), waves=str(survey.waves)))
+    lines.append(say("adds"))
+    for key, asker in (("by", survey.by), ("contact", survey.contact)):
+        if asker is not None:
+            said = ", ".join(filter(None, asker[language].splitlines()))
+            lines.append(say(key, **{key: said}))
+    return lines

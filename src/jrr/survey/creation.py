@@ -14,10 +14,9 @@ from jrr.planning.choice import AUTO, cardless_words, check_word
 from jrr.planning.defaults import LOST
 from jrr.protocol.addresses import without_slash
 from jrr.protocol.documents import MOST
-from jrr.survey.consent import consent_of
 from jrr.survey.draft import Draft
 from jrr.survey.plan import DraftPlan, PlanOptions, expected_reports, plan_draft
-from jrr.survey.promises import DELTA
+from jrr.survey.promises import COST, DELTA
 from jrr.survey.study import next_wave
 from jrr.survey.survey import Survey
 
@@ -63,7 +62,7 @@ class SurveyRequest:
     min_cell: int = MIN_CELL
     results_every: int = 1
     min_batch: int = 1
-    consent: Mapping[str, str] | None = None  # by language; None: the catalogue's
+    consent: Mapping[str, str] | None = None  # by language, of one's own
     consent_version: str = "1"
     after: Survey | None = None  # the wave before: the same people are asked again
 
@@ -135,7 +134,7 @@ class SurveyRequest:
         dealt = [one for one in planned.questions if one.plan.mechanism.deals]
         if not dealt and self.dealing.deals:
             raise self._no_cards(planned)
-        bare = Survey(
+        survey = Survey(
             title=self.draft.title,
             languages=self.draft.languages,
             questions=tuple(question.as_asked for question in self.draft.questions),
@@ -154,12 +153,11 @@ class SurveyRequest:
             results_every=self.results_every,
             min_batch=self.min_batch,
             delta=self.delta,
-            consent=dict.fromkeys(self.draft.languages, ""),
+            consent=self._consent(),
             consent_version=self.consent_version,
         )
         if self.after is not None:
-            bare = _next_wave(self.after, bare)
-        survey = replace(bare, consent=consent_of(bare, self.consent))
+            survey = _next_wave(self.after, survey)
         if len(survey.to_bytes()) > MOST:
             raise ArgumentError(
                 f"the survey must be at most {MOST} bytes, got {len(survey.to_bytes())}: ask fewer "
@@ -169,6 +167,15 @@ class SurveyRequest:
         if now is not None and end is not None and end <= now:
             raise checks.refusal("closes", self.closes, "a time in the future")
         return survey
+
+    def _consent(self) -> dict[str, str]:
+        """Who writes their own cannot leave out what it costs."""
+        if self.consent is None:
+            return dict.fromkeys(self.draft.languages, COST)
+        return {
+            language: text if COST in text else f"{text.rstrip()}\n\n{COST}"
+            for language, text in self.consent.items()
+        }
 
     def _capacity(self) -> int:
         people = checks.integer("people", self.people, 2)

@@ -4,8 +4,6 @@ The collector of a real survey has all reports. Whatever is called "against the 
 therefore the view "everything", with its δ; the view "cards" is of somebody who has one report.
 """
 
-import math
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,11 +14,7 @@ if TYPE_CHECKING:
 
 DELTA = 1e-6  # of the view "everything", unless a survey or a contributor says otherwise
 EVERYTHING = "everything"
-# As `show_guarantee` writes it, and the catalogue of texts in other languages.
-_FIGURE = re.compile(
-    r"ε (?:= )?(unbounded|unbegrenzt|\d+(?:[.,]\d+)?)(?: (?:at|bei) δ = (\d[\d.,e-]*\d|\d))?"
-)
-_ROUNDING = 1.01  # what is shown may be so many times what holds
+COST = "{cost}"  # the gap in a consent text, which whoever shows it fills
 
 
 @lru_cache(maxsize=256)
@@ -34,29 +28,3 @@ def informed_epsilon(mechanism: "Mechanism", colluders: int, delta: float) -> fl
         return mechanism.epsilon("cards", colluders if mechanism.deals else 0)
     law = losses_of_everything(mechanism, colluders)
     return mechanism.epsilon("dealer") if law is None else law.epsilon(delta)
-
-
-def _number(shown: str) -> float:
-    return float(shown.replace(",", "."))
-
-
-def tells_cost(text: str, epsilon: float, delta: float = 0.0) -> bool:
-    """Whether a text that names an ε names this one among others; true of one that names none.
-
-    Args:
-        text: For contributors.
-        epsilon: What an answer costs.
-        delta: The δ at which it does.
-
-    Example:
-        >>> tells_cost("It costs ε = 0.5.", 0.4999), tells_cost("It costs ε = 0.5.", 0.6)
-        (True, False)
-    """
-    named = [
-        (math.inf if shown.startswith("unb") else _number(shown), _number(at or "0"))
-        for shown, at in _FIGURE.findall(text)
-    ]
-    if math.isinf(epsilon):
-        return not named or any(math.isinf(shown) for shown, _ in named)
-    at_delta = [shown for shown, at in named if math.isclose(at, delta, rel_tol=1e-4)]
-    return not named or any(epsilon <= shown <= _ROUNDING * epsilon for shown in at_delta)

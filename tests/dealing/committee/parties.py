@@ -68,7 +68,7 @@ def survey_by(mechanism: Mechanism, dealing: Committee, **more: Any) -> Survey:
         "dealing": dealing,
         "collector": "http://127.0.0.1:9",
         "capacity": 1_000,
-        "consent": {"en": ""},
+        "consent": {"en": "{cost}"},
     }
     return Survey(**(settings | more))
 

@@ -107,8 +107,10 @@ def _fetch_cards(person: "Contributor", screen: "Console", as_json: bool) -> Non
 
 def _show_survey(screen: "Console", survey: "Survey", language: str) -> None:
     """What somebody should know before they answer."""
+    from jrr.survey.consent import consent_text
+
     screen.print(survey.title[language], style="bold")
-    screen.print(survey.consent[language])
+    screen.print(consent_text(survey, language))
     if not survey.invitations:
         screen.print("Anybody can answer this, and as often as they like.")
 
