@@ -95,7 +95,9 @@ def _contexts(parent: click.Context) -> Iterator[click.Context]:
     """The command and everything below it."""
     yield parent
     if isinstance(parent.command, click.Group):
-        for name, command in parent.command.commands.items():
+        for name in getattr(parent.command, "table", parent.command.commands):
+            command = parent.command.get_command(parent, name)
+            assert command is not None  # it is listed
             yield from _contexts(click.Context(command, parent=parent, info_name=name))
 
 

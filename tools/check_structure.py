@@ -167,8 +167,10 @@ def survey_layers() -> int:
 
 def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
     """Every command with the words that lead to it, as "file deal"."""
-    for name, command in group.commands.items():
-        words = f"{path} {name}".strip()
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        words, command = f"{path} {name}".strip(), group.get_command(context, name)
+        assert command is not None  # it is listed
         yield words, command
         if isinstance(command, click.Group):
             yield from commands(command, words)

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from jrr.cli.app import run
-from jrr.cli.counts import read_count
+from jrr.cli.values import read_count
 
 
 @pytest.mark.parametrize(

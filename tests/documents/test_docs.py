@@ -125,7 +125,7 @@ def test_reference_has_every_public_name(package: str) -> None:
 def test_cli_page_begins_with_every_command_and_exit_code() -> None:
     overview = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## jrr\n")[0]
     listed = set(re.findall(r"^\| `jrr ([\w-]+)[^`]*` ", overview, flags=re.MULTILINE))
-    assert listed == set(cli.commands)
+    assert listed == set(cli.table)
     codes = dict(re.findall(r"^\| (\d+) \| `(\w+)` ", overview, flags=re.MULTILINE))
     kinds: list[type[JrrError]] = [JrrError, *JrrError.__subclasses__()]
     assert codes == {str(kind.exit_code): kind.__name__ for kind in kinds}

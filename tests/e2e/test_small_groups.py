@@ -5,11 +5,11 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
-import click
 import pytest
 
 from jrr import DRR, tables
-from jrr.cli.app import cli, run
+from jrr.cli.app import run
+from jrr.cli.file.estimate import estimate
 from jrr.client.operator import EstimateWish
 from jrr.errors import JrrError
 from jrr.estimation.groups import MIN_CELL
@@ -48,9 +48,7 @@ def test_files_python_and_collector_have_one_rule_for_small_groups(
 
 
 def test_all_three_ways_have_one_default() -> None:
-    file = cli.commands["file"]
-    assert isinstance(file, click.Group)
-    options = {option.name: option.default for option in file.commands["estimate"].params}
+    options = {option.name: option.default for option in estimate.params}
     assert options["min_cell"] == MIN_CELL
     assert inspect.signature(tables.estimate).parameters["min_cell"].default == MIN_CELL
     assert next(f.default for f in fields(Survey) if f.name == "min_cell") == MIN_CELL

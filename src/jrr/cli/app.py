@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from jrr import __version__
-from jrr.cli.lazy import LazyCommand, LazyGroup
+from jrr.cli.lazy import LazyGroup
 from jrr.errors import InterruptedRunError, JrrError
 
 FAILED, INTERRUPTED = JrrError.exit_code, InterruptedRunError.exit_code
@@ -24,41 +24,21 @@ GOES_ON = (  # commands that keep what is done; all others begin anew
 
 # Named, not imported: a command loads what it needs when it is asked for.
 COMMANDS = {
-    "plan": LazyCommand(
-        "jrr.cli.plan.choose",
-        "plan",
-        "Choose a mechanism before a survey, and compare it with the others.",
-    ),
-    "survey": LazyCommand(
-        "jrr.cli.survey",
-        "survey",
-        "Ask a survey: create, invite, open, answer, show, close, export, report.",
-    ),
-    "file": LazyCommand(
-        "jrr.cli.file", "file", "Deal, perturb and estimate files of cards and reports."
-    ),
-    "serve": LazyCommand(
-        "jrr.cli.serve",
-        "serve",
-        "Run a dealer, a collector, a party of a committee, or the answer page.",
-    ),
-    "audit": LazyCommand("jrr.cli.audit", "audit", "Try to refute a privacy claim by experiment."),
-    "study": LazyCommand(
-        "jrr.cli.study",
-        "study",
-        "Reproduce the paper, simulate surveys, measure speed and what attacks gain.",
-    ),
-    "demo": LazyCommand(
-        "jrr.cli.demo",
-        "demo",
-        "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
-    ),
+    "plan": "Choose a mechanism before a survey, and compare it with the others.",
+    "survey": "Ask a survey: create, invite, open, answer, show, close, export, report.",
+    "file": "Deal, perturb and estimate files of cards and reports.",
+    "serve": "Run a dealer, a collector, a party of a committee, or the answer page.",
+    "audit": "Try to refute a privacy claim by experiment.",
+    "study": "Reproduce the paper, simulate surveys, measure speed and what attacks gain.",
+    "demo": "Run a complete survey: a dealer, a collector, and every contributor over HTTP.",
 }
 
 
 @click.group(
     cls=LazyGroup,
+    package="jrr.cli",
     table=COMMANDS,
+    modules={"plan": "plan.choose"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="jrr")

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 from rich.table import Table
+from rich.text import Text
 
-from jrr._base.randomness import SeededRandom
 from jrr._base.wording import show_epsilon
-from jrr.cli.counts import COUNT, CountRange
-from jrr.cli.options import console, dealer_cap, dealer_options, json_option, print_json
+from jrr.cli.options import dealer_cap, dealer_options, seeded
+from jrr.cli.output import Line, json_option, make_table, show
 from jrr.cli.progress import steps
+from jrr.cli.values import COUNT, FOLDER, CountRange
 from jrr.errors import ArgumentError, MissingExtraError
 from jrr.research.demo import VANISHING, DemoSurvey, run
 from jrr.research.demo_page import NAMES, demo_summary, write_demo_page
@@ -46,7 +47,7 @@ FAMILIES = ("auto", *NAMES)
 @click.option("--postgres", is_flag=True, help="Servers on PostgreSQL instead of SQLite.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("jrr-demo"),
     show_default=True,
     help="Directory for the report and its picture.",
@@ -61,7 +62,6 @@ def demo(
     dealers: int,
     postgres: bool,
     out: Path,
-    as_json: bool,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
     **survey: Any,
@@ -74,8 +74,6 @@ def demo(
     run in this process at the same ε, for comparison beside the truth.
     """
     start = time.perf_counter()
-    screen = console()
-    rng = None if seed is None else SeededRandom(seed)
     cap = dealer_cap(dealer_epsilon, no_dealer_cap)
     networked = not in_process and seed is None
     if not networked and (postgres or committee or dealers > 1):
@@ -85,9 +83,9 @@ def demo(
         )
     if committee and dealers > 1:
         raise ArgumentError("--committee and --dealers must not be given together")
-    with steps(quiet=as_json) as step:
+    with steps() as step:
         result = run(
-            rng=rng, dealer_epsilon=cap, progress=lambda doing: step(doing, 0, 1), **survey
+            rng=seeded(seed), dealer_epsilon=cap, progress=lambda doing: step(doing, 0, 1), **survey
         )
         if networked:
             try:
@@ -110,42 +108,41 @@ def demo(
             how += f", with a card from each of {dealers} dealers"
         how += "."
     written = write_demo_page(result, facts, out, how=how, committee=committee)
-    if as_json:
-        print_json(facts)
-        return
-    screen.print(_table(result, networked))
     chosen = result.outcomes[result.chosen]
     low, high = facts["interval"]
     inside = "inside" if low <= result.truth <= high else "outside"
-    screen.print(f"Chosen: {chosen.mechanism.brief()}; the truth is {inside} its 95% interval.")
+    lines: list[Line] = [
+        _table(result, networked),
+        f"Chosen: {chosen.mechanism.brief()}; the truth is {inside} its 95% interval.",
+    ]
     if cap == math.inf:
-        screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
-    screen.print(f"{written} ({seconds:.1f} seconds)" if networked else written)
+        lines.append(Text("NO CAP ON THE DEALER was asked for.", style="bold"))
+    show(facts, *lines, f"{written} ({seconds:.1f} seconds)" if networked else written)
 
 
 def _table(result: DemoSurvey, over_http: bool) -> Table:
     request = result.outcomes["rr"].plan.request
-    table = Table(
-        title=f"{result.n:,} people, {100 * result.truth:.3g}% yes, ε = {request.epsilon:g} in the "
-        f"view cards, {request.colluders} colluders, {result.vanished:,} vanished with a card",
-        title_justify="left",
-    )
-    headings = ("", "estimate", "standard error", "95% interval", "variance / RR's")
-    for heading in (*headings, "ε, all else known", "ε, with dealer"):
-        table.add_column(heading, justify="left" if not heading else "right")
     plain = float(result.outcomes["rr"].estimate.stderr[1])
+    rows = []
     for family, name in NAMES.items():
-        estimate = result.outcomes[family].estimate
+        plan, estimate = result.outcomes[family].plan, result.outcomes[family].estimate
         low, high = estimate.interval()
         error = float(estimate.stderr[1])
-        here = " (over HTTP)" if over_http and family == result.chosen else ""
-        table.add_row(
-            name + here,
-            f"{100 * estimate.frequencies[1]:.2f}%",
-            f"±{100 * error:.2f}",
-            f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",
-            f"{(error / plain) ** 2:.3f}",
-            show_epsilon(result.outcomes[family].plan.everything()),
-            show_epsilon(result.outcomes[family].plan.guarantees["dealer"]),
+        rows.append(
+            (
+                f"{name} (over HTTP)" if over_http and family == result.chosen else name,
+                f"{100 * estimate.frequencies[1]:.2f}%",
+                f"±{100 * error:.2f}",
+                f"{100 * low[1]:.1f}% to {100 * high[1]:.1f}%",
+                f"{(error / plain) ** 2:.3f}",
+                show_epsilon(plan.everything()),
+                show_epsilon(plan.guarantees["dealer"]),
+            )
         )
-    return table
+    headings = ("", "estimate", "standard error", "95% interval", "variance / RR's")
+    return make_table(
+        (*headings, "ε, all else known", "ε, with dealer"),
+        rows,
+        title=f"{result.n:,} people, {100 * result.truth:.3g}% yes, ε = {request.epsilon:g} in the "
+        f"view cards, {request.colluders} colluders, {result.vanished:,} vanished with a card",
+    )

@@ -1,66 +1,51 @@
 """Groups of commands that are imported when they are asked for."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 
-class LazyCommand(NamedTuple):
-    """Where a command is, and what the list of commands says of it."""
-
-    module: str
-    attribute: str
-    short_help: str
-
-
-class LazyCommands(MutableMapping[str, click.Command]):
-    """The commands by name; each is imported when it is looked up."""
-
-    def __init__(self, table: Mapping[str, LazyCommand]) -> None:
-        self._table = dict(table)
-        self._added: dict[str, click.Command] = {}
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in self._added:
-            lazy = self._table[name]
-            self._added[name] = getattr(import_module(lazy.module), lazy.attribute)
-        return self._added[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._added[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        self._table.pop(name, None)
-        self._added.pop(name, None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._table or name in self._added  # asking imports nothing
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._table, **self._added})
-
-    def __len__(self) -> int:
-        return len({**self._table, **self._added})
-
-
 class LazyGroup(click.Group):
-    """A group whose list of commands is printed without importing them."""
+    """A group that lists its commands without importing them.
+
+    Attributes:
+        package: where the commands are, each in a module of its name.
+        table: name of a command -> what the list of commands says of it.
+        modules: name of a command -> its module, where that has another name.
+    """
 
     def __init__(
-        self, name: str | None, *, table: Mapping[str, LazyCommand], **options: Any
+        self,
+        name: str | None,
+        *,
+        package: str,
+        table: Mapping[str, str],
+        modules: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(name, LazyCommands(table), **options)
-        self.table = dict(table)
+        super().__init__(name, **options)
+        self.package, self.table, self.modules = package, table, modules or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return sorted(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them; its module is imported now."""
+        if cmd_name not in self.table:
+            return None
+        module = self.modules.get(cmd_name, cmd_name.replace("-", "_"))
+        inside = vars(import_module(f"{self.package}.{module}")).values()
+        commands = (entry for entry in inside if isinstance(entry, click.Command))
+        return next(command for command in commands if command.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list, from the table."""
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, self.table[name].short_help) for name in self.list_commands(ctx)]
-            )
+            formatter.write_dl(sorted(self.table.items()))
 
 
 class CommandWithMore(LazyGroup):

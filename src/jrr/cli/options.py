@@ -1,26 +1,41 @@
-"""Options that several commands share, and the way results are printed."""
+"""Options that several commands share, and the plans that they ask for."""
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
 from jrr._base import checks
-from jrr.cli.counts import COUNT
+from jrr._base.randomness import SeededRandom
 from jrr.cli.progress import waiting
+from jrr.cli.values import COUNT, CountRange, FrequencyType, RangeType
 from jrr.errors import ArgumentError, JrrError
 from jrr.estimation.estimates import POPULATIONS
-from jrr.mechanisms.request import Frequency
 from jrr.planning.choice import AUTO, cardless_words, check_word, mechanism_words
 from jrr.planning.defaults import COLLUDERS, DEALER_ABOVE, LOST, MAX_BYTES
 from jrr.planning.numbers import NUMBER_WORDS, NumberPlan, plan_number
 from jrr.planning.plans import DELTA, Plan, plan
-from jrr.privacy.views import PlanView
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P")
+
+
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, shown in this order."""
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def is_given(option: str) -> bool:
+    """Whether an option of the command that runs was typed."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not click.core.ParameterSource.DEFAULT
 
 
 class MechanismType(click.ParamType[str]):
@@ -35,9 +50,7 @@ class MechanismType(click.ParamType[str]):
     def _words(self) -> tuple[str, ...]:
         return mechanism_words() if self._cards else (AUTO, *cardless_words())
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """The word in lower case, or a refusal that lists all of them."""
         if isinstance(value, str) and value.lower() in NUMBER_WORDS:
             return value.lower()  # with --number; without it a plan refuses them
@@ -51,47 +64,6 @@ class MechanismType(click.ParamType[str]):
         return f"[{'|'.join(self._words)}]"
 
 
-class FrequencyType(click.ParamType[Frequency]):
-    """0.1, or an interval 0.05:0.2."""
-
-    name = "F|LOW:HIGH"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Text to a number or a pair."""
-        try:
-            numbers = tuple(float(part) for part in str(value).split(":"))
-        except ValueError:
-            self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
-        if len(numbers) > 2:
-            self.fail(f"must be a number or LOW:HIGH, got {value!r}", param, ctx)
-        return numbers if len(numbers) == 2 else numbers[0]
-
-
-class RangeType(click.ParamType[tuple[float, float]]):
-    """The ends of a number: LOW:HIGH."""
-
-    name = "LOW:HIGH"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Text to two numbers."""
-        try:
-            low, high = (float(part) for part in str(value).split(":"))
-        except ValueError:
-            self.fail(f"must be LOW:HIGH, two numbers, got {value!r}", param, ctx)
-        return low, high
-
-
-def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, shown in this order."""
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
 number_options = all_of(
     click.option(
         "--range", "ends", type=RangeType(), required=True, help="Smallest and largest number."
@@ -99,50 +71,31 @@ number_options = all_of(
     click.option("--mean", type=float, help="Its mean, if known."),
     click.option("--sd", type=float, help="Its standard deviation, if known."),
 )
-
-
-def make_number_plan(
-    ends: tuple[float, float],
-    *,
-    dealer_epsilon: float | None,
-    no_dealer_cap: bool,
-    view: PlanView,
-    delta: float,
-    closed_deck: bool = False,
-    **survey: Any,
-) -> NumberPlan:
-    """The plan for the mean of a number that the shared options ask for."""
-    with waiting("planning"):
-        return plan_number(
-            low=ends[0],
-            high=ends[1],
-            dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
-            view=view,
-            delta=delta if view == "everything" else None,
-            announced=not closed_deck,
-            **survey,
-        )
-
-
-interval_options = all_of(
-    click.option(
-        "--population",
-        type=click.Choice(POPULATIONS),
-        default="respondents",
-        show_default=True,
-        help="Whom errors speak of: with sample, those of whom the respondents are one.",
-    ),
+population_option = click.option(
+    "--population",
+    type=click.Choice(POPULATIONS),
+    default="respondents",
+    show_default=True,
+    help="Whom errors speak of: with sample, those of whom the respondents are one.",
+)
+population_options = all_of(
+    population_option,
     click.option(
         "--population-size", type=COUNT, help="People whom the sample was drawn from, if known."
     ),
 )
-
-
+level_option = click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    callback=lambda _context, _option, level: checks.level(level),
+    help="Of the intervals.",
+)
 simultaneous_option = click.option(
     "--simultaneous", is_flag=True, help="Intervals that hold for all answers at once."
 )
-
-
+interval_options = all_of(level_option, simultaneous_option, population_options)
 delta_option = click.option(
     "--delta",
     type=float,
@@ -160,9 +113,6 @@ view_option = click.option(
     show_default=True,
     help="everything: keep (ε, δ) against a collector that knows everybody else's answer.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
-
-
 dealer_options = all_of(
     click.option(
         "--dealer-epsilon",
@@ -172,24 +122,6 @@ dealer_options = all_of(
     click.option(
         "--no-dealer-cap", is_flag=True, help="Trust the dealer without bound; marked in output."
     ),
-)
-people_option = click.option(
-    "-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."
-)
-epsilon_option = click.option(
-    "-e",
-    "--epsilon",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="ε of one report beside the colluders' cards, or at δ by --view everything.",
-)
-colluders_option = click.option(
-    "-M",
-    "--colluders",
-    type=COUNT,
-    help="Contributors who may give their cards to the collector.  [default: "
-    f"{COLLUDERS}, or everybody else]",
 )
 mechanism_option = click.option(
     "--mechanism",
@@ -211,6 +143,31 @@ closed_deck_option = click.option(
     help="MRR: cards that nearly cancel, instead of a dealer that announces the sum of the used "
     "cards at the end: for files, and where the dealer is gone by then.",
 )
+max_bytes_option = click.option(
+    "--max-bytes",
+    type=CountRange(1),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Most bytes of a report in an automatic choice.",
+)
+guarantee_options = all_of(
+    click.option("-n", "n", type=COUNT, default=10_000, show_default=True, help="Contributors."),
+    click.option(
+        "-e",
+        "--epsilon",
+        type=float,
+        default=1.0,
+        show_default=True,
+        help="ε of one report beside the colluders' cards, or at δ by --view everything.",
+    ),
+    click.option(
+        "-M",
+        "--colluders",
+        type=COUNT,
+        help="Contributors who may give their cards to the collector.  [default: "
+        f"{COLLUDERS}, or everybody else]",
+    ),
+)
 answer_options = all_of(
     click.option("-k", "k", type=COUNT, default=2, show_default=True, help="Possible answers."),
     click.option(
@@ -220,11 +177,42 @@ answer_options = all_of(
         help="What is known of the answer: 0.1, or an interval 0.05:0.2.",
     ),
 )
-guarantee_options = all_of(people_option, epsilon_option, colluders_option)
 card_options = all_of(mechanism_option, lost_option, closed_deck_option, dealer_options)
 
 # What a survey is: how many people, which guarantee, what is known beforehand.
 survey_options = all_of(guarantee_options, answer_options, card_options)
+
+
+def make_plan(**options: Any) -> Plan:
+    """The plan that the shared options ask for."""
+    return _planned(plan, **options)
+
+
+def make_number_plan(ends: tuple[float, float], **options: Any) -> NumberPlan:
+    """The same for the mean of a number between two ends."""
+    return _planned(plan_number, low=ends[0], high=ends[1], **options)
+
+
+def _planned(
+    make: Callable[..., P],
+    *,
+    dealer_epsilon: float | None,
+    no_dealer_cap: bool,
+    closed_deck: bool,
+    view: str = "cards",
+    delta: float | None = None,
+    **survey: Any,
+) -> P:
+    """A plan by options as they are called on the command line."""
+    cap = dealer_cap(dealer_epsilon, no_dealer_cap)
+    with waiting("planning"):
+        return make(
+            dealer_epsilon=cap,
+            announced=not closed_deck,
+            view=view,
+            delta=delta if view == "everything" else None,  # it is of that view alone
+            **survey,
+        )
 
 
 def dealer_cap(dealer_epsilon: float | None, no_dealer_cap: bool) -> float | None:
@@ -236,60 +224,6 @@ def dealer_cap(dealer_epsilon: float | None, no_dealer_cap: bool) -> float | Non
     return dealer_epsilon
 
 
-def make_plan(
-    *,
-    n: int,
-    epsilon: float,
-    colluders: int | None,
-    k: int,
-    frequency: Frequency,
-    mechanism: str,
-    dealer_epsilon: float | None,
-    no_dealer_cap: bool,
-    view: PlanView = "cards",
-    delta: float | None = None,
-    max_bytes: int = MAX_BYTES,
-    lost: float = LOST,
-    closed_deck: bool = False,
-) -> Plan:
-    """The plan that the shared options ask for; δ is of the view "everything" alone."""
-    delta = delta if view == "everything" else None
-    cap = dealer_cap(dealer_epsilon, no_dealer_cap)
-    with waiting("planning"):
-        return plan(
-            n,
-            epsilon,
-            colluders,
-            k=k,
-            dealer_epsilon=cap,
-            delta=delta,
-            view=view,
-            mechanism=mechanism,
-            frequency=frequency,
-            max_bytes=max_bytes,
-            lost=lost,
-            announced=not closed_deck,
-        )
-
-
-def print_json(document: Any) -> None:
-    """One line; an unbounded ε is the word "unbounded", since JSON has no infinity."""
-    print(json.dumps(plain(document), ensure_ascii=False, allow_nan=False))
-
-
-def plain(document: Any) -> Any:
-    """The document with numbers that JSON can say."""
-    if isinstance(document, dict):
-        return {str(key): plain(value) for key, value in document.items()}
-    if isinstance(document, list | tuple):
-        return [plain(value) for value in document]
-    if isinstance(document, float) and math.isinf(document):
-        return "unbounded"
-    if isinstance(document, float) and math.isnan(document):
-        return None
-    return document
-
-
-def console(to_error: bool = False) -> Console:
-    """Where tables and sentences go."""
-    return Console(highlight=False, markup=False, stderr=to_error)
+def seeded(seed: int | None) -> SeededRandom | None:
+    """Reproducible randomness, where a seed is given; None is the system's."""
+    return None if seed is None else SeededRandom(seed)

@@ -5,18 +5,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
+from jrr.cli.output import console, wants_json
+
 _PATIENCE = 0.5  # seconds that nobody minds to wait without a sign
+_TITLE = TextColumn("{task.description}")
+
+
+def _progress(*columns: ProgressColumn, quiet: bool = False) -> Progress:
+    return Progress(
+        *columns,
+        console=console(to_error=True),
+        transient=True,
+        disable=quiet or not sys.stderr.isatty(),
+    )
 
 
 @contextmanager
@@ -25,15 +37,7 @@ def waiting(title: str) -> Iterator[None]:
 
     Nothing must be asked or printed meanwhile.
     """
-    screen = Console(stderr=True, highlight=False, markup=False)
-    clock = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=screen,
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
+    clock = _progress(SpinnerColumn(), _TITLE, TimeElapsedColumn())
     clock.add_task(title, total=None)
     begin = threading.Timer(_PATIENCE, clock.start)
     begin.daemon = True
@@ -47,25 +51,17 @@ def waiting(title: str) -> Iterator[None]:
 
 
 @contextmanager
-def bar(title: str, quiet: bool = False) -> Iterator[Callable[[int, int | None], None]]:
+def bar(title: str) -> Iterator[Callable[[int, int | None], None]]:
     """A function that is told how much is done, and of how much where that is known."""
-    with steps(quiet, title) as step:
+    with steps(title) as step:
         yield lambda done, total: step(title, done, total)
 
 
 @contextmanager
-def steps(quiet: bool = False, title: str = "") -> Iterator[Callable[[str, int, int | None], None]]:
+def steps(title: str = "") -> Iterator[Callable[[str, int, int | None], None]]:
     """The same for work of several steps: a function that is also told what is being done."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    screen = Console(stderr=True, highlight=False, markup=False)
-    with Progress(
-        *columns, console=screen, transient=True, disable=quiet or not sys.stderr.isatty()
-    ) as progress:
+    columns = (_TITLE, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with _progress(*columns, quiet=wants_json()) as progress:
         task = progress.add_task(title, total=None)
         yield lambda step, done, total: progress.update(
             task, description=step, completed=done, total=total

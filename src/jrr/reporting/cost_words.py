@@ -8,21 +8,12 @@ from jrr.reporting.numerals import Numerals
 
 
 @dataclass(frozen=True)
-class ShownRow:
-    """A row as it is read."""
-
-    what: str  # which answers
-    collector: str
-    together: str | None  # None: nobody deals cards, and there is one adversary only
-
-
-@dataclass(frozen=True)
 class ShownTable:
     """The table as it is read."""
 
     title: str
     against: tuple[str, ...]  # headings of the columns
-    rows: tuple[ShownRow, ...]
+    rows: tuple[tuple[str, ...], ...]  # which answers, then a cell below each of the headings
 
 
 def shown_costs(table: CostTable, language: str) -> ShownTable:
@@ -36,18 +27,15 @@ def shown_costs(table: CostTable, language: str) -> ShownTable:
     def say(key: str, **values: str) -> str:
         return text(language, f"costs.{key}", **values)
 
-    columns = (f"against.{table.study.collector.view}", "against.together")
+    columns = [f"against.{table.study.collector.view}", "against.together"]
+    rows = []
+    for name, row in table.rows.items():
+        cells = [shown_cost(cell, language) for cell in (row.collector, row.together)]
+        rows.append((say(f"row.{name}", waves=str(table.waves)), *cells[: 1 + table.deals]))
     return ShownTable(
         title=say("title", before=shown_share(PRIOR, language)),
-        against=tuple(say(key) for key in columns[: 2 if table.deals else 1]),
-        rows=tuple(
-            ShownRow(
-                what=say(f"row.{name}", waves=str(table.waves)),
-                collector=shown_cost(row.collector, language),
-                together=shown_cost(row.together, language) if table.deals else None,
-            )
-            for name, row in table.rows.items()
-        ),
+        against=tuple(say(key) for key in columns[: 1 + table.deals]),
+        rows=tuple(rows),
     )
 
 
@@ -55,9 +43,8 @@ def cost_lines(table: CostTable, language: str) -> list[str]:
     """The same as lines of plain text: a heading, the adversaries, and under each its rows."""
     shown = shown_costs(table, language)
     lines = [f"{shown.title}:"]
-    for at, whom in enumerate(shown.against):
-        cells = [(row.what, row.together if at else row.collector) for row in shown.rows]
-        told = "; ".join(f"{what}, {cell}" for what, cell in cells)
+    for at, whom in enumerate(shown.against, 1):
+        told = "; ".join(f"{row[0]}, {row[at]}" for row in shown.rows)
         lines.append(f"– {whom}: {told}.")
     return lines
 

@@ -315,11 +315,7 @@ class _Page:
     def _learnt(self) -> str:
         """What one answer, this wave and the whole study can tell, and whom."""
         shown = shown_costs(self.report.learnt, self.report.language)
-        rows = [
-            (row.what, row.collector, *([] if row.together is None else [row.together]))
-            for row in shown.rows
-        ]
-        return _table(shown.title, ("", *shown.against), rows)
+        return _table(shown.title, ("", *shown.against), shown.rows)
 
 
 def _text(words: str) -> str:

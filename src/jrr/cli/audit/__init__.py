@@ -2,19 +2,15 @@
 
 import click
 
-from jrr.cli.lazy import LazyCommand, LazyGroup
+from jrr.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "privacy": LazyCommand(
-        "jrr.cli.audit.privacy", "privacy", "Try to refute the privacy claim of a mechanism."
-    ),
-    "program": LazyCommand(
-        "jrr.cli.audit.program", "program", "Try to refute the privacy claim of any program."
-    ),
+    "privacy": "Try to refute the privacy claim of a mechanism.",
+    "program": "Try to refute the privacy claim of any program.",
 }
 
 
-@click.group(cls=LazyGroup, table=COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, table=COMMANDS)
 def audit() -> None:
     """Try to refute a privacy claim by experiment.
 

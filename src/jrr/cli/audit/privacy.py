@@ -3,19 +3,13 @@
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from jrr.cli.audit.trials import trial_options, try_claim
-from jrr.cli.counts import COUNT
-from jrr.cli.options import console, make_plan, survey_options
+from jrr.cli.options import is_given, make_plan, survey_options
+from jrr.cli.output import console, wants_json
+from jrr.cli.values import COUNT
 
-VIEWS = (
-    "report",
-    "cards",
-    "everything",
-    "dealer",
-    "rounds",
-)  # as in jrr.research.audit, loaded when used
+VIEWS = ("report", "cards", "everything", "dealer", "rounds")  # those of jrr.research.audit
 
 
 @click.command()
@@ -34,10 +28,7 @@ VIEWS = (
 @click.option("--rounds", type=COUNT, default=2, show_default=True, help="View rounds: how many.")
 @click.option("--claimed", type=float, help="The claim.  [default: the mechanism's own]")
 @trial_options
-@click.pass_context
 def privacy(
-    context: click.Context,
-    /,
     *,
     view: str,
     delta: float,
@@ -56,12 +47,12 @@ def privacy(
     """  # noqa: D301 - click reads the \b
     from jrr.research.audit import choice
 
-    names = ("trials", "seed", "workers", "plot", "as_json")
+    names = ("trials", "seed", "workers", "plot")
     trials = {name: options.pop(name) for name in names}
     delta = delta if view == "everything" else 0.0
     if choice.deals_decks(view, with_cards=with_cards):
         for name, small in choice.SMALL_SURVEY.items():
-            if context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            if not is_given(name):
                 options[name] = small
         choice.check_deck(options["n"])
     mechanism, colluders = make_plan(**options).mechanism, options["colluders"]
@@ -70,7 +61,7 @@ def privacy(
     )
     if claimed is None:
         claimed = choice.claim_of(mechanism, view, colluders, delta)
-    if not mechanism.deals and options["mechanism"] != "rr" and not trials["as_json"]:
+    if not mechanism.deals and options["mechanism"] != "rr" and not wants_json():
         console().print(
             f"What was planned is {mechanism.brief()}: nothing with cards is enough more "
             "accurate here, so plain randomized response is audited."

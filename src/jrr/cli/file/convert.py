@@ -4,16 +4,17 @@ from pathlib import Path
 
 import click
 
-from jrr.cli.file.shared import FILE, force_option
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.file.shared import force_option, out_option
+from jrr.cli.output import json_option, show
+from jrr.cli.values import FILE
 
 
 @click.command()
 @click.argument("reports", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file.")
+@out_option
 @force_option
 @json_option
-def convert(reports: Path, out: Path, force: bool, as_json: bool) -> None:
+def convert(reports: Path, out: Path, force: bool) -> None:
     """Write a file of reports in another format.
 
     The same reports in the same order, with all their columns. In CSV, and from it, columns
@@ -24,8 +25,5 @@ def convert(reports: Path, out: Path, force: bool, as_json: bool) -> None:
     """  # noqa: D301 - click reads the \b
     from jrr import tables
 
-    header = tables.convert(reports, out, force=force)
-    if as_json:
-        print_json({"out": str(out), "mechanism": header.mechanism.to_dict()})
-        return
-    console().print(f"{out}: {header.mechanism.brief()}")
+    mechanism = tables.convert(reports, out, force=force).mechanism
+    show({"out": str(out), "mechanism": mechanism.to_dict()}, f"{out}: {mechanism.brief()}")

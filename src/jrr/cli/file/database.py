@@ -5,24 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jrr._base import checks
 from jrr.cli.file.shared import (
     by_option,
     decks_option,
     force_results_option,
-    level_option,
     min_cell_option,
-    results_option,
-    top_option,
+    results_options,
 )
-from jrr.cli.file.shown import show_several
-from jrr.cli.options import interval_options, json_option, simultaneous_option
+from jrr.cli.file.shown import Showing, show_several
+from jrr.cli.options import interval_options
+from jrr.cli.output import json_option
 from jrr.cli.progress import bar
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
     from jrr.tables import Result
-    from jrr.tables.progress import Progress
 
 
 @click.command()
@@ -34,13 +31,10 @@ if TYPE_CHECKING:
     help="Hash of a survey, or its beginning.  [default: all that are closed]",
 )
 @by_option
-@level_option
-@simultaneous_option
 @interval_options
 @min_cell_option
 @decks_option
-@top_option
-@results_option
+@results_options
 @force_results_option
 @json_option
 def database(
@@ -52,7 +46,6 @@ def database(
     top: int,
     out: Path | None,
     force: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Estimate the closed surveys in a collector's PostgreSQL database.
@@ -62,44 +55,23 @@ def database(
     \b
     jrr file database postgresql://reader@host/collector --json
     """  # noqa: D301 - click reads the \b
-    level = checks.level(level)
-    top = checks.integer("top", top, 1)
-    if out is not None:
-        from jrr.tables.estimating import check_results_file
-
-        check_results_file(out, force)  # before anything is counted
-    with bar("counting", as_json) as progress:
-        found = _estimates(addresses, surveys, options, progress)
-    show_several(
-        found,
-        level,
-        simultaneous=simultaneous,
-        top=top,
-        out=out,
-        is_survey=False,
-        as_json=as_json,
-    )
-
-
-def _estimates(
-    addresses: tuple[str, ...],
-    surveys: tuple[str, ...],
-    options: dict[str, Any],
-    progress: "Progress",
-) -> "dict[str, Result]":
-    """Survey, and question where it has several -> its estimate."""
     from jrr.servers.collector.stored_reports import open_stored
     from jrr.tables.engines.postgres import PostgreSQL
-    from jrr.tables.estimating import estimate_opened
+    from jrr.tables.estimating import check_results_file, estimate_opened
 
-    found: dict[str, Result] = {}
+    if out is not None:
+        check_results_file(out, force)  # before anything is counted
     engine = PostgreSQL()
-    for address in addresses:
-        for one in open_stored(address, engine, surveys):
-            name = one.survey[:12]
-            found[name if one.questions == 1 else f"{name}: {one.question}"] = estimate_opened(
-                one.files, **options, engine=engine, progress=progress
-            )
+    found: dict[str, Result] = {}
+    with bar("counting") as progress:
+        for address in addresses:
+            for one in open_stored(address, engine, surveys):
+                name = (
+                    one.survey[:12] if one.questions == 1 else f"{one.survey[:12]}: {one.question}"
+                )
+                found[name] = estimate_opened(
+                    one.files, **options, engine=engine, progress=progress
+                )
     if not found:
         raise ArgumentError("database must hold a closed survey, got one without any")
-    return found
+    show_several(found, Showing(level=level, top=top, simultaneous=simultaneous), out)

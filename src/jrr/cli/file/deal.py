@@ -6,36 +6,32 @@ from typing import Any
 import click
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.counts import COUNT
-from jrr.cli.file.shared import FILE, force_option, seed_option, seeded
-from jrr.cli.lazy import CommandWithMore, LazyCommand
+from jrr.cli.file.shared import force_option, out_option, seed_option
+from jrr.cli.lazy import CommandWithMore
 from jrr.cli.options import (
     all_of,
     card_options,
-    console,
     delta_option,
     guarantee_options,
-    json_option,
     make_number_plan,
     make_plan,
     number_options,
-    print_json,
+    seeded,
     survey_options,
     view_option,
 )
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import bar
+from jrr.cli.values import COUNT
 from jrr.errors import ArgumentError
 from jrr.planning.numbers import NumberPlan
 from jrr.planning.plans import Plan
-from jrr.privacy.views import PlanView
 
 COMMANDS = {
-    "number": LazyCommand(
-        "jrr.cli.file.deal", "number", "Deal cards for a question about a number."
-    ),
+    "number": "Deal cards for a question about a number.",
 }
 _deck_options = all_of(
-    click.option("-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file."),
+    out_option,
     click.option(
         "--decks", type=COUNT, default=1, show_default=True, help="Decks of n cards each."
     ),
@@ -47,10 +43,12 @@ _deck_options = all_of(
 )
 
 
-@click.group(cls=CommandWithMore, table=COMMANDS)
+@click.group(
+    cls=CommandWithMore, package="jrr.cli.file", table=COMMANDS, modules={"number": "deal"}
+)
 @survey_options
 @_deck_options
-def deal(view: PlanView, delta: float, **options: Any) -> None:
+def deal(out: Path, decks: int, seed: int | None, force: bool, **options: Any) -> None:
     """Deal secret cards into a file, one row per contributor.
 
     The dealer keeps the file from the collector: whoever holds both sees through the reports
@@ -62,8 +60,7 @@ def deal(view: PlanView, delta: float, **options: Any) -> None:
     jrr file deal -n 10000 -e 1 --closed-deck -o cards.parquet
     jrr file deal -n 10000 -e 1 --mechanism drr -o cards.parquet
     """  # noqa: D301 - click reads the \b
-    deck = {name: options.pop(name) for name in ("out", "decks", "seed", "force", "as_json")}
-    _deal_planned(make_plan(**options, view=view, delta=delta), **deck)
+    _deal(make_plan(**options), out, decks, seed, force)
 
 
 @click.command()
@@ -71,7 +68,7 @@ def deal(view: PlanView, delta: float, **options: Any) -> None:
 @guarantee_options
 @card_options
 @_deck_options
-def number(ends: tuple[float, float], view: PlanView, delta: float, **options: Any) -> None:
+def number(out: Path, decks: int, seed: int | None, force: bool, **options: Any) -> None:
     """Deal cards for a question about a number.
 
     As `jrr file deal`; takes the options of `jrr plan number`.
@@ -79,13 +76,10 @@ def number(ends: tuple[float, float], view: PlanView, delta: float, **options: A
     \b
     jrr file deal number --range 0:100 --sd 15 -n 10000 -e 1 --closed-deck -o cards.parquet
     """  # noqa: D301 - click reads the \b
-    deck = {name: options.pop(name) for name in ("out", "decks", "seed", "force", "as_json")}
-    _deal_planned(make_number_plan(ends, view=view, delta=delta, **options), **deck)
+    _deal(make_number_plan(**options), out, decks, seed, force)
 
 
-def _deal_planned(
-    plan: Plan | NumberPlan, *, out: Path, decks: int, seed: int | None, force: bool, as_json: bool
-) -> None:
+def _deal(plan: Plan | NumberPlan, out: Path, decks: int, seed: int | None, force: bool) -> None:
     """Deal what was planned, and say what the cards keep."""
     if not plan.mechanism.deals:
         raise ArgumentError(
@@ -94,7 +88,7 @@ def _deal_planned(
         )
     from jrr import tables
 
-    with bar("dealing", as_json) as progress:
+    with bar("dealing") as progress:
         header = tables.deal(
             plan.mechanism,
             out,
@@ -104,20 +98,17 @@ def _deal_planned(
             force=force,
             progress=progress,
         )
-    document = {
-        "cards": str(out),
-        "mechanism": header.mechanism.to_dict(),
-        "decks": list(header.decks),
-        "guarantees": dict(plan.guarantees),
-        "dealer_capped": plan.request.dealer_epsilon is not None,
-    }
-    if as_json:
-        print_json(document)
-        return
-    console().print(
+    losses = {view: show_epsilon(loss) for view, loss in plan.guarantees.items()}
+    show(
+        {
+            "cards": str(out),
+            "mechanism": header.mechanism.to_dict(),
+            "decks": list(header.decks),
+            "guarantees": dict(plan.guarantees),
+            "dealer_capped": plan.request.dealer_epsilon is not None,
+        },
         f"{decks * plan.request.n:,} cards in {out}: {plan.mechanism.brief()}\n"
-        f"ε {show_epsilon(plan.guarantees['cards'])} for one report beside the cards of "
-        f"{plan.request.colluders} colluders, {show_epsilon(plan.guarantees['dealer'])} against "
-        "dealer and collector together. Keep the file from the collector, who has all reports; "
-        "what it can learn from them: jrr plan explain."
+        f"ε {losses['cards']} for one report beside the cards of {plan.request.colluders} "
+        f"colluders, {losses['dealer']} against dealer and collector together. Keep the file from "
+        "the collector, who has all reports; what it can learn from them: jrr plan explain.",
     )

@@ -3,18 +3,17 @@
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from jrr.cli.counts import COUNT
 from jrr.cli.file.report_lines import (
-    epsilon_option,
     lines_of,
-    out_option,
     refuse_overwriting,
-    say_written,
+    report_options,
+    show_written,
+    written_options,
 )
-from jrr.cli.file.shared import OLD_FILE, force_option, level_option, seed_option, seeded
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.options import level_option, seeded
+from jrr.cli.output import json_option, make_table, show
+from jrr.cli.values import COUNT, OLD_FILE
 from jrr.telemetry.heavy_hitters import HeavyHitters
 from jrr.telemetry.report_lines import read_lines, write_lines
 from jrr.telemetry.words import Words
@@ -29,8 +28,7 @@ def heavy_hitters() -> None:
 
 @heavy_hitters.command("perturb")
 @click.argument("strings", type=OLD_FILE)
-@out_option
-@epsilon_option
+@report_options
 @click.option("--alphabet", default=ALPHABET, show_default=True, help="Characters that occur.")
 @click.option("--length", type=COUNT, required=True, help="Characters of the longest string.")
 @click.option("--fixed", is_flag=True, help="All strings have that length.")
@@ -38,9 +36,7 @@ def heavy_hitters() -> None:
 @click.option(
     "--keep", type=COUNT, default=40, show_default=True, help="Prefixes kept at each level."
 )
-@seed_option
-@force_option
-@json_option
+@written_options
 def perturb_strings(
     strings: Path,
     out: Path,
@@ -52,7 +48,6 @@ def perturb_strings(
     keep: int,
     seed: int | None,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Perturb strings, one on each line of a file, into a file of reports.
 
@@ -64,7 +59,7 @@ def perturb_strings(
     reports = question.respond(lines_of(strings), seeded(seed)).tolist()
     told = (question.report_to_json(report) for report in reports)
     written = write_lines(out, "heavy-hitters", question.to_dict(), told)
-    say_written(written, out, question.mechanism.epsilon(), as_json, levels=list(question.levels))
+    show_written(written, out, question.mechanism.epsilon(), levels=list(question.levels))
 
 
 @heavy_hitters.command("find")
@@ -72,28 +67,30 @@ def perturb_strings(
 @click.option("--top", type=COUNT, default=20, show_default=True, help="How many strings.")
 @level_option
 @json_option
-def find_strings(reports: tuple[Path, ...], top: int, level: float, as_json: bool) -> None:
+def find_strings(reports: tuple[Path, ...], top: int, level: float) -> None:
     """Find the most frequent strings in files of reports."""
     document, lines = read_lines(reports, "heavy-hitters")
     question = HeavyHitters.from_dict(document)
     found = question.find([question.report_from_json(line) for line in lines], top)
-    if as_json:
-        print_json(found.to_dict(level) | {"n": len(lines)})
-        return
     low, high = found.interval(level)
-    table = Table()
-    for heading in ("string", "share", "standard error", f"{100 * level:g}% interval", "occurs"):
-        table.add_column(heading, justify="left" if heading == "string" else "right")
     absent = found.may_be_absent(level)
-    for row in zip(found.strings, found.frequencies, found.stderr, low, high, absent, strict=True):
-        string, share, error, a, b, perhaps = row
-        ends = f"{100 * a:.2f}% to {100 * b:.2f}%"
-        shown = (f"{100 * share:.2f}%", f"±{100 * error:.2f}", ends)
-        table.add_row(string or "(empty)", *shown, "perhaps not" if perhaps else "yes")
-    screen = console()
-    screen.print(table)
-    screen.print(
+    rows = [
+        (
+            string or "(empty)",
+            f"{100 * share:.2f}%",
+            f"±{100 * error:.2f}",
+            f"{100 * a:.2f}% to {100 * b:.2f}%",
+            "perhaps not" if perhaps else "yes",
+        )
+        for string, share, error, a, b, perhaps in zip(
+            found.strings, found.frequencies, found.stderr, low, high, absent, strict=True
+        )
+    ]
+    interval = f"{100 * level:g}% interval"
+    show(
+        found.to_dict(level) | {"n": len(lines)},
+        make_table(("string", "share", "standard error", interval, "occurs"), rows),
         f"{len(lines):,} reports. Intervals hold for all {found.asked:,} strings that were asked "
         f"about at once, so also for those that lead the list. Of {sum(absent):,} of the "
-        f"{len(found):,} strings shown the interval includes 0: perhaps nobody sent them."
+        f"{len(found):,} strings shown the interval includes 0: perhaps nobody sent them.",
     )

@@ -6,9 +6,11 @@ from typing import Any
 import click
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.file.shared import FILE, force_option, seed_option, seeded
-from jrr.cli.options import MechanismType, RangeType, console, json_option, print_json
+from jrr.cli.file.shared import force_option, seed_option
+from jrr.cli.options import MechanismType, seeded
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import bar
+from jrr.cli.values import FILE, RangeType
 from jrr.errors import ArgumentError
 
 
@@ -62,7 +64,6 @@ def perturb(
     bins: str | None,
     out: Path | None,
     seed: int | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Perturb a column of labels or numbers into a file of reports.
@@ -94,7 +95,7 @@ def perturb(
             "(--labels or --labels-file)"
         )
     target = out or default_output(data)
-    with bar("perturbing", as_json) as progress:
+    with bar("perturbing") as progress:
         header = tables.perturb(
             data,
             out=target,
@@ -107,32 +108,31 @@ def perturb(
             **options,
         )
     m, guarantees = header.mechanism, header.guarantees
-    if as_json:
-        print_json(
-            {
-                "reports": str(target),
-                "mechanism": m.to_dict(),
-                "labels": list(header.labels),
-                "labels_from_data": answers is None and not numeric,
-                "number": None if header.number is None else list(header.number[:2]),
-                "guarantees": guarantees,
-            }
-        )
-        return
-    screen = console()
-    screen.print(f"{target}: {m.brief()}")
-    screen.print(
-        f"ε {show_epsilon(guarantees['report'])} of one report alone, "
-        f"{show_epsilon(guarantees['cards'])} beside the cards of {header.colluders} colluders, "
-        f"{show_epsilon(guarantees['dealer'])} against dealer and collector together. What a "
-        "collector can learn from all reports: jrr plan explain."
+    losses = {view: show_epsilon(loss) for view, loss in guarantees.items()}
+    from_data = answers is None and not numeric
+    lines = [
+        f"{target}: {m.brief()}",
+        f"ε {losses['report']} of one report alone, {losses['cards']} beside the cards of "
+        f"{header.colluders} colluders, {losses['dealer']} against dealer and collector together. "
+        "What a collector can learn from all reports: jrr plan explain."
         if header.decks
-        else f"ε {show_epsilon(guarantees['report'])} against everybody who sees the report."
-    )
-    if answers is None and not numeric:
-        screen.print(
+        else f"ε {losses['report']} against everybody who sees the report.",
+    ]
+    if from_data:
+        lines.append(
             "The labels were taken from the data and are not protected: give --labels to avoid it."
         )
+    show(
+        {
+            "reports": str(target),
+            "mechanism": m.to_dict(),
+            "labels": list(header.labels),
+            "labels_from_data": from_data,
+            "number": None if header.number is None else list(header.number[:2]),
+            "guarantees": guarantees,
+        },
+        *lines,
+    )
 
 
 def _edges(text: str) -> tuple[float, ...]:

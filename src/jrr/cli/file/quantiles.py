@@ -3,19 +3,18 @@
 from pathlib import Path
 
 import click
-from rich.table import Table
 
-from jrr.cli.counts import COUNT
 from jrr.cli.file.report_lines import (
-    epsilon_option,
     lines_of,
     number_in,
-    out_option,
     refuse_overwriting,
-    say_written,
+    report_options,
+    show_written,
+    written_options,
 )
-from jrr.cli.file.shared import OLD_FILE, force_option, level_option, seed_option, seeded
-from jrr.cli.options import RangeType, console, json_option, print_json
+from jrr.cli.options import level_option, seeded
+from jrr.cli.output import json_option, make_table, show
+from jrr.cli.values import COUNT, OLD_FILE, RangeType
 from jrr.telemetry.ranges import RangeTree
 from jrr.telemetry.report_lines import read_lines, write_lines
 
@@ -27,14 +26,11 @@ def quantiles() -> None:
 
 @quantiles.command("perturb")
 @click.argument("numbers", type=OLD_FILE)
-@out_option
-@epsilon_option
+@report_options
 @click.option("--range", "ends", type=RangeType(), required=True, help="Ends of the number.")
 @click.option("--bins", type=COUNT, default=1024, show_default=True, help="Bins, at least.")
 @click.option("--clip", is_flag=True, help="Numbers beyond an end count as the end.")
-@seed_option
-@force_option
-@json_option
+@written_options
 def perturb_numbers(
     numbers: Path,
     out: Path,
@@ -44,7 +40,6 @@ def perturb_numbers(
     clip: bool,
     seed: int | None,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Perturb numbers, one on each line of a file, into a file of reports.
 
@@ -58,7 +53,7 @@ def perturb_numbers(
         tree.report_to_json(tree.respond_one(x, rng)) for x in map(number_in, lines_of(numbers))
     )
     written = write_lines(out, "quantiles", tree.to_dict(), told)
-    say_written(written, out, tree.epsilon(), as_json, bins=tree.bins)
+    show_written(written, out, tree.epsilon(), bins=tree.bins)
 
 
 @quantiles.command("estimate")
@@ -66,22 +61,19 @@ def perturb_numbers(
 @click.option("--at", default="0.25,0.5,0.75", show_default=True, help="Quantiles, by commas.")
 @level_option
 @json_option
-def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float, as_json: bool) -> None:
+def estimate_quantiles(reports: tuple[Path, ...], at: str, level: float) -> None:
     """Estimate quantiles of the number from files of reports."""
     wanted = [number_in(part, "at") for part in at.split(",")]
     document, lines = read_lines(reports, "quantiles")
     tree = RangeTree.from_dict(document)
     found = tree.estimate([tree.report_from_json(line) for line in lines])
     result = found.to_dict(level, wanted)
-    if as_json:
-        print_json(result)
-        return
-    table = Table()
-    for heading in ("quantile", "number", f"{100 * level:g}% interval"):
-        table.add_column(heading, justify="right")
-    for row in result["quantiles"]:
-        low, high = row["interval"]
-        table.add_row(f"{row['q']:g}", f"{row['quantile']:.5g}", f"{low:.5g} to {high:.5g}")
-    screen = console()
-    screen.print(table)
-    screen.print(f"{found.n:,} reports, {tree.bins:,} bins. Intervals end at ends of bins.")
+    rows = [
+        (f"{row['q']:g}", f"{row['quantile']:.5g}", "{:.5g} to {:.5g}".format(*row["interval"]))
+        for row in result["quantiles"]
+    ]
+    show(
+        result,
+        make_table(("quantile", "number", f"{100 * level:g}% interval"), rows, left=0),
+        f"{found.n:,} reports, {tree.bins:,} bins. Intervals end at ends of bins.",
+    )

@@ -6,21 +6,24 @@ from typing import Any
 import click
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.file.shared import FILE
-from jrr.cli.options import console, print_json
+from jrr.cli.file.shared import force_option, seed_option
+from jrr.cli.options import all_of
+from jrr.cli.output import json_option, show
+from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
 
-out_option = click.option(
-    "-o", "--out", type=FILE, required=True, help="File of reports (JSON lines)."
+report_options = all_of(
+    click.option("-o", "--out", type=FILE, required=True, help="File of reports (JSON lines)."),
+    click.option(
+        "-e",
+        "--epsilon",
+        type=float,
+        default=1.0,
+        show_default=True,
+        help="ε of a person's one report, in every view.",
+    ),
 )
-epsilon_option = click.option(
-    "-e",
-    "--epsilon",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="ε of a person's one report, in every view.",
-)
+written_options = all_of(seed_option, force_option, json_option)
 
 
 def lines_of(path: Path) -> list[str]:
@@ -45,12 +48,10 @@ def refuse_overwriting(out: Path, force: bool) -> None:
         raise ArgumentError(f"out must not exist (--force overwrites it), got {str(out)!r}")
 
 
-def say_written(written: int, out: Path, epsilon: float, as_json: bool, **more: Any) -> None:
+def show_written(written: int, out: Path, epsilon: float, **more: Any) -> None:
     """How many reports are in the file, and what each of them can tell."""
-    if as_json:
-        print_json({"reports": written, "out": str(out), "epsilon": epsilon} | more)
-        return
-    console().print(
+    show(
+        {"reports": written, "out": str(out), "epsilon": epsilon} | more,
         f"{written:,} reports in {out}. A person's one report loses at most ε = "
-        f"{show_epsilon(epsilon)}, whoever sees it: there are no cards."
+        f"{show_epsilon(epsilon)}, whoever sees it: there are no cards.",
     )

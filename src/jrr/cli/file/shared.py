@@ -1,26 +1,25 @@
-"""What commands on files have in common."""
-
-from pathlib import Path
+"""Options that commands on files share."""
 
 import click
 
-from jrr._base.randomness import SeededRandom
-from jrr.cli.counts import COUNT
+from jrr._base import checks
+from jrr.cli.options import all_of
+from jrr.cli.values import COUNT, FILE
 from jrr.estimation.groups import MIN_CELL
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+ENGINES = ("duckdb", "spark", "postgres")  # jrr.tables.engines, which needs an extra
+
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing output.")
 seed_option = click.option(
     "--seed", type=int, help="For tests: reproducible, and so not private. Default: secure."
+)
+out_option = click.option(
+    "-o", "--out", type=FILE, required=True, help="Parquet, Arrow or CSV file."
 )
 by_option = click.option(
     "--by", help="A public column: one estimate per group, and their differences."
 )
 weight_option = click.option("--weight", help="A column of survey weights.")
-level_option = click.option(
-    "--level", type=float, default=0.95, show_default=True, help="Of the intervals."
-)
 min_cell_option = click.option(
     "--min-cell",
     type=COUNT,
@@ -32,15 +31,25 @@ decks_option = click.option(
     "--decks", type=COUNT, help="Decks dealt, where whole decks dropped out."
 )
 key_option = click.option("--key", type=FILE, help="The private key, for sealed reports.")
-top_option = click.option("--top", type=COUNT, default=20, show_default=True, help="Answers shown.")
-results_option = click.option(
-    "-o", "--out", type=FILE, help="Also: write the results as a .csv file."
+top_option = click.option(
+    "--top",
+    type=COUNT,
+    default=20,
+    show_default=True,
+    callback=lambda _context, _option, top: checks.integer("top", top, 1),
+    help="Answers shown.",
+)
+results_options = all_of(
+    top_option,
+    click.option("-o", "--out", type=FILE, help="Also: write the results as a .csv file."),
 )
 force_results_option = click.option(
     "--force", is_flag=True, help="Overwrite an existing file of results."
 )
-
-
-def seeded(seed: int | None) -> SeededRandom | None:
-    """Reproducible randomness, where a seed is given; None is the system's."""
-    return None if seed is None else SeededRandom(seed)
+engine_options = all_of(
+    click.option("--engine", type=click.Choice(ENGINES), help="What counts the reports."),
+    click.option("--table", help="The table of reports in a database."),
+    click.option(
+        "--header", type=FILE, help="What the reports are (JSON), where they do not say so."
+    ),
+)

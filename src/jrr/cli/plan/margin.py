@@ -7,14 +7,8 @@ from typing import Any
 import click
 
 from jrr._base.wording import percentage_points, show_epsilon
-from jrr.cli.options import (
-    console,
-    interval_options,
-    json_option,
-    make_plan,
-    print_json,
-    survey_options,
-)
+from jrr.cli.options import make_plan, population_options, survey_options
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
 from jrr.errors import JrrError
 from jrr.estimation.estimates import Population, sampling_of
@@ -25,10 +19,10 @@ from jrr.planning.required import check_margin, required_epsilon, required_n
 @click.command()
 @click.argument("margin", type=float)
 @survey_options
-@interval_options
+@population_options
 @json_option
 def margin(
-    margin: float, population: Population, population_size: int | None, as_json: bool, **survey: Any
+    margin: float, population: Population, population_size: int | None, **survey: Any
 ) -> None:
     """Say how many people, or which ε, give a wanted margin.
 
@@ -46,16 +40,14 @@ def margin(
     whom = {"population": population, "population_size": population_size}
     with waiting("looking for how many people, and which ε"):
         reach = _reach(chosen_plan, wanted, survey["mechanism"], whom)
-    if as_json:
-        asked = {"n": request.n, "epsilon": request.epsilon, "k": request.k}
-        print_json(asked | {"mechanism": chosen_plan.mechanism.to_dict()} | reach)
-        return
     needed, epsilon = reach["required_n"], reach["required_epsilon"]
-    points = percentage_points(f"{100 * reach['margin']:g}")
-    console().print(
-        f"For ±{points} (95%{_of_whom(reach)}): "
+    points = percentage_points(f"{100 * wanted:g}")
+    asked = {"n": request.n, "epsilon": request.epsilon, "k": request.k}
+    show(
+        asked | {"mechanism": chosen_plan.mechanism.to_dict()} | reach,
+        f"For ±{points} (95%{of_whom(population, population_size)}): "
         f"{f'{needed:,} people' if needed else 'no number of people'} at ε = {request.epsilon:g}, "
-        f"or {f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with {request.n:,} people."
+        f"or {f'ε = {show_epsilon(epsilon)}' if epsilon else 'no ε'} with {request.n:,} people.",
     )
 
 
@@ -66,39 +58,30 @@ def _reach(
     r = chosen_plan.request
     cap = math.inf if r.dealer_epsilon is None else r.dealer_epsilon
     free = cap == math.inf
-    expected: dict[str, Any] = {"lost": r.lost, "announced": r.announced}
-    above = None if free else cap - r.epsilon  # where ε is sought the cap moves along
-    people = _or_none(
-        lambda: required_n(
-            margin, r.epsilon, r.colluders, r.k, cap, mechanism, r.frequency, **whom, **expected
-        )
-    )
-    epsilon = _or_none(
-        lambda: required_epsilon(
-            margin,
-            r.n,
-            r.colluders,
-            r.k,
-            cap if free else None,
-            mechanism,
-            r.frequency,
-            dealer_above=above,
-            **whom,
-            **expected,
-        )
-    )
+    wish: dict[str, Any] = whom | {
+        "colluders": r.colluders,
+        "k": r.k,
+        "mechanism": mechanism,
+        "frequency": r.frequency,
+        "lost": r.lost,
+        "announced": r.announced,
+    }
+    # Where ε is sought the cap moves along.
+    moving = {"dealer_epsilon": cap} if free else {"dealer_above": cap - r.epsilon}
+    people = _or_none(required_n, margin, r.epsilon, dealer_epsilon=cap, **wish)
+    epsilon = _or_none(required_epsilon, margin, r.n, **moving, **wish)
     return {"margin": margin, "required_n": people, "required_epsilon": epsilon} | whom
 
 
-def _of_whom(reach: dict[str, Any]) -> str:
-    if reach["population"] == "respondents":
+def of_whom(population: str, size: int | None) -> str:
+    """Of whom a margin speaks, where that is not those who answer."""
+    if population == "respondents":
         return ""
-    size = reach["population_size"]
     return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"
 
 
-def _or_none(search: Callable[[], float]) -> float | None:
+def _or_none(search: Callable[..., float], *wanted: float, **wish: Any) -> float | None:
     try:
-        return search()
+        return search(*wanted, **wish)
     except JrrError:
         return None

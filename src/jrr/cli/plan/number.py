@@ -3,26 +3,25 @@
 from typing import Any
 
 import click
-from rich.table import Table
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.costs import print_costs
+from jrr.cli.costs import costs_table
 from jrr.cli.options import (
     card_options,
-    console,
     delta_option,
     guarantee_options,
-    interval_options,
-    json_option,
     make_number_plan,
     number_options,
-    print_json,
+    population_options,
     view_option,
 )
+from jrr.cli.output import json_option, make_table, show
+from jrr.cli.plan.margin import of_whom
 from jrr.estimation.estimates import Population
 from jrr.planning.numbers import NUMBER_WORDS, NumberPlan
 from jrr.privacy.cost_table import CostTable, cost_row, same_in_every_wave
-from jrr.privacy.views import PlanView
+
+VIEWS = ("report", "cards", "everything", "dealer")
 
 
 @click.command(
@@ -37,72 +36,63 @@ from jrr.privacy.views import PlanView
 @number_options
 @guarantee_options
 @card_options
-@interval_options
+@population_options
 @delta_option
 @view_option
 @json_option
-def number(
-    ends: tuple[float, float],
-    population: Population,
-    population_size: int | None,
-    delta: float,
-    view: PlanView,
-    as_json: bool,
-    **survey: Any,
-) -> None:
+def number(population: Population, population_size: int | None, **survey: Any) -> None:
     """Choose a mechanism for the mean of a number."""
-    plan = make_number_plan(ends, view=view, delta=delta, **survey)
-    whom = {"population": population, "population_size": population_size}
-    _show(plan, whom, as_json=as_json)
-
-
-def _show(plan: NumberPlan, whom: dict[str, Any], *, as_json: bool) -> None:
-    """Print a plan for the mean of a number, beside the other ways to ask."""
-    rows = sorted(plan.compare(), key=lambda row: -row.stderr)
-    error = plan.stderr(**whom)
-    if as_json:
-        compared = [
-            {
-                "name": row.name,
-                "mechanism": row.question.mechanism.to_dict(),
-                "stderr": row.stderr,
-                "epsilon": _losses(plan, row.question.mechanism),
-            }
-            for row in rows
-        ]
-        learnt = {"learnt": _learnt(plan).to_dict()}
-        print_json(plan.to_dict() | learnt | {"stderr": error, "compare": compared} | whom)
-        return
-    request, question, screen = plan.request, plan.question, console()
-    screen.print(
+    plan = make_number_plan(**survey)
+    whom: dict[str, Any] = {"population": population, "population_size": population_size}
+    rows = [
+        (row, row.question.mechanism, _losses(plan, row.question.mechanism))
+        for row in sorted(plan.compare(), key=lambda row: -row.stderr)
+    ]
+    error, learnt = plan.stderr(**whom), _learnt(plan)
+    request, question = plan.request, plan.question
+    chosen = [at for at, (_, m, _) in enumerate(rows) if m == plan.mechanism]
+    cells = [
+        (
+            f"{row.name} (chosen)" if at in chosen else row.name,
+            "yes or no" if m.steps == 1 else f"in {m.steps} steps",
+            f"{row.stderr:.4g}",
+            *(show_epsilon(losses[view]) for view in VIEWS),
+        )
+        for at, (row, m, losses) in enumerate(rows)
+    ]
+    show(
+        {
+            **plan.to_dict(),
+            "learnt": learnt.to_dict(),
+            "stderr": error,
+            "compare": [
+                {
+                    "name": row.name,
+                    "mechanism": m.to_dict(),
+                    "stderr": row.stderr,
+                    "epsilon": losses,
+                }
+                for row, m, losses in rows
+            ],
+            **whom,
+        },
         f"Mean of a number in {question.low:g}..{question.high:g}, {request.n:,} people, "
         f"ε = {request.epsilon:g} in the view {'cards' if plan.delta is None else 'everything'}, "
-        f"{request.colluders} colluders\n"
-    )
-    table = Table(title="Standard error of the mean of those who answer", title_justify="left")
-    headings = ("", "told", "error", "ε: report", "cards", "everything", "dealer")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in ("", "told") else "right")
-    for row in rows:
-        m = row.question.mechanism
-        chosen = m == plan.mechanism
-        told = "yes or no" if m.steps == 1 else f"in {m.steps} steps"
-        losses = _losses(plan, m)
-        table.add_row(
-            f"{row.name} (chosen)" if chosen else row.name,
-            told,
-            f"{row.stderr:.4g}",
-            *(show_epsilon(losses[view]) for view in ("report", "cards", "everything", "dealer")),
-            style="bold" if chosen else None,
-        )
-    screen.print(table)
-    screen.print(
+        f"{request.colluders} colluders\n",
+        make_table(
+            ("", "told", "error", "ε: report", *VIEWS[1:]),
+            cells,
+            title="Standard error of the mean of those who answer",
+            left=2,
+            bold=chosen,
+        ),
         "everything: a collector that has all reports and knows everybody else's number; "
-        + ("without a δ." if not plan.delta else f"δ = {plan.delta:g}.")
+        + ("without a δ." if not plan.delta else f"δ = {plan.delta:g}."),
+        f"\nChosen: {plan.mechanism.brief()}",
+        costs_table(learnt),
+        "Expected standard error"
+        f"{of_whom(population, population_size) or ', for the people who answer'}: {error:.4g}.",
     )
-    screen.print(f"\nChosen: {plan.mechanism.brief()}")
-    print_costs(screen, _learnt(plan))
-    screen.print(f"Expected standard error{_of_whom(whom)}: {error:.4g}.")
 
 
 def _learnt(plan: NumberPlan) -> CostTable:
@@ -121,10 +111,3 @@ def _losses(plan: NumberPlan, mechanism: Any) -> dict[str, float]:
     losses: dict[str, float] = mechanism.guarantees(colluders)
     everything = mechanism.epsilon("everything", colluders, delta=plan.delta or 0.0)
     return losses | {"everything": everything}
-
-
-def _of_whom(whom: dict[str, Any]) -> str:
-    if whom["population"] == "respondents":
-        return ", for the people who answer"
-    size = whom["population_size"]
-    return f", for a population{'' if size is None else f' of {size:,}'} drawn from at random"

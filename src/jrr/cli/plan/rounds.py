@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.table import Table
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.counts import COUNT
-from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.options import make_plan, survey_options
+from jrr.cli.output import json_option, make_table, show
+from jrr.cli.values import COUNT
 from jrr.mechanisms.rr import RR
 from jrr.telemetry.longitudinal import VIEWS, Longitudinal
 
@@ -30,7 +30,7 @@ IN_WORDS = {
 )
 @click.option("--yes", type=float, default=0.1, show_default=True, help="Share that errors are at.")
 @json_option
-def rounds(rounds: int, permanent: float | None, yes: float, as_json: bool, **survey: Any) -> None:
+def rounds(rounds: int, permanent: float | None, yes: float, **survey: Any) -> None:
     """What all rounds together cost, if the same people report in every one of them.
 
     -e is the ε of a round: of the permanent response where devices remember one, otherwise of the
@@ -48,23 +48,19 @@ def rounds(rounds: int, permanent: float | None, yes: float, as_json: bool, **su
     shares = np.full(k, (1 - yes) / (k - 1))
     shares[1] = yes
     error = float(np.sqrt(daily.moments.variance(shares * n, n, 1)[1])) / n
-    if as_json:
-        print_json(
-            daily.to_dict() | {"rounds": rounds, "epsilon": found, "stderr": error, "share": yes}
-        )
-        return
-    screen = console()
     told = "nothing is remembered" if permanent is None else f"remembered at ε = {permanent:g}"
-    screen.print(f"{plan.mechanism.brief()}, {rounds:,} rounds, {told}\n")
-    table = Table(title="ε of all rounds together", title_justify="left")
-    table.add_column("what is secret")
-    for view in VIEWS:
-        table.add_column(view, justify="right")
-    for secret, by_view in found.items():
-        table.add_row(IN_WORDS[secret], *(show_epsilon(by_view[view]) for view in VIEWS))
-    screen.print(table)
-    screen.print(
+    show(
+        daily.to_dict() | {"rounds": rounds, "epsilon": found, "stderr": error, "share": yes},
+        f"{plan.mechanism.brief()}, {rounds:,} rounds, {told}\n",
+        make_table(
+            ("what is secret", *VIEWS),
+            (
+                (IN_WORDS[secret], *(show_epsilon(by_view[view]) for view in VIEWS))
+                for secret, by_view in found.items()
+            ),
+            title="ε of all rounds together",
+        ),
         "report: one report a round; cards: and those of colluders; everything: all reports and "
-        "everybody else's answer; dealer: dealer and collector together. No δ."
+        "everybody else's answer; dealer: dealer and collector together. No δ.",
+        f"Standard error of one round at {100 * yes:g}%: {100 * error:.3g} points.",
     )
-    screen.print(f"Standard error of one round at {100 * yes:g}%: {100 * error:.3g} points.")

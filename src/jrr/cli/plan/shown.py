@@ -1,14 +1,14 @@
 """A plan as plain values, and as tables and sentences."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from jrr._base.wording import aligned, counted, percentage_points, show_at_least, show_epsilon
-from jrr.cli.costs import print_costs
-from jrr.cli.progress import waiting
+from jrr.cli.costs import costs_table
+from jrr.cli.output import Line, make_table
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.request import Frequency
 from jrr.planning.costs import costs_of
@@ -70,84 +70,87 @@ def _everything(chosen_plan: Plan, mechanism: Mechanism, delta: float) -> float:
     return epsilon_of_everything(mechanism, chosen_plan.request.colluders, delta)
 
 
-def print_comparison(screen: Console, chosen_plan: Plan, delta: float) -> None:
+def compared_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
     """Accuracy, privacy and price of every mechanism, the chosen one in bold."""
     request = chosen_plan.request
-    with waiting("comparing"):
-        compared = chosen_plan.compare(shown_frequencies(request.frequency))
-        rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
-        known = [
-            {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
-            for row, mechanism in rows
-        ]
-    frequencies = list(rows[0][0].stderr)
-    error = _table("Standard error of an estimated share, in percentage points, at a true share of")
-    privacy = _table(
-        "ε by view: what the adversary has besides the report (rounded up; everything: an upper "
-        f"bound of (ε, δ)-differential privacy with δ = {delta:g})"
-    )
-    for frequency in frequencies:
-        error.add_column(f"{100 * frequency:g}%", justify="right")
-    error.add_column("expected", justify="right")
-    price = _table("What it costs; times of one core, about")
-    for heading in ("bytes a report", "bytes a card", "to deal", "all reports"):
-        price.add_column(heading, justify="right")
-    for view in SHOWN:
-        privacy.add_column(view, justify="right")
-    first = next((row for row, mechanism in rows if mechanism == chosen_plan.mechanism), None)
-    numbers = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
-    errors = _rows_aligned([[100 * value for value in line] for line in numbers])
+    compared = chosen_plan.compare(shown_frequencies(request.frequency))
+    rows = [(row, row.mechanism) for row in compared if row.mechanism is not None]
+    places = [at for at, (_, mechanism) in enumerate(rows) if mechanism == chosen_plan.mechanism]
+    chosen = places[:1]
+    names = [
+        f"{row.name} (chosen)" if at in chosen else row.name for at, (row, _) in enumerate(rows)
+    ]
+    errors = [[*row.stderr.values(), row.expected_stderr] for row, _ in rows]
+    known = [
+        {**row.epsilon, "everything": _everything(chosen_plan, mechanism, delta)}
+        for row, mechanism in rows
+    ]
     columns = [aligned([line[view] for line in known], digits=4, up=True) for view in SHOWN]
-    for at, (row, mechanism) in enumerate(rows):
-        chosen = row is first
-        name = f"{row.name} (chosen)" if chosen else row.name
-        style = "bold" if chosen else None
-        error.add_row(name, *errors[at], style=style)
-        costs = costs_of(mechanism, request.n)
-        price.add_row(
-            name,
-            f"{costs.report_bytes:,}",
-            f"{costs.card_bytes:,}",
-            f"{costs.deal_seconds:.2g} s",
-            f"{costs.respond_seconds:.2g} s",
-            style=style,
-        )
-        privacy.add_row(name, *(column[at] for column in columns), style=style)
-    screen.print(
+    yield (
         f"{request.n:,} people, {request.k} answers, ε = {request.epsilon:g} in the view "
         f"{chosen_plan.view}, {counted(request.colluders, 'colluder', 'colluders')}, "
         f"{100 * request.lost:g}% of cards lost\n"
     )
-    screen.print(error)
+    yield make_table(
+        ("", *(f"{100 * frequency:g}%" for frequency in rows[0][0].stderr), "expected"),
+        _named(names, rows_aligned([[100 * value for value in line] for line in errors])),
+        title="Standard error of an estimated share, in percentage points, at a true share of",
+        bold=chosen,
+    )
     liars = ", ".join(f"{row.name} {_people(row.one_liar)}" for row, _ in rows)
-    screen.print(f"People by whom one contributor who lies can move an estimate: {liars}.")
-    screen.print(privacy)
-    screen.print(price)
+    yield f"People by whom one contributor who lies can move an estimate: {liars}."
+    yield make_table(
+        ("", *SHOWN),
+        _named(names, zip(*columns, strict=True)),
+        title="ε by view: what the adversary has besides the report (rounded up; everything: an "
+        f"upper bound of (ε, δ)-differential privacy with δ = {delta:g})",
+        bold=chosen,
+    )
+    prices = [costs_of(mechanism, request.n) for _, mechanism in rows]
+    yield make_table(
+        ("", "bytes a report", "bytes a card", "to deal", "all reports"),
+        (
+            (
+                name,
+                f"{costs.report_bytes:,}",
+                f"{costs.card_bytes:,}",
+                f"{costs.deal_seconds:.2g} s",
+                f"{costs.respond_seconds:.2g} s",
+            )
+            for name, costs in zip(names, prices, strict=True)
+        ),
+        title="What it costs; times of one core, about",
+        bold=chosen,
+    )
     if any(row.family.encodes and mechanism.deals for row, mechanism in rows):
-        screen.print("Encodings with cards: no law is known of everything; the dealer's bounds it.")
+        yield "Encodings with cards: no law is known of everything; the dealer's bounds it."
     for row in compared:
         if row.note:
-            screen.print(f"{row.name}: {row.note}")
+            yield f"{row.name}: {row.note}"
     if chosen_plan.losses is not None and chosen_plan.losses.compositions != "all":
         reached = chosen_plan.everything_at_least(delta)
         most = show_epsilon(chosen_plan.everything(delta))
         tight = f"; some answers do reach {show_at_least(reached)}" if reached else ""
-        screen.print(f"Chosen, everything: at most {most} whatever the others answer{tight}.")
+        yield f"Chosen, everything: at most {most} whatever the others answer{tight}."
 
 
-def print_lost_cards(screen: Console, chosen_plan: Plan) -> None:
+def _named(names: Iterable[str], rows: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
+    """Rows whose first cell is a name."""
+    return [(name, *row) for name, row in zip(names, rows, strict=True)]
+
+
+def lost_cards_lines(chosen_plan: Plan) -> Iterator[Line]:
     """Error against the share of cards that are dealt and never reported with."""
     if not chosen_plan.mechanism.deals:
         return
     rows = lost_cards(chosen_plan)
-    table = _table("Expected standard error, in percentage points, where of the cards are lost")
-    for row in rows:
-        table.add_column(f"{100 * row.lost:g}%", justify="right")
     names = list(rows[0].stderr)
-    shown = _rows_aligned([[100 * row.stderr[name] for row in rows] for name in names])
-    for name, line in zip(names, shown, strict=True):
-        table.add_row(name, *line)
-    screen.print(table)
+    errors = rows_aligned([[100 * row.stderr[name] for row in rows] for name in names])
+    yield make_table(
+        ("", *(f"{100 * row.lost:g}%" for row in rows)),
+        _named(names, errors),
+        title="Expected standard error, in percentage points, where of the cards are lost",
+    )
 
 
 def shown_frequencies(known: Frequency) -> tuple[float, ...]:
@@ -161,7 +164,7 @@ def shown_frequencies(known: Frequency) -> tuple[float, ...]:
     return FREQUENCIES if known is None else tuple(sorted({*FREQUENCIES, known}))
 
 
-def _rows_aligned(rows: list[list[float]]) -> list[list[str]]:
+def rows_aligned(rows: list[list[float]]) -> list[list[str]]:
     """All numbers of a table with equally many decimals."""
     width = len(rows[0])
     shown = aligned([value for row in rows for value in row])
@@ -173,29 +176,21 @@ def _people(number: float) -> str:
     return f"{number:,.1f}" if number < 10 else f"{number:,.0f}"
 
 
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="")
-    table.add_column("")
-    return table
-
-
-def print_statement(screen: Console, chosen_plan: Plan, delta: float) -> None:
+def statement_lines(chosen_plan: Plan, delta: float) -> Iterator[Line]:
     """What was chosen, and what each adversary can learn, in sentences."""
-    request = chosen_plan.request
-    screen.print()
-    screen.print(f"Chosen: {chosen_plan.mechanism.brief()}")
+    yield f"\nChosen: {chosen_plan.mechanism.brief()}"
     for adversary in adversaries(chosen_plan, delta):
-        screen.print(f"• {adversary.sentence}")
-    print_costs(screen, costs_of_plan(chosen_plan, delta))
-    if chosen_plan.mechanism.deals and request.dealer_epsilon is None:
-        screen.print(
+        yield f"• {adversary.sentence}"
+    yield costs_table(costs_of_plan(chosen_plan, delta))
+    if chosen_plan.mechanism.deals and chosen_plan.request.dealer_epsilon is None:
+        yield Text(
             "NO CAP ON THE DEALER: a dealer who colludes with the collector "
             f"learns: ε {show_epsilon(chosen_plan.guarantees['dealer'])}.",
             style="bold",
         )
     error = percentage_points(f"{100 * chosen_plan.stderr():.3g}")
-    screen.print(f"Expected standard error: {error}.")
-    screen.print(
+    yield f"Expected standard error: {error}."
+    yield (
         "One contributor who sends what it likes can move the number of people who are estimated "
         f"to hold an answer by {_people(chosen_plan.one_liar)}."
     )

@@ -1,23 +1,24 @@
 """`jrr plan survey`: how exact every question of a draft would be, and what it costs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
 
 from jrr._base.wording import show_epsilon
-from jrr.cli.costs import print_costs
-from jrr.cli.counts import COUNT
-from jrr.cli.options import closed_deck_option, console, json_option, lost_option, print_json
+from jrr.cli.costs import costs_table
+from jrr.cli.options import closed_deck_option, lost_option
+from jrr.cli.output import json_option, make_table, show
 from jrr.cli.progress import waiting
+from jrr.cli.values import COUNT, OLD_FILE
 
 if TYPE_CHECKING:
-    from jrr.survey.plan import DraftPlan, QuestionPlan
+    from jrr.survey.plan import QuestionPlan
 
 
 @click.command()
-@click.argument("draft", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("draft", type=OLD_FILE)
 @click.option("--people", type=COUNT, required=True, help="How many are invited.")
 @click.option(
     "--response", type=float, default=1.0, show_default=True, help="Share of them who answer."
@@ -41,7 +42,6 @@ def survey(
     dealer_epsilon: float | None,
     lost: float,
     closed_deck: bool,
-    as_json: bool,
 ) -> None:
     """Say how exact every question of a draft would be.
 
@@ -51,55 +51,17 @@ def survey(
     jrr plan survey draft.toml --people 2000 --response 0.6 -e 2
     """  # noqa: D301 - click reads the \b
     from jrr.survey.draft import Draft
-    from jrr.survey.plan import PlanOptions, people_for_margins, plan_draft
+    from jrr.survey.plan import PlanOptions, expected_reports, people_for_margins, plan_draft
 
     read = Draft.read(draft)
     wish = PlanOptions(dealer_epsilon=dealer_epsilon, lost=lost, announced=not closed_deck)
     with waiting("planning"):
         made = plan_draft(read, people, response=response, epsilon=epsilon, options=wish)
     with waiting("looking for how many people"):
-        # What is nearly always chosen, and quick to plan.
-        quick = PlanOptions(
-            dealer_epsilon=dealer_epsilon, lost=lost, announced=not closed_deck, mechanism="mrr"
-        )
+        quick = replace(wish, mechanism="mrr")  # nearly always chosen, and quick to plan
         needed = people_for_margins(read, response=response, epsilon=epsilon, options=quick)
-    if as_json:
-        print_json(made.to_dict() | {"people_for_margins": needed})
-    else:
-        _say(made, needed)
-
-
-def _say(made: "DraftPlan", needed: int) -> None:
-    from jrr.survey.plan import expected_reports
-
-    screen = console()
-    expected = expected_reports(made.people, made.response)
-    screen.print(
-        f"{made.people:,} people invited, {expected:,} expected to answer; ε = {made.epsilon:g} in "
-        f"all, split by {made.draft.split}\n"
-    )
-    screen.print(_table(made))
-    print_costs(screen, made.costs)
-    screen.print(
-        f"{made.bytes:,} bytes of reports a person.\n"
-        f"For the margins wanted of every question: {needed:,} people to invite."
-    )
-    branched = [one.question.name for one in made.questions if one.question.only_if]
-    if branched:
-        screen.print(
-            f"Asked of some people only, so that their margins are wider: {', '.join(branched)}."
-        )
-    if made.draft.open:
-        names = ", ".join(question.name for question in made.draft.open)
-        screen.print(f"Sent as they are (open): {names}.")
-
-
-def _table(made: "DraftPlan") -> Table:
-    table = Table(title="Expected margins (95%)", title_justify="left", title_style="")
-    for heading in ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes"):
-        table.add_column(heading, justify="left" if heading in ("question", "kind") else "right")
-    for one in made.questions:
-        table.add_row(
+    rows = [
+        (
             one.question.name,
             one.question.kind,
             show_epsilon(one.epsilon),
@@ -107,9 +69,29 @@ def _table(made: "DraftPlan") -> Table:
             _margin(one, one.question.margin),
             one.plan.mechanism.name,
             str(one.bytes),
-            style=None if one.margin <= one.question.margin else "bold",
         )
-    return table
+        for one in made.questions
+    ]
+    wide = [at for at, one in enumerate(made.questions) if one.margin > one.question.margin]
+    expected = expected_reports(made.people, made.response)
+    lines = [
+        f"{made.bytes:,} bytes of reports a person.\n"
+        f"For the margins wanted of every question: {needed:,} people to invite."
+    ]
+    branched = ", ".join(one.question.name for one in made.questions if one.question.only_if)
+    if branched:
+        lines.append(f"Asked of some people only, so that their margins are wider: {branched}.")
+    if read.open:
+        lines.append(f"Sent as they are (open): {', '.join(one.name for one in read.open)}.")
+    headings = ("question", "kind", "ε", "margin", "wanted", "mechanism", "bytes")
+    show(
+        made.to_dict() | {"people_for_margins": needed},
+        f"{made.people:,} people invited, {expected:,} expected to answer; ε = {made.epsilon:g} in "
+        f"all, split by {read.split}\n",
+        make_table(headings, rows, title="Expected margins (95%)", left=2, bold=wide),
+        costs_table(made.costs),
+        *lines,
+    )
 
 
 def _margin(one: "QuestionPlan", margin: float) -> str:

@@ -5,18 +5,10 @@ from typing import Any
 import click
 from rich.table import Table
 
-from jrr._base.wording import aligned
-from jrr.cli.counts import CountRange
-from jrr.cli.options import (
-    card_options,
-    console,
-    dealer_cap,
-    guarantee_options,
-    json_option,
-    print_json,
-)
+from jrr.cli.options import card_options, dealer_cap, guarantee_options, max_bytes_option
+from jrr.cli.output import Line, json_option, make_table, show, unwrapped
+from jrr.cli.plan.shown import rows_aligned
 from jrr.cli.progress import waiting
-from jrr.planning.defaults import MAX_BYTES
 from jrr.planning.plans import FREQUENCIES
 from jrr.planning.two_phases import FIRST_SHARE, TwoPhasePlan, plan_two_phases
 
@@ -33,26 +25,14 @@ SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])
     show_default=True,
     help="Share of the people who are asked first.",
 )
-@click.option(
-    "--max-bytes",
-    type=CountRange(1),
-    default=MAX_BYTES,
-    show_default=True,
-    help="Most bytes of a report in an automatic choice.",
-)
+@max_bytes_option
 @json_option
 def two_phase(
-    n: int,
-    epsilon: float,
-    colluders: int | None,
-    mechanism: str,
-    lost: float,
+    first: float,
     closed_deck: bool,
     dealer_epsilon: float | None,
     no_dealer_cap: bool,
-    first: float,
-    max_bytes: int,
-    as_json: bool,
+    **survey: Any,
 ) -> None:
     """Say whether it pays to ask a few people first, and plan for the others by what they say.
 
@@ -63,37 +43,28 @@ def two_phase(
     """  # noqa: D301 - click reads the \b
     with waiting("planning two phases"):
         phases = plan_two_phases(
-            n,
-            epsilon,
-            colluders,
-            dealer_cap(dealer_epsilon, no_dealer_cap),
-            mechanism,
+            dealer_epsilon=dealer_cap(dealer_epsilon, no_dealer_cap),
             first_share=first,
-            lost=lost,
             announced=not closed_deck,
-            max_bytes=max_bytes,
+            **survey,
         )
         document = as_document(phases)
-    if as_json:
-        print_json(document)
-        return
-    screen = console()
-    screen.print(_errors(document))
-    screen.print(when_it_pays(phases), soft_wrap=True)
-    if not phases.pays:
-        return
-    few, others = document["first"]["options"], document["second"]["options"]
-    screen.print(f"\nFirst phase, people drawn at random: {few}", soft_wrap=True)
-    screen.print(f"Second phase, everybody else:        {others}", soft_wrap=True)
-    screen.print(
-        "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and "
-        "not above 1. For `jrr survey create`, -n is --people, and "
-        "-M and -f are --set colluders=… and --set frequency=…. For files, the "
-        f"first phase is `jrr file perturb --epsilon {phases.request.epsilon:g}`, and `jrr file "
-        "deal` with the second list deals the second phase's cards. Nobody answers in both phases. "
-        "`jrr file pool FIRST SECOND` adds up the reports.",
-        soft_wrap=True,
-    )
+    lines: list[Line] = [_errors(document), unwrapped(when_it_pays(phases))]
+    if phases.pays:
+        few, others = document["first"]["options"], document["second"]["options"]
+        lines += [
+            unwrapped(f"\nFirst phase, people drawn at random: {few}"),
+            unwrapped(f"Second phase, everybody else:        {others}"),
+            unwrapped(
+                "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 "
+                "and not above 1. For `jrr survey create`, -n is --people, and -M and -f are --set "
+                "colluders=… and --set frequency=…. For files, the first phase is `jrr file "
+                f"perturb --epsilon {phases.request.epsilon:g}`, and `jrr file deal` with the second "
+                "list deals the second phase's cards. Nobody answers in both phases. `jrr file pool "
+                "FIRST SECOND` adds up the reports."
+            ),
+        ]
+    show(document, *lines)
 
 
 def as_document(phases: TwoPhasePlan) -> dict[str, Any]:
@@ -153,18 +124,13 @@ def when_it_pays(phases: TwoPhasePlan) -> str:
 
 
 def _errors(document: dict[str, Any]) -> Table:
-    title = "Standard error of the share of yes, in percentage points, at a true share of"
-    table = Table(title=title, title_justify="left", title_style="")
-    table.add_column("")
-    rows = document["stderr"]
-    for row in rows:
-        table.add_column(f"{100 * row['frequency']:g}%", justify="right")
+    rows, best = document["stderr"], document["any_mechanism"]
     names = {"one_phase": "one phase", "two_phases": "two phases"}
-    best = document["any_mechanism"]
     if best != document["one_phase"]:
         names["any_mechanism"] = f"one phase of {best['mechanism']}"
-    values = [100 * row[key] for key in names for row in rows]
-    shown = aligned(values)
-    for at, name in enumerate(names.values()):
-        table.add_row(name, *shown[at * len(rows) : (at + 1) * len(rows)])
-    return table
+    errors = rows_aligned([[100 * row[key] for row in rows] for key in names])
+    return make_table(
+        ("", *(f"{100 * row['frequency']:g}%" for row in rows)),
+        ((name, *line) for name, line in zip(names.values(), errors, strict=True)),
+        title="Standard error of the share of yes, in percentage points, at a true share of",
+    )

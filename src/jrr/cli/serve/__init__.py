@@ -2,42 +2,22 @@
 
 import click
 
-from jrr.cli.lazy import LazyCommand, LazyGroup
+from jrr.cli.lazy import LazyGroup
 
 COMMANDS = {
-    "dealer": LazyCommand("jrr.cli.serve.server", "dealer", "Deal cards; never sees an answer."),
-    "collector": LazyCommand(
-        "jrr.cli.serve.server",
-        "collector",
-        "Collect perturbed reports and estimate; never sees a card.",
-    ),
-    "party": LazyCommand(
-        "jrr.cli.serve.server",
-        "party",
-        "Deal cards together with other parties; never sees a card or an answer.",
-    ),
-    "page": LazyCommand(
-        "jrr.cli.serve.page", "page", "Serve the page on which people answer in a browser."
-    ),
-    "all": LazyCommand(
-        "jrr.cli.serve.all",
-        "all_servers",
-        "Run a dealer and a collector on this machine, to try things out.",
-    ),
-    "certificate": LazyCommand(
-        "jrr.cli.serve.secrets",
-        "certificate",
-        "Make a party's certificate: NAME.pem, for the survey, and NAME.key (secret).",
-    ),
-    "token": LazyCommand(
-        "jrr.cli.serve.secrets",
-        "token",
-        "Make an admin token: the server is given its hash, the operator keeps it.",
-    ),
+    "dealer": "Deal cards; never sees an answer.",
+    "collector": "Collect perturbed reports and estimate; never sees a card.",
+    "party": "Deal cards together with other parties; never sees a card or an answer.",
+    "page": "Serve the page on which people answer in a browser.",
+    "all": "Run a dealer and a collector on this machine, to try things out.",
+    "certificate": "Make a party's certificate: NAME.pem, for the survey, and NAME.key (secret).",
+    "token": "Make an admin token: the server is given its hash, the operator keeps it.",
 }
+MODULES = dict.fromkeys(("dealer", "collector", "party"), "server")
+MODULES |= dict.fromkeys(("certificate", "token"), "secrets")
 
 
-@click.group(cls=LazyGroup, table=COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, table=COMMANDS, modules=MODULES)
 def serve() -> None:
     """Run a dealer, a collector, a party of a committee, or the answer page.
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jrr.cli.counts import COUNT
-from jrr.cli.options import json_option, print_json
+from jrr.cli.output import json_option, show, unwrapped
+from jrr.cli.values import COUNT, FILE, FOLDER
 from jrr.errors import MissingExtraError, UnreachableError
 from jrr.servers.common.settings import PORTS
 
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from jrr.research.sample_survey import SampleSurvey
     from jrr.survey.survey import Survey
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command("all")
 @click.option(
     "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=Path("jrr-servers"),
     show_default=True,
     help="Where databases, keys and logs go; kept.",
@@ -47,14 +45,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--console", "pages", is_flag=True, help="The operators' pages, at /console.")
 @json_option
-def all_servers(
-    folder: Path,
-    port: int,
-    draft: Path | None,
-    people: int,
-    pages: bool,
-    as_json: bool,
-) -> None:
+def all_servers(folder: Path, port: int, draft: Path | None, people: int, pages: bool) -> None:
     """Run a dealer and a collector on this machine, to try things out.
 
     Two processes, each with a SQLite database and an admin token of its own, until
@@ -101,10 +92,7 @@ def all_servers(
                 f"Its surveys can be answered at {page.url}; their dealer is {dealer.url}, with "
                 f"the token {dealer.token}.",
             ]
-        if as_json:
-            print_json(facts)
-        else:
-            print("\n".join(lines))
+        show(facts, unwrapped("\n".join(lines)))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             while all(side.process.poll() is None for side in servers):

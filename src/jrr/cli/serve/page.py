@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import click
 
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, show, unwrapped
 from jrr.errors import MissingExtraError
 
 PORT = 8003  # after those of the servers
@@ -43,7 +43,6 @@ def page(
     allow: tuple[str, ...],
     survey: str | None,
     only_hash: bool,
-    as_json: bool,
 ) -> None:
     """Serve the page on which people answer in a browser.
 
@@ -60,19 +59,17 @@ def page(
 
     if only_hash:
         files = page_files()
-        if as_json:
-            print_json({"sha256": page_hash(files), "files": {f.path: f.digest for f in files}})
-            return
-        for file in files:
-            print(f"{file.digest}  {file.path}")
-        print(f"{page_hash(files)}  all of the above")
+        together = page_hash(files)
+        show(
+            {"sha256": together, "files": {file.path: file.digest for file in files}},
+            *(unwrapped(f"{file.digest}  {file.path}") for file in files),
+            unwrapped(f"{together}  all of the above"),
+        )
         return
 
     def ready(url: str) -> None:
-        if as_json:
-            print_json({"role": "page", "url": url + START})
-        else:
-            console().print(f"The answer page is at {url}{START}; Ctrl-C stops it.")
+        words = f"The answer page is at {url}{START}; Ctrl-C stops it."
+        show({"role": "page", "url": url + START}, words)
         sys.stdout.flush()
 
     with suppress(KeyboardInterrupt):

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import click
+from rich.text import Text
 
-from jrr.cli.counts import COUNT
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import Line, json_option, show
+from jrr.cli.values import COUNT, FOLDER
 
 
 @click.command()
@@ -23,13 +24,9 @@ from jrr.cli.options import console, json_option, print_json
 @click.option(
     "--yes", "frequency", type=float, default=0.1, show_default=True, help="True share of yes."
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Draw them: a directory for one picture each.",
-)
+@click.option("--out", type=FOLDER, help="Draw them: a directory for one picture each.")
 @json_option
-def attacks(out: Path | None, as_json: bool, **setting: float) -> None:
+def attacks(out: Path | None, **setting: float) -> None:
     """Say what each attack on a survey gains, in numbers.
 
     \b
@@ -42,12 +39,10 @@ def attacks(out: Path | None, as_json: bool, **setting: float) -> None:
     found = all_attacks(survey)
     if out is not None:
         draw_attacks(out, survey)
-    if as_json:
-        print_json({"attacks": [vars(attack) for attack in found]})
-        return
-    screen = console()
+    lines: list[Line] = []
     for attack in found:
-        screen.print(f"{attack.name} ({attack.who})", style="bold")
-        screen.print(f"{attack.sentence}\n")
+        lines.append(Text(f"{attack.name} ({attack.who})", style="bold"))
+        lines.append(f"{attack.sentence}\n")
     if out is not None:
-        screen.print(f"Pictures: {out}")
+        lines.append(f"Pictures: {out}")
+    show({"attacks": [vars(attack) for attack in found]}, *lines)

@@ -2,12 +2,12 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.table import Table
 
 from jrr._base import checks
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, make_table, show
 from jrr.errors import MissingExtraError
 
 
@@ -28,7 +28,6 @@ def serve(
     timeout: float,
     obey: bool,
     database: str | None,
-    as_json: bool,
 ) -> None:
     """Put a collector of its own under load, and count what came of it.
 
@@ -61,19 +60,12 @@ def serve(
             timeout=timeout,
             obey=obey,
         )
-    if as_json:
-        print_json(load.to_dict())
-        return
-    table = Table(title="A collector under load", title_justify="left", title_style="")
-    table.add_column("")
-    table.add_column("", justify="right")
-    for name, value in load.to_dict().items():
-        shown = (
-            ", ".join(f"{key}: {part:.3g}" for key, part in value.items())
-            if isinstance(value, dict)
-            else value
-        )
-        table.add_row(
-            name.replace("_", " "), f"{shown:.4g}" if isinstance(shown, float) else str(shown)
-        )
-    console().print(table)
+    facts = load.to_dict()
+    rows = ((name.replace("_", " "), _shown(value)) for name, value in facts.items())
+    show(facts, make_table(("", ""), rows, title="A collector under load"))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {part:.3g}" for key, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,13 +1,13 @@
 """`jrr study reproduce`: the paper's figures and tables, and further ones."""
 
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from jrr.cli.counts import COUNT
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, make_table, show
+from jrr.cli.progress import steps
+from jrr.cli.values import COUNT
 from jrr.reporting.plots import new_figure
 from jrr.research.paper.figure import Figure
 from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
@@ -31,16 +31,7 @@ from jrr.research.paper.reproduce import ReproductionRequest, reproduce_paper
 )
 @click.option("--force", is_flag=True, help="Make finished figures again.")
 @json_option
-def reproduce(
-    *,
-    names: tuple[str, ...],
-    runs: int,
-    seed: int,
-    out: Path,
-    data: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def reproduce(**options: Any) -> None:
     """Reproduce the paper: all figures and tables, as CSV, PNG and SVG, and one report.
 
     RR and JRR as in the paper, and further lines: JRR with exact optimal parameters, DRR.
@@ -49,42 +40,27 @@ def reproduce(
     ecommerce_reviews.csv.gz (recommended_ind), whichever are there, and the authors' stored
     results jrr_artifact_results.csv are compared one by one.
     """
-    request = ReproductionRequest(
-        names=names, out=out, runs=runs, seed=seed, data=data, force=force
-    )
+    request = ReproductionRequest(**options)
     figures = request.figures()
     if any(figure.drawing for figure in figures):
         new_figure(1, 1)  # says at once if pictures cannot be drawn
-    screen = console()
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=screen,
-        disable=as_json or not screen.is_terminal,
-    )
-    with progress:
-        bar = progress.add_task("reproducing", total=sum(figure.steps + 1 for figure in figures))
+    done, total = 0, sum(figure.steps + 1 for figure in figures)
+    with steps("reproducing") as progress:
 
         def step(figure: Figure, count: int) -> None:
-            progress.update(bar, advance=count, description=figure.key)
+            nonlocal done
+            done += count
+            progress(figure.key, done, total)
 
         reproduction = reproduce_paper(request, step)
-    if as_json:
-        print_json(
-            {
-                "report": str(reproduction.report),
-                "files": [str(path) for path in reproduction.files],
-                "claims": [vars(claim) for claim in reproduction.claims],
-            }
-        )
-        return
-    table = Table(title="Claims of the paper", title_justify="left")
-    for heading in ("claim", "measured", "verdict"):
-        table.add_column(heading)
-    for claim in reproduction.claims:
-        table.add_row(claim.claim, claim.measured, claim.verdict)
-    screen.print(table)
-    count = len(reproduction.figures)
-    screen.print(f"{count} figures and tables in {out}; all of it in {reproduction.report}")
+    rows = [(claim.claim, claim.measured, claim.verdict) for claim in reproduction.claims]
+    show(
+        {
+            "report": str(reproduction.report),
+            "files": [str(path) for path in reproduction.files],
+            "claims": [vars(claim) for claim in reproduction.claims],
+        },
+        make_table(("claim", "measured", "verdict"), rows, title="Claims of the paper", left=3),
+        f"{len(reproduction.figures)} figures and tables in {request.out}; all of it in "
+        f"{reproduction.report}",
+    )

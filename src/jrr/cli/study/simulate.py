@@ -3,12 +3,12 @@
 from typing import Any
 
 import click
-from click.core import ParameterSource
+from rich.text import Text
 
-from jrr._base.randomness import SeededRandom
-from jrr.cli.counts import COUNT
-from jrr.cli.options import console, json_option, make_plan, print_json, survey_options
+from jrr.cli.options import is_given, make_plan, seeded, survey_options
+from jrr.cli.output import Line, json_option, show
 from jrr.cli.progress import bar
+from jrr.cli.values import COUNT
 from jrr.errors import ArgumentError
 from jrr.research.simulated_surveys import (
     counts_of_question,
@@ -28,17 +28,13 @@ from jrr.research.simulated_surveys import (
 @click.option("--runs", type=COUNT, default=10_000, show_default=True, help="Surveys to simulate.")
 @click.option("--seed", type=int, help="Reproducible run; else seeded by the system.")
 @json_option
-@click.pass_context
 def simulate(
-    context: click.Context,
-    /,
     *,
     yes: float,
     counts: str | None,
     question: str | None,
     runs: int,
     seed: int | None,
-    as_json: bool,
     **survey: Any,
 ) -> None:
     """Simulate whole surveys, exactly in distribution, and compare with theory.
@@ -50,37 +46,37 @@ def simulate(
     """  # noqa: D301 - click reads the \b
     true_counts = None if counts is None else _parsed(counts)
     if question is not None:
-        _refuse_people(context)
+        _refuse_people()
         true_counts = counts_of_question(question)
         survey["n"] = sum(true_counts)
     plan = make_plan(**survey)
     n, k, capped = plan.request.n, plan.request.k, plan.request.dealer_epsilon is not None
     if true_counts is None:
         true_counts = counts_with_share(yes, n, k)
-    rng = None if seed is None else SeededRandom(seed)
-    with bar("simulating", as_json) as progress:
-        result = simulate_surveys(plan.mechanism, true_counts, runs, rng=rng, progress=progress)
-    if as_json:
-        print_json(result.to_dict() | {"dealer_capped": capped})
-        return
-    screen = console()
+    with bar("simulating") as progress:
+        result = simulate_surveys(
+            plan.mechanism, true_counts, runs, rng=seeded(seed), progress=progress
+        )
     people = result.people
     missing = f" ({n - people:,} of {n:,} do not report)" if people < n else ""
     low, middle, high = (100 * value for value in result.quantiles.values())
-    screen.print(f"{plan.mechanism.brief()}, {runs:,} surveys of {people:,} people{missing}")
-    screen.print(f"true share of answer 1:  {100 * result.truth:.3f}%")
-    screen.print(f"mean estimate:           {100 * result.mean:.3f}%")
-    screen.print(f"median, central 95%:     {middle:.2f}%, {low:.2f}% to {high:.2f}%")
-    screen.print(f"standard error, theory:  {100 * result.stderr_theory:.4f} points")
-    screen.print(f"root mean square error:  {100 * result.stderr_simulated:.4f} points")
+    lines: list[Line] = [
+        f"{plan.mechanism.brief()}, {runs:,} surveys of {people:,} people{missing}",
+        f"true share of answer 1:  {100 * result.truth:.3f}%",
+        f"mean estimate:           {100 * result.mean:.3f}%",
+        f"median, central 95%:     {middle:.2f}%, {low:.2f}% to {high:.2f}%",
+        f"standard error, theory:  {100 * result.stderr_theory:.4f} points",
+        f"root mean square error:  {100 * result.stderr_simulated:.4f} points",
+    ]
     if not capped and plan.mechanism.deals:
-        screen.print("NO CAP ON THE DEALER was asked for.", style="bold")
+        lines.append(Text("NO CAP ON THE DEALER was asked for.", style="bold"))
+    show(result.to_dict() | {"dealer_capped": capped}, *lines)
 
 
-def _refuse_people(context: click.Context) -> None:
+def _refuse_people() -> None:
     """Refuse what a real question brings with it: its people and their answers."""
     for name, option in (("n", "-n"), ("k", "-k"), ("yes", "--yes"), ("counts", "--counts")):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if is_given(name):
             raise ArgumentError(
                 f"{option} must be left out with --question, which has its own people"
             )

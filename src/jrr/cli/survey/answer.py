@@ -7,11 +7,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from jrr._base.wording import counted, show_guarantee
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import Line, console, json_option, show, wants_json
 from jrr.cli.progress import waiting
 from jrr.cli.survey.answers import ask_all, check_given, language_of, read_answers_file
 from jrr.cli.survey.contributing import contributor_of, contributor_options
-from jrr.cli.survey.shared import FILE
+from jrr.cli.values import FILE
 from jrr.errors import ArgumentError, ProtocolError
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def answer(
     answers_from: IO[str] | None,
     language: str | None,
     agree: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Answer a survey; what is sensitive is perturbed here.
@@ -63,9 +62,11 @@ def answer(
     with waiting("reading the survey, and reckoning what it costs"):
         survey = person.survey
     spoken = language_of(survey, language)
-    screen = console(to_error=as_json)  # JSON has standard output for itself
     if cards_only:
-        _fetch_cards(person, screen, as_json)
+        with waiting("fetching cards"):
+            there = person.fetch_cards()
+        words = "Cards fetched and kept." if there else "There are no cards to be had."
+        show({"survey": survey.hash, "cards": there}, words)
         return
     receipt = person.resume()
     earlier = receipt is not None
@@ -85,24 +86,17 @@ def answer(
         if answers_from is not None:
             answers = read_answers_file(survey, answers_from, given)
         else:
+            to_error = wants_json()  # JSON has standard output for itself
+            screen = console(to_error)
             _show_survey(screen, survey, spoken)
             _show_spending(screen, person, after, options["limit"])
             asked = agree or not sys.stdin.isatty()  # a script was told to by somebody
-            if not asked and not click.confirm("Do you agree to take part?", err=as_json):
+            if not asked and not click.confirm("Do you agree to take part?", err=to_error):
                 raise ProtocolError("you did not agree to take part: nothing was sent")
-            answers = ask_all(survey, spoken, given, to_error=as_json)
+            answers = ask_all(survey, spoken, given, to_error=to_error)
         with waiting("sending"):
             receipt = person.answer(answers)
-    _say_receipt(receipt, earlier, screen, as_json)
-
-
-def _fetch_cards(person: "Contributor", screen: "Console", as_json: bool) -> None:
-    with waiting("fetching cards"):
-        there = person.fetch_cards()
-    if as_json:
-        print_json({"survey": person.survey.hash, "cards": there})
-    else:
-        screen.print("Cards fetched and kept." if there else "There are no cards to be had.")
+    _show_receipt(receipt, earlier)
 
 
 def _show_survey(screen: "Console", survey: "Survey", language: str) -> None:
@@ -125,21 +119,20 @@ def _show_spending(screen: "Console", person: "Contributor", after: "Spent", lim
     )
 
 
-def _say_receipt(receipt: "Receipt", earlier: bool, screen: "Console", as_json: bool) -> None:
-    if as_json:
-        facts = {"survey": receipt.survey, "carded": receipt.carded, "earlier": earlier}
-        print_json(facts | ({"left_out": list(receipt.left_out)} if receipt.left_out else {}))
-        return
+def _show_receipt(receipt: "Receipt", earlier: bool) -> None:
+    facts: dict[str, Any] = {"survey": receipt.survey, "carded": receipt.carded, "earlier": earlier}
     card = f"answered {'with' if receipt.carded else 'without'} cards"
+    lines: list[Line] = []
     if receipt.left_out:
-        screen.print("You had enrolled, but you were dealt no card. The parties say:")
-        for line in receipt.left_out:
-            screen.print(f"  {line}", markup=False)
+        facts["left_out"] = list(receipt.left_out)
+        lines.append("You had enrolled, but you were dealt no card. The parties say:")
+        lines += [f"  {line}" for line in receipt.left_out]
     if not earlier:
-        screen.print(f"Received ({card}). Thank you.")
+        lines.append(f"Received ({card}). Thank you.")
     elif receipt.before:
-        screen.print(
+        lines.append(
             f"Your earlier answers stand ({card}) and were received: nothing new was asked or sent."
         )
     else:
-        screen.print(f"Your earlier answers ({card}) are received now; nothing new was asked.")
+        lines.append(f"Your earlier answers ({card}) are received now; nothing new was asked.")
+    show(facts, *lines)

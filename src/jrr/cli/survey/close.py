@@ -9,15 +9,18 @@ import click
 
 from jrr._base import checks
 from jrr._base.wording import counted
-from jrr.cli.options import console, json_option
+from jrr.cli.output import console, json_option, wants_json
 from jrr.cli.progress import waiting
 from jrr.cli.survey.closing_files import CarriedFiles
 from jrr.cli.survey.preview import show_preview
-from jrr.cli.survey.shared import FILE, operator_of, operator_options, say_servers, title_of
+from jrr.cli.survey.shared import operator_of, operator_options, show_servers, title_of
+from jrr.cli.values import FILE
 from jrr.errors import UnreachableError
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
+
+WISHES = ("by", "merge_small", "discard_small", "discard_unknown", "without_sum")
 
 
 @click.command()
@@ -75,12 +78,6 @@ def close(
     request: Path | None,
     sums: tuple[Path, ...],
     yes: bool,
-    as_json: bool,
-    by: str | None,
-    merge_small: bool,
-    discard_small: bool,
-    discard_unknown: bool,
-    without_sum: bool,
     **options: Any,
 ) -> None:
     """Close for good: cards are burned, and no more answers are taken.
@@ -93,34 +90,26 @@ def close(
     """
     from jrr.client.closing import Ending
 
-    if merge_small and by is None:
+    wished = {name: options.pop(name) for name in WISHES}
+    if wished["merge_small"] and wished["by"] is None:
         raise checks.refusal("merge_small", True, "given together with --by QUESTION")
-    wished: dict[str, Any] = {
-        "by": by,
-        "merge_small": merge_small,
-        "discard_small": discard_small,
-        "discard_unknown": discard_unknown,
-        "without_sum": without_sum,
-    }
     operator = operator_of(**options)
     if dry_run:
-        show_preview(operator, wished, as_json)
+        show_preview(operator, wished)
         return
     files = CarriedFiles(operator=operator, request=request, sums=sums)
     files.check()
     # A script is not asked: nobody would answer.
-    asks = not yes and not as_json and sys.stdin.isatty()
+    asks = not yes and not wants_json() and sys.stdin.isatty()
     if asks and not click.confirm(_question(operator), err=True):
         console().print("Nothing was closed.")
         context.exit(1)
     with waiting("closing"):
         closed = operator.close(Ending(**wished, **files.given()))
-    shown = files.write(closed)
-    say_servers(as_json, operator.survey, shown)
-    if not as_json and operator.survey.announces and not without_sum:
+    show_servers(operator.survey, files.write(closed))
+    if not wants_json() and operator.survey.announces and not wished["without_sum"]:
         settled = closed.get("collector", {}).get("settled", False)
-        words = files.next_words(options["file"], settled)
-        console().print(words, soft_wrap=True, markup=False, highlight=False)
+        console().print(files.next_words(options["file"], settled), soft_wrap=True)
 
 
 def _question(operator: "Operator") -> str:

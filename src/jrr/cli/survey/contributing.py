@@ -1,20 +1,17 @@
 """What commands of contributors share: the link, the invitation, limits and files."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jrr.cli.options import all_of
-from jrr.cli.survey.shared import FILE
+from jrr.cli.values import FILE, FOLDER
 from jrr.errors import ArgumentError
 from jrr.survey.promises import DELTA
 
 if TYPE_CHECKING:
     from jrr.client.contributor import Contributor
-
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 contributor_options = all_of(
     click.argument("link"),

@@ -1,26 +1,32 @@
 """`jrr survey create`: from a draft, or from one question, to a survey's document."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from jrr._base import checks
 from jrr._base.files import write_whole_bytes
 from jrr._base.wording import counted, show_epsilon
-from jrr.cli.costs import print_costs
-from jrr.cli.counts import COUNT
-from jrr.cli.options import RangeType, console, json_option, mechanism_option, print_json
+from jrr.cli.costs import costs_table
+from jrr.cli.options import mechanism_option
+from jrr.cli.output import Line, json_option, show, unwrapped
 from jrr.cli.progress import waiting
 from jrr.cli.survey.dealing import dealing_of, dealing_options
-from jrr.cli.survey.shared import FILE, UNPROTECTED, read_survey_file
+from jrr.cli.survey.shared import UNPROTECTED, read_survey_file
+from jrr.cli.values import COUNT, FILE, RangeType
 from jrr.errors import ArgumentError
 from jrr.survey.settings import SETTINGS
 
 if TYPE_CHECKING:
     from jrr.survey.draft import Draft
     from jrr.survey.survey import Survey
+
+ASKED = ("question", "labels", "number", "group", "title", "by", "contact", "language")
+DEALING = ("dealer", "leave_out", "enrol", "party", "threshold", "groups")
 
 
 @click.command(
@@ -62,24 +68,12 @@ if TYPE_CHECKING:
 def create(
     *,
     draft: Path | None,
-    people: int,
-    response: float,
-    epsilon: float | None,
-    mechanism: str,
-    collector: str,
-    dealer: tuple[str, ...],
-    leave_out: bool,
-    enrol: bool,
-    party: tuple[str, ...],
-    threshold: int | None,
-    groups: int | None,
     after: Path | None,
     public: bool,
     settings: tuple[str, ...],
     out: Path,
     force: bool,
-    as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Write a survey's document from a draft or a question.
 
@@ -96,36 +90,23 @@ def create(
 
     if out.exists() and not force:
         raise checks.refusal("out", str(out), "a file that does not exist yet (or give --force)")
-    read = _draft(draft, **asked)
+    read = _draft(draft, **{name: options.pop(name) for name in ASKED})
+    dealing = {name: options.pop(name) for name in DEALING}
     chosen = dict(read.settings) | read_settings(split_settings(settings))
-    if groups is not None:
-        chosen["deck"] = groups
+    if dealing["groups"] is not None:
+        chosen["deck"] = dealing["groups"]
     request = SurveyRequest(
         draft=read,
-        people=people,
-        response=response,
-        epsilon=epsilon,
-        mechanism=mechanism,
-        collector=collector,
-        dealing=dealing_of(
-            dealer=dealer,
-            leave_out=leave_out,
-            enrol=enrol,
-            party=party,
-            threshold=threshold,
-            groups=groups,
-        ),
+        dealing=dealing_of(**dealing),
         invitations=not public,
         after=None if after is None else read_survey_file(after),
+        **options,
         **request_fields(chosen, read.languages),
     )
     with waiting("planning"):
         survey = request.survey(datetime.now(UTC))
     write_whole_bytes(out, survey.to_bytes())
-    if as_json:
-        print_json(_facts(survey, out))
-    else:
-        _say(survey, out)
+    show(_facts(survey, out), _lines(survey, out))
 
 
 def _draft(
@@ -189,20 +170,17 @@ def _facts(survey: "Survey", out: Path) -> dict[str, Any]:
     }
 
 
-def _say(survey: "Survey", out: Path) -> None:
-    screen = console()
+def _lines(survey: "Survey", out: Path) -> Iterator[Line]:
     count = counted(len(survey.sensitive), "sensitive answer", "sensitive answers")
-    screen.print(f"Survey {survey.hash} in {out}: {count}")
-    screen.print(
-        f"Link for programs (people: jrr survey invite --page): {survey.link}", soft_wrap=True
-    )
+    yield f"Survey {survey.hash} in {out}: {count}"
+    yield unwrapped(f"Link for programs (people: jrr survey invite --page): {survey.link}")
     for one in survey.sensitive:
-        screen.print(f"  {one.name}: {one.mechanism.brief()}, ε = {show_epsilon(one.cost)}")
-    print_costs(screen, survey.costs)
+        yield f"  {one.name}: {one.mechanism.brief()}, ε = {show_epsilon(one.cost)}"
+    yield costs_table(survey.costs)
     if survey.announces:
-        screen.print(
+        yield (
             "Results come at the end, when dealers announce the sums of the cards that were used "
             "(jrr survey close)."
         )
     if not survey.invitations:
-        screen.print(UNPROTECTED, style="bold")
+        yield Text(UNPROTECTED, style="bold")

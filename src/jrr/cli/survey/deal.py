@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
 from jrr.cli.survey.shared import operator_of, operator_options
 
@@ -27,7 +27,7 @@ from jrr.cli.survey.shared import operator_of, operator_options
 )
 @click.option("--again", is_flag=True, help="Discard a deal that not all parties have.")
 @json_option
-def deal(patience: float, join: float, again: bool, as_json: bool, **options: Any) -> None:
+def deal(patience: float, join: float, again: bool, **options: Any) -> None:
     """End enrolment and deal to exactly those who enrolled.
 
     A committee deals together: this acts on the parties whose tokens are given, and the operators
@@ -36,7 +36,4 @@ def deal(patience: float, join: float, again: bool, as_json: bool, **options: An
     operator = operator_of(**options)
     with waiting("dealing"):
         n = operator.deal(patience, join, again)
-    if as_json:
-        print_json({"survey": operator.survey.hash, "n": n})
-    else:
-        console().print(f"Dealt to {n:,} people.")
+    show({"survey": operator.survey.hash, "n": n}, f"Dealt to {n:,} people.")

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from jrr._base import checks
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
-from jrr.cli.survey.shared import FILE
+from jrr.cli.values import FILE
 
 
 @click.command("deal-in-group")
@@ -29,7 +29,6 @@ def deal_in_group(
     out: Path | None,
     patience: float,
     join: float,
-    as_json: bool,
 ) -> None:
     """Deal among contributors: each learns its own card and nothing else.
 
@@ -64,28 +63,25 @@ def deal_in_group(
             )
         )
     if out is not None and members.survey is not None:
-        place = GroupPlace(
+        GroupPlace(
             survey=members.survey,
             group=members.name,
             members=len(members.peers),
             threshold=members.effective_threshold,
             shuffled_id=own.shuffled_id,
+        ).write(out)
+        show(
+            {"card": str(out), "survey": members.survey},
+            f"Your card is in {out}: jrr survey answer LINK --card {out}",
         )
-        place.write(out)
-        if as_json:
-            print_json({"card": str(out), "survey": members.survey})
-        else:
-            console().print(f"Your card is in {out}: jrr survey answer LINK --card {out}")
         return
-    if as_json:
-        print_json(
-            {
-                "shuffled_id": own.shuffled_id,
-                "pair": own.pair,
-                "card": own.card,
-                "bytes_sent": own.traffic.sent,
-                "messages_sent": own.traffic.messages,
-            }
-        )
-    else:
-        console().print(f"Your card: {own.card:+d} (shuffled ID {own.shuffled_id}).")
+    show(
+        {
+            "shuffled_id": own.shuffled_id,
+            "pair": own.pair,
+            "card": own.card,
+            "bytes_sent": own.traffic.sent,
+            "messages_sent": own.traffic.messages,
+        },
+        f"Your card: {own.card:+d} (shuffled ID {own.shuffled_id}).",
+    )

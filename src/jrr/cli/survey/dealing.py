@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from jrr._base import checks
-from jrr.cli.counts import COUNT
 from jrr.cli.options import all_of
+from jrr.cli.values import COUNT
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
 from jrr.cli.survey.contributing import contributor_of, contributor_options
 
@@ -12,7 +12,7 @@ from jrr.cli.survey.contributing import contributor_of, contributor_options
 @click.command()
 @contributor_options
 @json_option
-def enrol(as_json: bool, **options: Any) -> None:
+def enrol(**options: Any) -> None:
     """Take part in the next deal, where people enrol first.
 
     Answer when the cards are dealt.
@@ -22,7 +22,7 @@ def enrol(as_json: bool, **options: Any) -> None:
         survey = person.survey
     with waiting("enrolling"):
         person.enrol()
-    if as_json:
-        print_json({"survey": survey.hash, "enrolled": True})
-    else:
-        console().print("Enrolled. Come back and answer when the cards are dealt.")
+    show(
+        {"survey": survey.hash, "enrolled": True},
+        "Enrolled. Come back and answer when the cards are dealt.",
+    )

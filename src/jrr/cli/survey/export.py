@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from jrr.cli.options import console, json_option, print_json
+from jrr.cli.output import json_option, show, unwrapped
 from jrr.cli.progress import waiting
-from jrr.cli.survey.shared import FILE, operator_of, operator_options
+from jrr.cli.survey.shared import operator_of, operator_options
+from jrr.cli.values import FILE
 
 
 @click.command()
@@ -16,7 +17,7 @@ from jrr.cli.survey.shared import FILE, operator_of, operator_options
 @click.option("--language", help="Of the codebook.  [default: the first one of the survey]")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @json_option
-def export(out: Path, language: str | None, force: bool, as_json: bool, **options: Any) -> None:
+def export(out: Path, language: str | None, force: bool, **options: Any) -> None:
     """Write all answers as a table, with a codebook and an R script.
 
     A row per person, for `jrr file estimate` (.parquet) and other programs; beside it a codebook
@@ -30,16 +31,14 @@ def export(out: Path, language: str | None, force: bool, as_json: bool, **option
     with waiting("fetching the answers"):
         files = export_survey(operator, out, language=language, force=force)
         settled = not survey.announces or operator.at_collector().get(operator.path)["settled"]
-    if as_json:
-        print_json({"survey": survey.hash, "file": files["answers"]} | files)
-        return
-    screen = console()
-    screen.print(f"Answers: {files['answers']}", soft_wrap=True)
-    beside = f"{files['codebook']} and {files['codebook_json']}"
-    screen.print(f"What the columns are: {beside}", soft_wrap=True)
-    screen.print(f"Estimates in R: {files['r']}", soft_wrap=True)
+    lines = [
+        unwrapped(f"Answers: {files['answers']}"),
+        unwrapped(f"What the columns are: {files['codebook']} and {files['codebook_json']}"),
+        unwrapped(f"Estimates in R: {files['r']}"),
+    ]
     if not settled:
-        screen.print(
+        lines.append(
             "Cards are still in these reports and hide everything: export again after jrr survey "
             "close, when dealers have announced their sums."
         )
+    show({"survey": survey.hash, "file": files["answers"]} | files, *lines)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jrr._base import checks
-from jrr.cli.counts import COUNT
-from jrr.cli.options import json_option
+from jrr.cli.output import json_option, show
 from jrr.cli.progress import waiting
-from jrr.cli.survey.shared import FILE, operator_of, operator_options, read_survey_file, say
+from jrr.cli.survey.shared import operator_of, operator_options, read_survey_file
+from jrr.cli.values import COUNT, FILE
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def invite(
     kind: str,
     language: str | None,
     page_knows: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Make one-time invitations, and tell the servers whom to accept.
@@ -88,7 +87,7 @@ def invite(
     survey = read_survey_file(options["file"])
     if not survey.invitations and page is not None and count is None and source is None:
         target = _links(survey, out or INVITATIONS, kind, page, None, language, page_knows)
-        say(as_json, {"links": 1, "file": str(target), "limits": PUBLIC_LIMITS})
+        _say({"links": 1, "file": str(target), "limits": PUBLIC_LIMITS})
         return
     if (count is None) == (source is None):
         raise ArgumentError("exactly one of --count and --from must be given")
@@ -118,7 +117,7 @@ def invite(
             if source is not None or kind != "csv":
                 target = _links(survey, beside, kind, page, invitations, *wish, exactly)
         said |= {"links": str(target)} if target != file else {}
-    say(as_json, said)
+    _say(said)
 
 
 def _links(
@@ -144,3 +143,7 @@ def _links(
         language=language,
         exactly=exactly,
     )
+
+
+def _say(facts: dict[str, Any]) -> None:
+    show(facts, ", ".join(f"{name}: {value}" for name, value in facts.items()))

@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from jrr._base.wording import counted, show_guarantee
-from jrr.cli.options import console, json_option, print_json
-from jrr.cli.survey.contributing import FOLDER
-from jrr.cli.survey.shared import FILE
+from jrr.cli.output import json_option, show
+from jrr.cli.values import FILE, FOLDER
 from jrr.survey.promises import DELTA
 
 
@@ -16,7 +15,7 @@ from jrr.survey.promises import DELTA
 @click.option("--ledger", "file", type=FILE, help="The file.  [default: in --state]")
 @click.option("--delta", type=float, default=DELTA, show_default=True, help="δ of all together.")
 @json_option
-def ledger(state: Path | None, file: Path | None, delta: float, as_json: bool) -> None:
+def ledger(state: Path | None, file: Path | None, delta: float) -> None:
     """Show what your answers on this device have cost together.
 
     \b
@@ -30,26 +29,19 @@ def ledger(state: Path | None, file: Path | None, delta: float, as_json: bool) -
     entries = Ledger(path).expenses() if path.exists() else []
     spent = total(entries, delta)
     surveys = sorted({entry.survey for entry in entries})
-    if as_json:
-        print_json(
-            {
-                "ledger": str(path),
-                "answers": spent.answers,
-                "everything": {"epsilon": spent.epsilon, "delta": delta},
-                "guarantees": dict(spent.pure),
-                "surveys": surveys,
-            }
-        )
-        return
-    screen = console()
     answers = counted(spent.answers, "answer", "answers")
-    screen.print(f"{answers} in {counted(len(surveys), 'survey', 'surveys')} ({path})")
-    screen.print(
+    show(
+        {
+            "ledger": str(path),
+            "answers": spent.answers,
+            "everything": {"epsilon": spent.epsilon, "delta": delta},
+            "guarantees": dict(spent.pure),
+            "surveys": surveys,
+        },
+        f"{answers} in {counted(len(surveys), 'survey', 'surveys')} ({path})",
         f"Against collectors, who have all reports: {show_guarantee(spent.epsilon, delta)} "
-        "(view: everything)"
-    )
-    screen.print(f"Against whoever sees the reports: {show_guarantee(spent.pure['report'], 0.0)}")
-    screen.print(
+        "(view: everything)",
+        f"Against whoever sees the reports: {show_guarantee(spent.pure['report'], 0.0)}",
         f"Against dealers and collectors together: {show_guarantee(spent.pure['dealer'], 0.0)} "
-        "(view: dealer)"
+        "(view: dealer)",
     )

@@ -1,21 +1,20 @@
 """`jrr survey close --dry-run`: what closing would do."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jrr._base.wording import counted
-from jrr.cli.options import console, print_json
+from jrr.cli.output import Line, show, unwrapped
 from jrr.errors import JrrError
 from jrr.survey.grouping import EVERYBODY, MERGE_RULE
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from jrr.client.operator import Operator
 
 _WITH_CARD = " answers with a card"
 
 
-def show_preview(operator: "Operator", wished: dict[str, Any], as_json: bool) -> None:
+def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     """The groups that closing would make, what would be merged, and why it would be refused."""
     from jrr.client.closing import Ending
 
@@ -29,21 +28,16 @@ def show_preview(operator: "Operator", wished: dict[str, Any], as_json: bool) ->
         operator.check_closing(ending)
     except JrrError as error:
         refused = str(error)
-    if as_json:
-        facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
-        if ending.discard_small:
-            facts["would_delete"] = _deleted(found)
-        print_json({"survey": operator.survey.hash} | facts)
-        return
-    screen = console()
-    _print_groups(screen, found)
+    facts: dict[str, Any] = {"closing": found, "refused": refused, "if_merged": merged}
+    lines: list[Line] = list(_group_lines(found))
     if ending.discard_small:
-        screen.print(f"  {_deleted_words(found)}")
+        facts["would_delete"] = _deleted(found)
+        lines.append(f"  {_deleted_words(found)}")
     if merged is not None:
-        screen.print(f"With --merge-small ({MERGE_RULE}):")
-        _print_groups(screen, merged)
+        lines += [f"With --merge-small ({MERGE_RULE}):", *_group_lines(merged)]
     words = f"It would be refused: {refused}." if refused else "Nothing stands against closing."
-    screen.print(f"{words} Nothing was closed.", soft_wrap=True)
+    lines.append(unwrapped(f"{words} Nothing was closed."))
+    show({"survey": operator.survey.hash} | facts, *lines)
 
 
 def _counts(group: dict[str, Any]) -> list[int]:
@@ -71,15 +65,15 @@ def _deleted_words(facts: dict[str, Any]) -> str:
     return f"--discard-small would delete the answers of {least}{whose} of {facts['reports']:,}"
 
 
-def _print_groups(screen: "Console", facts: dict[str, Any]) -> None:
+def _group_lines(facts: dict[str, Any]) -> Iterator[str]:
     if facts["settled"]:
-        screen.print("  closed, and the sums of the cards are here")
+        yield "  closed, and the sums of the cards are here"
         return
     for group in facts["groups"]:
         name = "everybody" if group["name"] == EVERYBODY else group["name"]
         small = group["name"] in facts["too_small"]
         note = f": too few for a sum, {facts['fewest']} are needed" if small else ""
-        screen.print(f"  {name}: {_cards(group)}{note}", markup=False)
+        yield f"  {name}: {_cards(group)}{note}"
 
 
 def _cards(group: dict[str, Any]) -> str:

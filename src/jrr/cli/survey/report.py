@@ -7,15 +7,11 @@ import click
 
 from jrr._base import checks
 from jrr._base.files import write_whole
-from jrr.cli.options import (
-    console,
-    interval_options,
-    json_option,
-    print_json,
-    simultaneous_option,
-)
+from jrr.cli.options import interval_options
+from jrr.cli.output import json_option, show, unwrapped, wants_json
 from jrr.cli.progress import waiting
-from jrr.cli.survey.shared import FILE, operator_of, operator_options
+from jrr.cli.survey.shared import operator_of, operator_options
+from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
 
 
@@ -26,12 +22,10 @@ from jrr.errors import ArgumentError
     "--language",
     help="Of headings and questions, as en or de.  [default: the first one of the survey]",
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@simultaneous_option
 @interval_options
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
-def report(out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
+def report(out: Path | None, force: bool, **options: Any) -> None:
     """Write the results as one page for people: pictures, groups, method, guarantee, limits.
 
     The page is a single file that needs no network and prints well. With the dealer's token it
@@ -41,7 +35,7 @@ def report(out: Path | None, force: bool, as_json: bool, **options: Any) -> None
     jrr survey report survey.json -o report.html
     jrr survey report survey.json -o bericht.html --language de --level 0.9
     """  # noqa: D301 - click reads the \b
-    if out is None and not as_json:
+    if out is None and not wants_json():
         raise ArgumentError("out must be given: -o report.html (or --json for the facts alone)")
     if out is not None and out.suffix not in (".html", ".htm"):
         raise checks.refusal("out", str(out), "a name that ends in .html")
@@ -52,14 +46,10 @@ def report(out: Path | None, force: bool, as_json: bool, **options: Any) -> None
     names = ("file", "dealer_token", "collector_token", "party_token", "ca")
     servers = {name: options.pop(name) for name in names}
     wish = ReportWish(**options)
-    checks.level(wish.level)
     with waiting("asking the servers"):
         facts = survey_report(operator_of(**servers), wish)
     if out is not None:
         from jrr.reporting.report_page import report_page
 
         write_whole(out, report_page(facts))
-    if as_json:
-        print_json(facts.to_dict())
-    else:
-        console().print(f"Report: {out}", soft_wrap=True)
+    show(facts.to_dict(), unwrapped(f"Report: {out}"))

@@ -8,14 +8,15 @@ import click
 
 from jrr._base import checks
 from jrr._base.wording import counted
-from jrr.cli.options import all_of, console, print_json
+from jrr.cli.options import all_of
+from jrr.cli.output import show
+from jrr.cli.values import FILE
 from jrr.errors import ArgumentError
 
 if TYPE_CHECKING:
     from jrr.client.operator import Operator
     from jrr.survey.survey import Survey
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 UNPROTECTED = "NOT PROTECTED AGAINST MULTIPLE ANSWERS: no invitations."
 _COUNTED = {  # by the names of the servers' replies
     "n": ("person dealt to", "people dealt to"),
@@ -99,15 +100,13 @@ def title_of(survey: "Survey") -> str:
     return survey.title[survey.languages[0]]
 
 
-def say_servers(as_json: bool, survey: "Survey", facts: dict[str, Any]) -> None:
+def show_servers(survey: "Survey", facts: dict[str, Any]) -> None:
     """What each server says of a survey: one line of JSON, or of words per server."""
-    if as_json:
-        print_json({"survey": survey.hash} | facts)
-        return
-    screen = console()
-    screen.print(f"Survey {survey.hash}: {title_of(survey)}")
-    for server, reply in facts.items():
-        screen.print(f"{server}: {_in_words(survey, reply)}")
+    show(
+        {"survey": survey.hash} | facts,
+        f"Survey {survey.hash}: {title_of(survey)}",
+        *(f"{server}: {_in_words(survey, reply)}" for server, reply in facts.items()),
+    )
 
 
 def _in_words(survey: "Survey", reply: dict[str, Any] | str) -> str:
@@ -135,11 +134,3 @@ def _state(survey: "Survey", state: str) -> str:
     if opens is not None and now < opens:
         return f"{state}, from {survey.opens}"
     return state
-
-
-def say(as_json: bool, facts: dict[str, Any]) -> None:
-    """A few facts, as one line of JSON or of words."""
-    if as_json:
-        print_json(facts)
-        return
-    console().print(", ".join(f"{name}: {value}" for name, value in facts.items()))

@@ -1,48 +1,38 @@
 """`jrr survey show`: counts, and results so far."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import click
+from rich.text import Text
 
-from jrr._base import checks
 from jrr._base.wording import counted
-from jrr.cli.estimates import print_estimate
-from jrr.cli.options import (
-    console,
-    interval_options,
-    json_option,
-    print_json,
-    simultaneous_option,
-)
+from jrr.cli.options import interval_options
+from jrr.cli.output import Line, json_option, print_json, show, wants_json
 from jrr.cli.progress import waiting
-from jrr.cli.survey.shared import UNPROTECTED, operator_of, operator_options, say_servers
-from jrr.estimation.estimates import Population
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from jrr.cli.survey.shared import UNPROTECTED, operator_of, operator_options, show_servers
+from jrr.reporting.explain import OUTSIDE
+from jrr.reporting.intervals import sentence
 
 
-@click.command()
+@click.command("show")
 @operator_options
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
-@simultaneous_option
 @interval_options
 @click.option("--by", help="An open question: one estimate for each of its answers.")
 @json_option
-def show(
+def show_survey(
     level: float,
     simultaneous: bool,
-    population: Population,
+    population: str,
     population_size: int | None,
     by: str | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Counts at the servers, and the results so far."""
     from jrr.client.operator import EstimateWish
 
     wish = EstimateWish(
-        level=checks.level(level),
+        level=level,
         by=by,
         simultaneous=simultaneous,
         population=population,
@@ -53,22 +43,45 @@ def show(
     with waiting("asking the servers"):
         servers = operator.show()
         found = {} if operator.collector is None else operator.estimates(wish)
-    if as_json:
+    if wants_json():
         print_json({"survey": survey.hash} | servers | {"estimates": found})
         return
-    say_servers(False, survey, servers)
-    screen = console()
+    show_servers(survey, servers)
     if not survey.invitations:
-        screen.print(UNPROTECTED, style="bold")
+        show(None, Text(UNPROTECTED, style="bold"))
     for question in survey.sensitive:
         if question.name in found:
-            screen.print(f"\n{question.name}: {question.text}")
-            _print_result(screen, found[question.name], level)
+            facts = found[question.name]
+            show(None, f"\n{question.name}: {question.text}", _result_lines(facts, level))
 
 
-def _print_result(screen: "Console", facts: dict[str, Any], level: float) -> None:
+def _result_lines(facts: dict[str, Any], level: float) -> Iterator[Line]:
+    """An estimate as a collector tells it, or why there is none, in words."""
     reason = next((facts[kind] for kind in ("waits", "too_few", "refused") if kind in facts), None)
-    if reason is None:
-        print_estimate(screen, facts, level)
-    else:
-        screen.print(f"{counted(facts['reports'], 'report', 'reports')}, no result: {reason}")
+    if reason is not None:
+        yield f"{counted(facts['reports'], 'report', 'reports')}, no result: {reason}"
+        return
+    final = f"{100 * level:g}%, {'final' if facts['final'] else 'so far'}"
+    everybody = {"name": "everybody"} | facts["estimate"]
+    if "mean" in facts:
+        everybody["mean"] = facts["mean"]
+    groups = (everybody, *facts.get("groups", []))
+    for group in groups:
+        if "mean" in group:
+            mean, (low, high) = group["mean"]["mean"], group["mean"]["interval"]
+            yield f"{group['name']}, mean: {mean:.6g} ({low:.6g} to {high:.6g}, {final})"
+            continue
+        shares = zip(facts["labels"], group["frequencies"], group["interval"], strict=True)
+        for label, share, (low, high) in shares:
+            yield (
+                f"{group['name']}, {label}: {100 * share:.2f}% ({100 * low:.2f}% to "
+                f"{100 * high:.2f}%, {final})"
+            )
+    fields = ("level", "simultaneous", "population", "population_size")
+    yield sentence(**{name: everybody[name] for name in fields})
+    told = [share for group in groups if "mean" not in group for share in group["frequencies"]]
+    if any(not 0 <= share <= 1 for share in told):
+        yield OUTSIDE
+    small = facts.get("groups_too_small", 0)
+    if small:
+        yield f"{counted(small, 'group is', 'groups are')} too small to be shown."
