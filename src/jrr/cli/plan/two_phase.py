@@ -12,6 +12,13 @@ from jrr.cli.progress import waiting
 from jrr.planning.plans import FREQUENCIES
 from jrr.planning.two_phases import FIRST_SHARE, TwoPhasePlan, plan_two_phases
 
+HOW = (
+    "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 and not "
+    "above 1. For `jrr survey create`, -n is --people, and -M and -f are --set colluders=… and "
+    "--set frequency=…. For files, the first phase is `jrr file perturb --epsilon {epsilon:g}`, "
+    "and `jrr file deal` with the second list deals the second phase's cards. Nobody answers in "
+    "both phases. `jrr file pool FIRST SECOND` adds up the reports."
+)
 SHOWN = (0.0, 0.01, 0.05, *FREQUENCIES[2:])
 
 
@@ -55,14 +62,7 @@ def two_phase(
         lines += [
             unwrapped(f"\nFirst phase, people drawn at random: {few}"),
             unwrapped(f"Second phase, everybody else:        {others}"),
-            unwrapped(
-                "SHARE is the first phase's estimate as a whole percent, such as 0.03, not below 0 "
-                "and not above 1. For `jrr survey create`, -n is --people, and -M and -f are --set "
-                "colluders=… and --set frequency=…. For files, the first phase is `jrr file "
-                f"perturb --epsilon {phases.request.epsilon:g}`, and `jrr file deal` with the second "
-                "list deals the second phase's cards. Nobody answers in both phases. `jrr file pool "
-                "FIRST SECOND` adds up the reports."
-            ),
+            unwrapped(HOW.format(epsilon=phases.request.epsilon)),
         ]
     show(document, *lines)
 
