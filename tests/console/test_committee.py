@@ -9,8 +9,7 @@ import pytest
 from jrr.client.operator import Operator, new_invitations
 from jrr.console.survey_texts import first_text
 from jrr.dealing.committee.cards import card_key
-from jrr.dealing.committee.complaints import complaint_request
-from jrr.dealing.messages import card_request
+from jrr.dealing.messages import card_request, complaint_request
 from jrr.mechanisms import DRR
 from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import running

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from jrr import DRR, RR
 from jrr._base.randomness import SeededRandom
 from jrr.dealing.deck import card_from_json
-from jrr.protocol.identity import dealer_role, hashed, pseudonym
+from jrr.protocol.documents import hashed
+from jrr.protocol.identity import dealer_role, pseudonym
 from tests.e2e import Pair, ask_many, cards_of, path_of, upload_body
 from tests.statistics_rules import OFF, P_VALUE, UNSEEDED, accepts_only, mean_test, spread_test
 

@@ -25,7 +25,8 @@ from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
 from jrr.errors import JrrError, UnreachableError
-from jrr.protocol.identity import COLLECTOR, hashed, invitation_secret, pseudonym
+from jrr.protocol.documents import hashed
+from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.research.processes import Running, free_port, running, stop
 from jrr.servers.common.connections import DEADLINE
 from jrr.survey.limits import Limits

@@ -16,8 +16,8 @@ from jrr import DRR, JRR, OLH, OUE, RR, SeededRandom
 from jrr.client.operator import Operator
 from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError
-from jrr.protocol.documents import hash_of
-from jrr.protocol.identity import COLLECTOR, hashed, pseudonym
+from jrr.protocol.documents import hash_of, hashed
+from jrr.protocol.identity import COLLECTOR, pseudonym
 from jrr.research.processes import running
 from tests.e2e import (
     PROBLEM,

@@ -19,7 +19,8 @@ from jrr import DRR, OUE
 from jrr.client.contributor import Contributor
 from jrr.client.http import Admin
 from jrr.client.operator import Operator, new_invitations
-from jrr.protocol.identity import COLLECTOR, device_name, hashed, invitation_secret, pseudonym
+from jrr.protocol.documents import hashed
+from jrr.protocol.identity import COLLECTOR, device_name, invitation_secret, pseudonym
 from jrr.research.processes import running
 from jrr.servers.dealer.keyfiles import KeyFiles
 from jrr.survey.survey import Survey

@@ -22,12 +22,13 @@ from jrr.dealing.committee.cards import (
     excess_leaves,
     seal_shares,
 )
-from jrr.dealing.committee.complaints import ShareEvidence
 from jrr.dealing.committee.deals import roster_hash
 from jrr.dealing.committee.field import PRIME
 from jrr.dealing.committee.merkle import Tree
+from jrr.dealing.committee_dealing import evidence_against
 from jrr.dealing.kinds import Committee, Party
 from jrr.mechanisms.base import Mechanism
+from jrr.protocol.documents import plain
 from jrr.survey.draft import one_question
 from jrr.survey.survey import Survey
 
@@ -96,9 +97,7 @@ def entry(mechanism: Mechanism, people: int, seed: int, *, spoil: bool = False) 
     checked = Tree(leaves)
     roots = tuple(tree.root.hex() for tree in trees)
     roster = roster_hash(survey.hash, keys)
-    record = Record(
-        survey.hash, people, alpha, roots, "00" * 32, roster, checked.root.hex()
-    ).to_document()
+    record = plain(Record(survey.hash, people, alpha, roots, "00" * 32, roster, checked.root.hex()))
     faces = dealt.sorted_deck.faces  # type: ignore[union-attr]
     return {
         "document": survey.to_bytes().decode(),
@@ -141,7 +140,7 @@ def spoiled() -> dict[str, Any]:
     first = made["slots"][0]
     accused = Envelope.from_document(first["envelopes"][CULPRIT])
     key = card_key(bytes.fromhex(first["device"]), survey.hash)
-    return made | {"evidence": ShareEvidence.against(CULPRIT, accused, key).to_document()}
+    return made | {"evidence": plain(evidence_against(CULPRIT, accused, key))}
 
 
 if __name__ == "__main__":

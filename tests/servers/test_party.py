@@ -14,10 +14,9 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from jrr.dealing.committee.cards import Envelope, Record, open_card
-from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
-from jrr.dealing.committee_dealing import Committee, Party, card_key_of
+from jrr.dealing.committee_dealing import Committee, Party, card_key_of, evidence_against
 from jrr.dealing.interface import Person
-from jrr.dealing.messages import card_request
+from jrr.dealing.messages import ShareEvidence, card_request, complaint_request
 from jrr.protocol.identity import pseudonym
 from jrr.servers.common.certificates import make_certificate
 from jrr.servers.common.database import connect, prepare
@@ -148,10 +147,10 @@ def test_from_enrolment_to_the_end(parties: Parties) -> None:
     # Somebody who complains without reason loses the own card, and nobody else's.
     reply = parties.person("cards", people[0])[1][1]
     envelope = Envelope.from_document(reply["envelope"])
-    evidence = ShareEvidence.against(1, envelope, card_key_of(parties.survey, people[0]))
+    evidence = evidence_against(1, envelope, card_key_of(parties.survey, people[0]))
     assert parties.complain(people[0], evidence) == [(200, {"finding": "false"})] * 3
     assert [status for status, _ in parties.person("cards", people[0])] == [410] * 3
-    wrong = ShareEvidence.against(2, envelope, card_key_of(parties.survey, people[1]))
+    wrong = evidence_against(2, envelope, card_key_of(parties.survey, people[1]))
     assert [status for status, _ in parties.complain(people[1], wrong)] == [422] * 3
     assert parties.complain(people[1], None) == [(200, {"finding": "unproven"})] * 3
     for told in parties.shown():

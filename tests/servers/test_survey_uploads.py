@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, event, text
 
 from jrr.dealing.kinds import Dealers
 from jrr.errors import DamagedError, JrrError
-from jrr.protocol.identity import hashed
+from jrr.protocol.documents import hashed
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.problems import Problem

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from jrr import DRR, JRR, OUE, RR, Mechanism, SeededRandom
 from jrr.dealing.kinds import Dealers
 from jrr.errors import JrrError, ProtocolError, UnreachableError
-from jrr.protocol.documents import Message, read_body
+from jrr.protocol.documents import Message, hashed, read_body
 from jrr.protocol.identity import (
     COLLECTOR as COLLECTOR_ROLE,
 )
 from jrr.protocol.identity import (
     accepted,
     dealer_role,
-    hashed,
     invitation_secret,
     new_invitation,
     party_role,

@@ -14,7 +14,6 @@ from jrr.client.http import Http
 from jrr.console.counts import counts_of
 from jrr.console.pages import Console, PageRequest, page
 from jrr.console.surveys import PATH, known_tokens, read, survey_of
-from jrr.protocol.addresses import survey_path
 from jrr.protocol.states import CLOSED, NEW
 from jrr.protocol.steps import Call
 from jrr.survey.survey import Survey
@@ -69,7 +68,7 @@ def _steps(request: PageRequest, survey: Survey) -> list[DealerSteps]:
 
 def state_at(address: str, survey: Survey) -> str:
     """What a dealer says of a survey to anybody."""
-    reply = Http(timeout=PATIENCE).call(Call(f"{address}{survey_path(survey.hash)}/status"))
+    reply = Http(timeout=PATIENCE).call(Call(f"{address}{survey.path}/status"))
     if reply.status == 404:
         return ABSENT
     try:

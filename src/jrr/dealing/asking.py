@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from jrr.errors import ProtocolError
-from jrr.protocol.addresses import survey_path
 from jrr.protocol.problems import LEFT_OUT, UNKNOWN_NAME, read_problem
 from jrr.protocol.steps import Call, Steps, insist, printable, read_reply, refused
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 def address_at(survey: "Survey", number: int) -> str:
     """Where one of those who deal keeps the survey."""
-    return f"{survey.dealing.addresses[number]}{survey_path(survey.hash)}"
+    return f"{survey.dealing.addresses[number]}{survey.path}"
 
 
 def same_everywhere(

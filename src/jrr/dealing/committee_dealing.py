@@ -11,9 +11,8 @@ from jrr.dealing.asking import address_at, ask_for_cards, ask_for_place, same_ev
 from jrr.dealing.committee import cards as committee_cards
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import BadShareError
-from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
 from jrr.dealing.interface import Dealing, Hand, Hands, Person, check_one_question
-from jrr.dealing.messages import card_request
+from jrr.dealing.messages import ShareEvidence, card_request, complaint_request
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
 from jrr.protocol.addresses import check_address, check_link
 from jrr.protocol.identity import party_role, pseudonym
@@ -126,7 +125,7 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
             if isinstance(abort, BadShareError):
                 accused = abort.party
                 if abort.provable:
-                    evidence = ShareEvidence.against(accused, envelopes[accused], key)
+                    evidence = evidence_against(accused, envelopes[accused], key)
             yield from self._complain(survey, person, accused, evidence, patience)
             raise IntegrityError(f"the committee's card is not acceptable: {abort}") from None
         return Hands({question.name: Hand(card)}, n)
@@ -153,6 +152,16 @@ class Committee(Dealing, frozen=True, tag="committee", kw_only=True):
 def card_key_of(survey: "Survey", person: Person) -> Any:
     """The key that the shares of somebody's card are sealed to."""
     return committee_cards.card_key(person.device or person.secret, survey.hash)
+
+
+def evidence_against(party: int, envelope: committee_cards.Envelope, key: Any) -> ShareEvidence:
+    """What a party served, and the key that opens it."""
+    return ShareEvidence(
+        party=party,
+        sealed=envelope.sealed,
+        path=[entry.hex() for entry in envelope.path],
+        key=key.private_bytes_raw().hex(),
+    )
 
 
 def _shares(

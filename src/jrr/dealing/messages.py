@@ -1,16 +1,29 @@
 """What contributors send to those who deal."""
 
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
 from jrr.errors import DamagedError
-from jrr.protocol.documents import Message, bytes_from_hex, canonical_json, read_body
-from jrr.protocol.identity import hashed
+from jrr.protocol.documents import (
+    Hash,
+    Message,
+    bytes_from_hex,
+    canonical_json,
+    hashed,
+    plain,
+    read_body,
+)
+
+Party = Annotated[int, Meta(ge=0, le=255)]
 
 
 class CardRequest(Message):
     """A request for one's cards, or for a place in the next deal."""
 
     pseudonym: str
-    key: str | None = None  # what a committee seals to
-    device: str | None = None  # a secret of the device that asks: the cards are for nobody else
+    key: str | UnsetType = UNSET  # what a committee seals to
+    device: str | UnsetType = UNSET  # a secret of the device that asks: nobody else gets the cards
 
     @property
     def name(self) -> bytes:
@@ -20,7 +33,7 @@ class CardRequest(Message):
     @property
     def device_hash(self) -> bytes | None:
         """The hash of the device's secret, if there is one."""
-        return None if self.device is None else hashed(_bytes("device", self.device))
+        return None if self.device is UNSET else hashed(_bytes("device", self.device))
 
     @property
     def public_key(self) -> bytes:
@@ -43,7 +56,37 @@ def read_card_request(body: bytes) -> CardRequest:
     return read_body(body, CardRequest)
 
 
-def _bytes(name: str, value: str | None) -> bytes:
+class ShareEvidence(Message):
+    """One party's share of one's own slot, and the key that opens it."""
+
+    party: Party
+    sealed: Annotated[bytes, Meta(max_length=1024)]  # in base64
+    path: Annotated[list[Hash], Meta(max_length=64)]  # that shows that the party committed to it
+    key: Hash  # secret until now
+
+
+class Complaint(Message):
+    """That one's card is not acceptable; without evidence it only gives up the card."""
+
+    pseudonym: str
+    accused: Party | None = None  # the party whose fault it is said to be
+    evidence: ShareEvidence | None = None  # what shows it
+
+    @property
+    def name(self) -> bytes:
+        """The hash of the pseudonym of whoever complains."""
+        return hashed(_bytes("pseudonym", self.pseudonym))
+
+
+def complaint_request(
+    pseudonym: bytes, accused: int | None = None, evidence: ShareEvidence | None = None
+) -> bytes:
+    """Complain of one's own card."""
+    complaint = Complaint(pseudonym=pseudonym.hex(), accused=accused, evidence=evidence)
+    return canonical_json(plain(complaint))
+
+
+def _bytes(name: str, value: object) -> bytes:
     decoded = bytes_from_hex(value)
     if decoded is None:
         raise DamagedError(f"{name} must be 64 hexadecimal digits")

@@ -6,7 +6,7 @@ how far from the ends numbers lie, and on ε (docs/theory.md, section on numbers
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,10 +16,8 @@ from jrr.errors import JrrError
 from jrr.estimation.estimates import Population, sampling_of
 from jrr.estimation.own_noise import ROUNDING
 from jrr.mechanisms.base import Mechanism
-from jrr.mechanisms.laplace import Laplace
-from jrr.mechanisms.masked_laplace import MaskedLaplace
 from jrr.mechanisms.numbers import NumberRange, Numbers
-from jrr.mechanisms.registry import families
+from jrr.mechanisms.registry import families, mechanism_class
 from jrr.mechanisms.request import Request
 from jrr.planning.choice import AUTO, choose, choose_informed
 from jrr.planning.defaults import LEAST_GAIN, LOST
@@ -271,17 +269,15 @@ def _ways(
         except JrrError:
             if word not in (None, AUTO):
                 raise
-    for name, make in _STEPPED.items():
+    for name, class_name in _STEPPED.items():
         if word in (None, AUTO, name):
+            kind: Any = mechanism_class(class_name)
             try:
-                yield name, make(request)
+                yield name, kind.best(request)
             except JrrError:
                 if word == name:
                     raise
 
 
-_STEPPED: dict[str, Callable[[Request], Mechanism]] = {
-    "laplace": Laplace.best,
-    "masked-laplace": MaskedLaplace.best,
-}
+_STEPPED = {"laplace": "Laplace", "masked-laplace": "MaskedLaplace"}
 NUMBER_WORDS = tuple(_STEPPED)  # mechanisms for numbers only

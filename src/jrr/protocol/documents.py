@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from jrr.errors import DamagedError
 MOST = 1 << 20  # bytes of a document
 T = TypeVar("T")
 HASH_DIGITS = 64  # hexadecimal digits of 32 bytes: a hash, a pseudonym, a public key
+Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]  # as a field of a message
 
 
 def canonical_json(document: dict[str, Any]) -> bytes:
@@ -22,6 +23,11 @@ def canonical_json(document: dict[str, Any]) -> bytes:
 def hash_of(data: bytes) -> str:
     """The name of a document with these bytes: hexadecimal SHA-256."""
     return hashlib.sha256(data).hexdigest()
+
+
+def hashed(secret: bytes) -> bytes:
+    """What a server stores of a pseudonym, or of a device's name."""
+    return hashlib.sha256(secret).digest()
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

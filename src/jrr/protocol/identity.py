@@ -8,7 +8,6 @@ it should accept, and nothing else: nobody can answer with a hash.
 """
 
 import base64
-import hashlib
 import secrets
 
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
+from jrr.protocol.documents import hashed
 
 SECRET = 20  # bytes
 LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
@@ -95,11 +95,6 @@ def device_name(secret: bytes, survey: str, role: str) -> bytes:
 
 def _derived(secret: bytes, survey: str, label: str) -> bytes:
     return HKDF(SHA256(), 32, bytes.fromhex(survey), label.encode()).derive(secret)
-
-
-def hashed(name: bytes) -> bytes:
-    """What a server stores of a pseudonym."""
-    return hashlib.sha256(name).digest()
 
 
 def accepted(invitations: list[str], survey: str, role: str) -> list[bytes]:

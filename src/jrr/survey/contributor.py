@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jrr.dealing.interface import Hands, Person
 from jrr.errors import DamagedError, ProtocolError
-from jrr.protocol.addresses import split_link, survey_path
+from jrr.protocol.addresses import split_link
 from jrr.protocol.fetching import fetch_document
 from jrr.protocol.identity import COLLECTOR, pseudonym
 from jrr.protocol.states import CLOSED, NO_ANSWERS, OPEN, State, read_state
@@ -60,7 +60,7 @@ def fetch_survey(link: str, limits: Limits) -> Steps[Survey]:
 
 def collector_status(survey: Survey, patience: float) -> Steps[CollectorStatus]:
     """What the collector tells everybody of the survey."""
-    reply = yield from insist(Call(f"{_at_collector(survey)}/status"), patience)
+    reply = yield from insist(Call(f"{survey.link}/status"), patience)
     if reply.status != 200:
         raise refused("the collector", reply)
     document = read_reply(reply.body, "the collector")
@@ -163,7 +163,7 @@ def send(
         ]
     except (ValueError, KeyError, TypeError):
         raise DamagedError("a saved upload must be one that jrr wrote; it was not sent") from None
-    address = f"{_at_collector(survey)}/reports"
+    address = f"{survey.link}/reports"
     reply = yield from insist(Call(address, body), patience, silence_is_fine=True, also=(425,))
     if reply.gave_up:
         raise unreachable(address, reply, patience)
@@ -171,7 +171,3 @@ def send(
         raise refused("the collector", reply)
     all_carded = bool(carded) and all(carded)
     return Receipt(survey.hash, all_carded, reply.status == 200, left_out)
-
-
-def _at_collector(survey: Survey) -> str:
-    return f"{survey.collector}{survey_path(survey.hash)}"

@@ -380,7 +380,12 @@ class Survey:
     @property
     def link(self) -> str:
         """What contributors are given: the collector's address and the survey's name."""
-        return f"{self.collector}{survey_path(self.hash)}"
+        return f"{self.collector}{self.path}"
+
+    @property
+    def path(self) -> str:
+        """Where every server keeps it."""
+        return survey_path(self.hash)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Survey":

@@ -33,6 +33,7 @@ from jrr.dealing.committee.field import (
 from jrr.dealing.committee.merkle import Tree, belongs, leaf
 from jrr.errors import JrrError
 from jrr.mechanisms import DRR, JRR, OLH, OUE, RR, SUE, Mechanism
+from jrr.protocol.documents import plain
 
 # The tree ---------------------------------------------------------------------------------------
 
@@ -190,7 +191,7 @@ ENVELOPE = Envelope(3, bytes(56), (bytes(32), b"\1" * 32))
 
 
 def test_records_and_envelopes_survive_json() -> None:
-    assert Record.from_document(json.loads(RECORD.to_json())) == RECORD
+    assert Record.from_document(json.loads(json.dumps(plain(RECORD)))) == RECORD
     assert Envelope.from_document(json.loads(json.dumps(ENVELOPE.to_document()))) == ENVELOPE
 
 
@@ -206,12 +207,14 @@ def test_records_and_envelopes_survive_json() -> None:
         {"roots": "00"},
         {"roots": [1, 2, 3]},
         {"roots": None},
+        {"roots": ["zz" * 32] * 3},
+        {"checks": "zz"},
         {"more": 1},
     ],
     ids=str,
 )
 def test_a_record_that_is_none_is_refused(change: dict[str, Any]) -> None:
-    document = json.loads(RECORD.to_json()) | change
+    document = json.loads(json.dumps(plain(RECORD))) | change
     with pytest.raises(Abort):
         Record.from_document(document)
 

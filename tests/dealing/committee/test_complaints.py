@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.cards import Envelope, card_key
-from jrr.dealing.committee.complaints import ShareEvidence, complaint_request
 from jrr.dealing.committee.dealing import Kind
 from jrr.dealing.committee.deals import _roster
+from jrr.dealing.committee_dealing import evidence_against
+from jrr.dealing.messages import ShareEvidence, complaint_request
 from jrr.errors import IntegrityError
 from jrr.mechanisms import DRR
 from jrr.survey.survey import Survey
@@ -79,7 +81,7 @@ def evidence_of(
 ) -> ShareEvidence:
     reply = committee.fetch(survey, secret)[party].json["envelope"]
     key = card_key(secret, survey.hash)
-    return ShareEvidence.against(party, Envelope.from_document(reply), key)
+    return evidence_against(party, Envelope.from_document(reply), key)
 
 
 def test_a_bad_share_costs_its_holder_the_card_and_names_its_party(stage: Stage) -> None:
@@ -143,12 +145,12 @@ def test_evidence_of_another_s_share_key_or_place_is_refused(committee: Committe
     own, other = (evidence_of(committee, survey, secret) for secret in people[:2])
     for wrong in (
         other,  # somebody else's share, and key
-        ShareEvidence(**vars(own) | {"key": other.key}),
-        ShareEvidence(**vars(own) | {"sealed": other.sealed, "path": other.path}),
-        ShareEvidence(**vars(own) | {"sealed": bytes(56)}),
-        ShareEvidence(**vars(own) | {"party": 2}),
-        ShareEvidence(**vars(own) | {"party": 3}),
-        ShareEvidence(**vars(own) | {"path": ()}),
+        replace(own, key=other.key),
+        replace(own, sealed=other.sealed, path=other.path),
+        replace(own, sealed=bytes(56)),
+        replace(own, party=2),
+        replace(own, party=3),
+        replace(own, path=[]),
     ):
         for reply in complain(committee, survey, people[0], wrong):
             assert is_problem(reply, 422)

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from jrr.dealing.committee.cards import BadShareError, Envelope, Record, card_key, open_card
-from jrr.dealing.committee.complaints import Finding, ShareEvidence, judge
+from jrr.dealing.committee.complaints import Finding, judge
+from jrr.dealing.messages import ShareEvidence
 from jrr.mechanisms.registry import from_dict
 from jrr.survey.survey import Survey
 from tests.golden import make_committee_cards
@@ -42,7 +44,7 @@ def check_spoiled(entry: dict[str, Any]) -> None:
             open_card(mechanism, key, record, envelopes)
         assert (caught.value.party, caught.value.provable) == (1, True)
         verdict = judge(
-            ShareEvidence.from_document(entry["evidence"]),
+            convert(entry["evidence"], ShareEvidence),
             record=record,
             slot=number,
             holder=bytes.fromhex(slot["key"]),

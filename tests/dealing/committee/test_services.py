@@ -15,7 +15,8 @@ from jrr.dealing.committee.meeting import Identity
 from jrr.dealing.messages import card_request
 from jrr.errors import IntegrityError, JrrError
 from jrr.mechanisms import DRR, JRR, OLH, Mechanism
-from jrr.protocol.identity import hashed, invitation_secret
+from jrr.protocol.documents import hashed
+from jrr.protocol.identity import invitation_secret
 from jrr.servers.party.store import PartyStore
 from jrr.survey.survey import Survey
 from tests.dealing.committee.asking import (

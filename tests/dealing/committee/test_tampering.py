@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from msgspec.structs import replace as replaced
 
 from jrr.dealing.committee import cards, dealing
 from jrr.dealing.committee.aborts import Abort
@@ -469,7 +470,7 @@ def test_a_known_α_would_let_a_change_pass_were_it_not_for_the_commitment(
         table.open(record, 1)
     roots = list(record.roots)
     roots[CHEAT] = Tree(table.sealed[CHEAT]).root.hex()
-    assert table.open(replace(record, roots=tuple(roots)), 1) == -before
+    assert table.open(replaced(record, roots=tuple(roots)), 1) == -before
 
 
 def test_swapped_envelopes_are_noticed(dealt: tuple[Table, Record]) -> None:
@@ -527,10 +528,10 @@ def test_a_share_that_was_sealed_for_another_place_does_not_open(
 def test_a_record_of_another_deal_does_not_fit(dealt: tuple[Table, Record]) -> None:
     table, record = dealt
     for wrong in (
-        replace(record, alpha=(record.alpha + 1) % PRIME),
-        replace(record, survey="cd" * 32),
-        replace(record, n=5),
-        replace(record, roots=(*record.roots[1:], record.roots[0])),
+        replaced(record, alpha=(record.alpha + 1) % PRIME),
+        replaced(record, survey="cd" * 32),
+        replaced(record, n=5),
+        replaced(record, roots=(*record.roots[1:], record.roots[0])),
     ):
         with pytest.raises(Abort):
             table.open(wrong, 1)

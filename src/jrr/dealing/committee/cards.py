@@ -5,11 +5,11 @@ noticed does not depend on the card.
 """
 
 import base64
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -22,6 +22,7 @@ from jrr.dealing.committee.aborts import Abort
 from jrr.dealing.committee.field import PRIME, Vector
 from jrr.dealing.committee.merkle import Tree, belongs
 from jrr.errors import JrrError
+from jrr.protocol.documents import Hash
 
 if TYPE_CHECKING:
     from jrr.dealing.committee.dealing import Dealt
@@ -120,17 +121,16 @@ class BadShareError(Abort):
         self.provable = provable
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The public facts of a deal, the same at every party."""
 
     survey: str  # its hash
-    n: int
-    alpha: int
-    roots: tuple[str, ...]
+    n: Annotated[int, msgspec.Meta(ge=2)]
+    alpha: Annotated[int, msgspec.Meta(ge=0, lt=PRIME)]
+    roots: tuple[Hash, ...]
     hash: str
     roster: str  # hash of the keys that were dealt to
-    checks: str  # root of what the parties' shares were checked with, slot by slot
+    checks: Hash  # root of what the parties' shares were checked with, slot by slot
 
     @classmethod
     def of(cls, survey: str, roster: str, dealt: "Dealt") -> "Record":
@@ -140,35 +140,13 @@ class Record:
         n = len(dealt.cards)
         return cls(survey, n, dealt.alpha, roots, dealt.record.hex(), roster, checked)
 
-    def to_document(self) -> dict[str, Any]:
-        """As JSON."""
-        return vars(self) | {"roots": list(self.roots)}
-
-    def to_json(self) -> str:
-        """Canonical."""
-        return json.dumps(self.to_document(), sort_keys=True)
-
     @classmethod
     def from_document(cls, document: Any) -> "Record":
-        """A record as a party serves it."""
-        names = {"survey", "n", "alpha", "roots", "hash", "roster", "checks"}
-        if not isinstance(document, dict) or set(document) != names:
-            raise Abort("a party must serve the record of the deal")
-        roots = document["roots"]
-        if not isinstance(roots, list) or not all(isinstance(root, str) for root in roots):
-            raise Abort("a party must serve one root per party")
+        """A record as a party serves it, or an Abort."""
         try:
-            return cls(
-                str(document["survey"]),
-                checks.integer("n", document["n"], 2),
-                checks.integer("alpha", document["alpha"], 0, PRIME - 1),
-                tuple(roots),
-                str(document["hash"]),
-                str(document["roster"]),
-                str(document["checks"]),
-            )
-        except JrrError as error:
-            raise Abort(str(error)) from None
+            return msgspec.convert(document, cls)
+        except msgspec.ValidationError as error:
+            raise Abort(f"a party must serve the record of the deal: {error}") from None
 
 
 def excess_leaves(excess: Vector) -> list[bytes]:
@@ -276,7 +254,7 @@ def excess_of(share: tuple[int, int], alpha: int) -> int:
 def _excess_shown(record: Record, envelopes: Sequence[Envelope]) -> list[int]:
     """What the shares of this slot were checked with, from whoever shows it with proof."""
     for one in envelopes:
-        checked = bytes.fromhex(record.checks) if record.checks else b""
+        checked = bytes.fromhex(record.checks)
         if len(one.excess) == 4 * len(record.roots) and belongs(
             one.excess, one.slot, record.n, one.excess_path, checked
         ):

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from jrr.client.operator import Operator, new_invitations
-from jrr.protocol.addresses import survey_path
 from jrr.protocol.identity import COLLECTOR, invitation_secret, pseudonym
 from jrr.research.load.sender import Job, Sent, send_all
 from jrr.research.processes import Running
@@ -40,7 +39,7 @@ class Crowd:
     @property
     def path(self) -> str:
         """Where reports go."""
-        return f"{survey_path(self.survey.hash)}/reports"
+        return f"{self.survey.path}/reports"
 
     @property
     def stored(self) -> int:

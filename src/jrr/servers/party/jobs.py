@@ -15,6 +15,7 @@ from jrr.dealing.committee.merkle import Tree
 from jrr.dealing.kinds import Committee
 from jrr.errors import ArgumentError, DamagedError
 from jrr.protocol.addresses import check_link
+from jrr.protocol.documents import plain
 from jrr.protocol.problems import LEFT_OUT, LOST_CARD
 from jrr.protocol.states import ABORTED, CLOSED, ENROLLING, NEW, OPEN, SERVING, Act, State
 from jrr.servers.common.certificates import check_pair
@@ -23,7 +24,7 @@ from jrr.servers.common.problems import Problem, gone, unknown_name, wrong_state
 from jrr.servers.party.store import PartyStore, StoredComplaint
 
 if TYPE_CHECKING:
-    from jrr.dealing.committee.complaints import Complaint
+    from jrr.dealing.messages import Complaint
     from jrr.servers.common.settings import Settings
     from jrr.survey.survey import Survey
 
@@ -173,7 +174,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
         return {
             "survey": name,
             "n": held.n,
-            "record": _record(store, name).to_document(),
+            "record": plain(_record(store, name)),
             "envelope": envelope.to_document(),
         }
 
@@ -212,7 +213,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
                 excess=store.envelope(name, slot)[1],
             )
             finding, accused = verdict.finding, verdict.accused
-            document = complaint.evidence.to_document()
+            document = plain(complaint.evidence)
         elif accused is not None and accused >= len(committee_of(held.survey).parties):
             raise DamagedError("accused must be a party of this survey")
         store.add_complaint(
@@ -280,7 +281,7 @@ class PartyJobs(SurveyJobs[PartyStore]):
         store.find(name)
         record = store.kept_record(name)
         return {
-            "record": None if record is None else record.to_document(),
+            "record": None if record is None else plain(record),
             "complaints": [vars(one) for one in store.complaints_of(name)],
         }
 

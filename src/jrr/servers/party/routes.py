@@ -6,8 +6,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from sqlalchemy import Engine
 
-from jrr.dealing.committee.complaints import read_complaint
-from jrr.dealing.messages import read_card_request
+from jrr.dealing.messages import Complaint, read_card_request
 from jrr.protocol.documents import read_body
 from jrr.servers.common.batch import Writer
 from jrr.servers.common.database import scrub
@@ -46,7 +45,7 @@ def party_app(settings: Settings, engine: Engine, clock: Clock = utc_now) -> Fas
     @app.post("/v1/surveys/{name}/complaints", openapi_extra=body_schema(pseudonym=HEX))
     async def complain(name: Name, request: Request) -> dict[str, Any]:
         """Complain of one's card, with a share that shows whose fault it is; others keep theirs."""
-        complaint = read_complaint(await read_at_most(request, SMALL_BODY))
+        complaint = read_body(await read_at_most(request, SMALL_BODY), Complaint)
         return {"finding": await writer.run(jobs.complain, name, complaint)}
 
     @app.post("/v1/admin/surveys/{name}/open", dependencies=admin)

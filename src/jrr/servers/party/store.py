@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from jrr.dealing.committee.cards import Record
 from jrr.dealing.committee.complaints import Finding
+from jrr.protocol.documents import plain
 from jrr.protocol.states import Role
 from jrr.servers.common.store import (
     HeldSurvey,
@@ -155,7 +156,7 @@ class PartyStore(SurveyStore[HeldByParty]):
 
     def add_deal(self, name: str, dealt: "DealtDeck") -> None:
         """Keep the shares, and who holds which slot."""
-        row = {"survey": name, "record": dealt.record.to_json()}
+        row = {"survey": name, "record": json.dumps(plain(dealt.record))}
         self.connection.execute(insert(self.records).values(**row))
         self._add_envelopes(name, dealt.sealed, dealt.excess)
         rows = [{"who": who, "place": slot} for slot, (who, _) in enumerate(dealt.members)]
