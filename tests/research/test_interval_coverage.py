@@ -1,7 +1,7 @@
 """Intervals hold as often as they say: exact coverage over a grid of settings."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,15 +18,16 @@ from jrr.estimation.intervals import interval, kept
 from jrr.mechanisms.base import Mechanism
 from jrr.research.interval_coverage import draw, grid
 from jrr.research.interval_coverage.coverage import (
+    LEVELS,
+    alone,
     coverage,
     coverage_of_groups,
     coverage_of_waves,
     estimate_of,
-    simulated_coverage_of_weights,
     weighted_estimate_of,
 )
 from jrr.research.interval_coverage.grid import LIMIT, Point
-from jrr.research.interval_coverage.laws import People, count_law, kinds_of, law_of_two
+from jrr.research.interval_coverage.laws import Floats, People, count_law, kinds_of, law_of_two
 from tests import bare_plans
 from tests.statistics_rules import OFF, P_VALUE
 
@@ -212,6 +213,26 @@ def lognormal(n: int, sigma: float) -> NDArray[np.float64]:
     weights = np.sort(np.random.default_rng(SEED).lognormal(sigma=sigma, size=n))
     assert weights.sum() ** 2 / (weights**2).sum() >= FEWEST_EFFECTIVE
     return weights
+
+
+def simulated_coverage_of_weights(
+    mechanism: Mechanism,
+    weights: Floats,
+    holds: NDArray[np.bool_],
+    surveys: int,
+    rng: np.random.Generator,
+    levels: Sequence[float] = LEVELS,
+) -> list[float]:
+    """The same for weights of any size, in simulated surveys: these laws are out of reach."""
+    kinds = kinds_of(mechanism, 1)
+    chances = np.repeat([(kind.other, kind.holder) for kind in kinds], [k.cards for k in kinds], 0)
+    if mechanism.moments.deck is None:
+        chances = np.repeat(chances, len(weights), axis=0)
+    cards = rng.permuted(np.tile(np.arange(len(weights)), (surveys, 1)), axis=1)
+    reports = rng.random(cards.shape) < chances[cards, holds.astype(np.int64)]
+    estimate = weighted_estimate_of(mechanism, weights, reports @ weights, reports @ weights**2)
+    truth = np.full(surveys, weights[holds].sum() / weights.sum())
+    return [float(kept(alone(estimate), truth, level).mean()) for level in levels]
 
 
 @pytest.mark.statistical

@@ -20,7 +20,7 @@ from jrr.research.paper.figure import Context, Figure
 from jrr.research.paper.figure_files import FigureFiles
 from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
-from jrr.research.paper.two_phase import by_budget, by_people
+from jrr.research.paper.two_phase import by_budget
 
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no raw data in {SHARED.name}")
@@ -102,7 +102,7 @@ def test_pictures_that_would_mislead_are_found() -> None:
 
 
 def test_simulated_points_lie_on_the_theory() -> None:
-    rows = list(figures.figure1(context(runs=2000)))
+    rows = list(figures.figure1.rows(context(runs=2000)))
     z = [(row["mse_simulated"] - row["mse_theory"]) / row["mse_stderr"] for row in rows]
     assert len(rows) == 4 * 4 * len(LINES)
     assert max(map(abs, z)) < 5
@@ -151,7 +151,7 @@ def test_kept_figures_have_the_rows_they_were_made_with(tmp_path: Path) -> None:
 
 
 def test_every_claim_has_a_verdict_and_the_known_ones_fail() -> None:
-    rows = {"figure2": list(figures.figure2(context(runs=200)))}
+    rows = {"figure2": list(figures.figure2.rows(context(runs=200)))}
     found = list(claims(rows))
     assert len(found) >= 20
     assert all(claim.verdict in (HOLDS, PARTLY, FAILS) for claim in found)
@@ -177,17 +177,8 @@ def test_underperforming_range_by_brute_force() -> None:
 
 
 def test_nobody_holding_a_value_has_no_relative_error() -> None:
-    rows = [row for row in figures.figure4(context(2)) if row["ones"] == row["n"] == 200]
+    rows = [row for row in figures.figure4.rows(context(2)) if row["ones"] == row["n"] == 200]
     assert all(np.isfinite(row["are_simulated"]) for row in rows)
-
-
-def test_two_phases_by_people_keep_their_budget_and_are_unbiased() -> None:
-    case = Case(2_000, 200, 0.5)
-    result = by_people(case, 0.3, 2_000, np.random.default_rng(1))
-    assert 0.5 * (1 - 1e-9) <= result.epsilon <= 0.5
-    error = result.estimates.std(ddof=1) / np.sqrt(2_000)
-    assert abs(result.estimates.mean() - 200) < 4 * error
-    assert 0 < result.chose_joint <= 1
 
 
 def test_two_phases_by_budget_spend_it_all_and_use_both_answers() -> None:
@@ -202,10 +193,9 @@ def test_two_phases_by_budget_spend_it_all_and_use_both_answers() -> None:
     assert bias < 0.3  # documented: not unbiased, a fraction of a standard error
 
 
-@pytest.mark.parametrize("way", [by_people, by_budget])
-def test_two_phases_never_reach_drr(way: object) -> None:
+def test_two_phases_never_reach_drr() -> None:
     case = Case(2_000, 200, 0.5)
-    result = way(case, 0.3, 400, np.random.default_rng(1))  # type: ignore[operator]
+    result = by_budget(case, 0.3, 400, np.random.default_rng(1))
     drr = jrr.plan(2_000, 0.5, 5, mechanism="drr").mechanism
     assert result.mse(200)[0] > theory(drr, case)
 
@@ -237,7 +227,7 @@ def test_the_catalogue_of_questions_is_that_of_the_data() -> None:
 @needs_data
 def test_the_authors_stored_results_are_met() -> None:
     """All settings: variances to rounding, empirical errors within 4 standard errors."""
-    rows = list(artifact.rows_of(SHARED / artifact.FILE)(context(runs=1000)))
+    rows = list(artifact.artifact_figure(SHARED / artifact.FILE).rows(context(runs=1000)))
     assert len(rows) == 240
     # The stored parameters are those of a search in steps; a fifth of a person is rounded away.
     assert max(abs(row["variance_ratio"] - 1) for row in rows) < 1e-3

@@ -2,8 +2,8 @@
 
 from jrr._base import checks
 from jrr.mechanisms.base import Mechanism
+from jrr.mechanisms.cards import CardLaw
 from jrr.planning.liars import lie_and_gain
-from jrr.research.attacks.laws import law_of
 
 
 def refusal_estimate(
@@ -52,6 +52,15 @@ def shift_bias(mechanism: Mechanism, shift: int = 1, value: int = 1) -> float:
     if mechanism.moments.masks is None:
         raise checks.refusal("mechanism", mechanism, "one whose cards are numbers to add")
     return checks.integer("shift", shift, -(10**9)) / lie_and_gain(mechanism, value)[1]
+
+
+def law_of(mechanism: Mechanism, card: int) -> CardLaw:
+    """The law of one kind of card."""
+    laws = mechanism.card_laws()
+    for law in laws:
+        if law.card == card:
+            return law
+    raise checks.refusal("card", card, f"one of {[law.card for law in laws]}")
 
 
 def _support(chances: list[float], frequency: float, value: int) -> float:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jrr.estimation.contrasts import Component
 from jrr.estimation.differences import difference
@@ -12,14 +11,7 @@ from jrr.estimation.estimates import Estimate, Stratum
 from jrr.estimation.intervals import kept
 from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.rr import RR
-from jrr.research.interval_coverage.laws import (
-    Floats,
-    Ints,
-    People,
-    count_law,
-    kinds_of,
-    law_of_two,
-)
+from jrr.research.interval_coverage.laws import Floats, Ints, People, count_law, law_of_two
 
 LEVELS = (0.8, 0.9, 0.95, 0.99, 0.999)
 _RARE = 1e-9  # pairs of counts with a smaller chance are left out: they count as covered
@@ -75,7 +67,7 @@ def coverage(
         [0.958, 0.993]
     """
     counts, law = count_law(mechanism, holders, n, value)
-    pools = _alone(estimate_of(mechanism, counts, n, value))
+    pools = alone(estimate_of(mechanism, counts, n, value))
     truth = np.full(len(counts), holders / n)
     return [float(law[kept(pools, truth, level)].sum()) for level in levels]
 
@@ -86,27 +78,32 @@ def coverage_of_waves(
     levels: Sequence[float] = LEVELS,
 ) -> list[float]:
     """The same for the difference of two surveys with decks of their own."""
-    (a, here), (b, there) = first, second
-    law = _independent((a, here), (b, there))
-
-    def pools(one: Ints, two: Ints) -> Pools:
-        estimates = estimate_of(a, one, here.n), estimate_of(b, two, there.n)
-        return difference(*estimates, same_deck=False).pools
-
-    return _covered(law, pools, here.holders / here.n - there.holders / there.n, levels)
+    return _of_difference(_independent(first, second), first, second, levels, same_deck=False)
 
 
 def coverage_of_groups(
     mechanism: Mechanism, first: People, second: People, levels: Sequence[float] = LEVELS
 ) -> list[float]:
     """The same for the difference of two groups that share a deck."""
-    law = law_of_two(mechanism, first, second)
+    law, both = law_of_two(mechanism, first, second), ((mechanism, first), (mechanism, second))
+    return _of_difference(law, *both, levels, same_deck=True)
+
+
+def _of_difference(
+    law: Floats,
+    first: tuple[Mechanism, People],
+    second: tuple[Mechanism, People],
+    levels: Sequence[float],
+    *,
+    same_deck: bool,
+) -> list[float]:
+    (a, here), (b, there) = first, second
 
     def pools(one: Ints, two: Ints) -> Pools:
-        estimates = estimate_of(mechanism, one, first.n), estimate_of(mechanism, two, second.n)
-        return difference(*estimates, same_deck=True).pools
+        estimates = estimate_of(a, one, here.n), estimate_of(b, two, there.n)
+        return difference(*estimates, same_deck=same_deck).pools
 
-    return _covered(law, pools, first.holders / first.n - second.holders / second.n, levels)
+    return _covered(law, pools, here.holders / here.n - there.holders / there.n, levels)
 
 
 def coverage_of_latecomers(
@@ -137,33 +134,14 @@ def coverage_of_weights(
 
     def pools(one: Ints, two: Ints) -> Pools:
         support, squares = one + weight * two, one + weight**2 * two
-        return _alone(weighted_estimate_of(mechanism, weights, support, squares))
+        return alone(weighted_estimate_of(mechanism, weights, support, squares))
 
     truth = (light.holders + weight * heavy.holders) / weights.sum()
     return _covered(law, pools, float(truth), levels)
 
 
-def simulated_coverage_of_weights(
-    mechanism: Mechanism,
-    weights: Floats,
-    holds: NDArray[np.bool_],
-    surveys: int,
-    rng: np.random.Generator,
-    levels: Sequence[float] = LEVELS,
-) -> list[float]:
-    """The same for weights of any size, in simulated surveys: these laws are out of reach."""
-    kinds = kinds_of(mechanism, 1)
-    chances = np.repeat([(kind.other, kind.holder) for kind in kinds], [k.cards for k in kinds], 0)
-    if mechanism.moments.deck is None:
-        chances = np.repeat(chances, len(weights), axis=0)
-    cards = rng.permuted(np.tile(np.arange(len(weights)), (surveys, 1)), axis=1)
-    reports = rng.random(cards.shape) < chances[cards, holds.astype(np.int64)]
-    estimate = weighted_estimate_of(mechanism, weights, reports @ weights, reports @ weights**2)
-    truth = np.full(surveys, weights[holds].sum() / weights.sum())
-    return [float(kept(_alone(estimate), truth, level).mean()) for level in levels]
-
-
-def _alone(estimate: Estimate) -> Pools:
+def alone(estimate: Estimate) -> Pools:
+    """The parts of an estimate, each by itself."""
     return [[part] for part in estimate.parts]
 
 

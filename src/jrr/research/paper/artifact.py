@@ -7,24 +7,14 @@ p = P(ε), ρ = 1 - 1/p, which breaks the paper's constraint).
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from jrr.research.paper.figure import Context, Figure, Row, digest
+from jrr.research.paper.figure import Context, Figure, Row, digest, figure
 from jrr.research.paper.settings import PAPER_LINE, RR_LINE, Case, errors, theory
 
 FILE = "jrr_artifact_results.csv"
-
-
-def rows_of(path: Path) -> Callable[[Context], Iterable[Row]]:
-    """A figure function over the stored settings in a file."""
-
-    def rows(context: Context) -> Iterator[Row]:
-        with path.open(encoding="utf-8", newline="") as file:
-            for stored in csv.DictReader(file):
-                yield from _compared(stored, context)
-
-    return rows
 
 
 def _compared(stored: dict[str, str], context: Context) -> Iterator[Row]:
@@ -60,17 +50,18 @@ def _compared(stored: dict[str, str], context: Context) -> Iterator[Row]:
         }
 
 
-def figure(path: Path) -> Figure:
+def artifact_figure(path: Path) -> Figure:
     """The comparison as one more table of a reproduction."""
-    return Figure(
-        key="artifact",
-        title="The authors' stored results, setting by setting",
-        sentence=(
-            "Stored theoretical variance and empirical MSE against ours; z counts standard errors "
-            "of 1,000 runs."
-        ),
-        rows=rows_of(path),
-        drawing=None,
-        steps=240,
-        source=digest(path.read_bytes()),
-    )
+
+    @figure(steps=240)
+    def artifact(context: Context) -> Iterator[Row]:
+        """The authors' stored results, setting by setting.
+
+        Stored theoretical variance and empirical MSE against ours; z counts standard errors of
+        1,000 runs.
+        """
+        with path.open(encoding="utf-8", newline="") as file:
+            for stored in csv.DictReader(file):
+                yield from _compared(stored, context)
+
+    return replace(artifact, source=digest(path.read_bytes()))

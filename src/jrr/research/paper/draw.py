@@ -12,18 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOUR = {
-    RR_LINE: COLOURS["rr"],
-    PAPER_LINE: COLOURS["jrr"],
-    OPTIMAL_LINE: "#08306b",
-    DRR_LINE: COLOURS["drr"],
-}
 # Lines often coincide. Wide and pale below, narrow and broken above: then all of them are seen.
 _STYLE: dict[str, dict[str, Any]] = {
-    RR_LINE: {"linestyle": "-", "linewidth": 4, "alpha": 0.45},
-    PAPER_LINE: {"linestyle": "-", "linewidth": 1.8},
-    OPTIMAL_LINE: {"linestyle": (0, (4, 2)), "linewidth": 1.5},
-    DRR_LINE: {"linestyle": (0, (1, 1.5)), "linewidth": 2},
+    RR_LINE: {"color": COLOURS["rr"], "linestyle": "-", "linewidth": 4, "alpha": 0.45},
+    PAPER_LINE: {"color": COLOURS["jrr"], "linestyle": "-", "linewidth": 1.8},
+    OPTIMAL_LINE: {"color": "#08306b", "linestyle": (0, (4, 2)), "linewidth": 1.5},
+    DRR_LINE: {"color": COLOURS["drr"], "linestyle": (0, (1, 1.5)), "linewidth": 2},
 }
 # The same mechanism has the same colour in every figure.
 _NAMED = {
@@ -43,19 +37,22 @@ _NAMED = {
 }
 _SHARES = (0.01, 0.1, 1.0)
 # DRR has no place here: it is never worse, so its R is 0 and its RI negative (see the CSV).
-_VERSION_STYLE: dict[str, dict[str, Any]] = {
-    "as drawn": {"linestyle": ":", "linewidth": 2},
-    "equal epsilon": {"linestyle": "-", "linewidth": 1.5},
-    "optimal pairs": {"linestyle": (0, (4, 2)), "linewidth": 1.5},
-}
-_VERSION_LABEL = {
-    "as drawn": "as the paper drew it: breaks its own constraint",
-    "equal epsilon": "the paper's Algorithm 1 at the same ε",
-    "optimal pairs": "optimal pairs at the same ε",
+_VERSIONS: dict[str, dict[str, Any]] = {
+    "as drawn": {
+        "label": "as the paper drew it: breaks its own constraint",
+        **{"color": "#7f7f7f", "linestyle": ":", "linewidth": 2},
+    },
+    "equal epsilon": {
+        "label": "the paper's Algorithm 1 at the same ε",
+        **{"color": COLOURS["jrr"], "linestyle": "-", "linewidth": 1.5},
+    },
+    "optimal pairs": {
+        "label": "optimal pairs at the same ε",
+        **{"color": "#08306b", "linestyle": (0, (4, 2)), "linewidth": 1.5},
+    },
 }
 # Of several lines in one picture every next one is narrower and broken otherwise. Dashes and gaps
 # are in points, whatever the width, so that narrow lines have dashes that can be seen.
-_VERSION_COLOUR = ("#7f7f7f", COLOURS["jrr"], "#08306b")
 _WIDTHS = (5.0, 3.0, 2.6, 2.2, 2.0, 1.8, 1.8, 1.6, 1.6, 1.6)
 _DASHES: tuple[tuple[float, ...], ...] = ((), (12, 6), (), (3, 4), (14, 4, 3, 4), (7, 5))
 _COUPLED: dict[str, tuple[float, ...]] = {"joint": (14, 4, 3, 4), "dealt": (3, 4)}
@@ -72,7 +69,7 @@ def figure1(rows: Sequence[Row]) -> "Figure":
             picked = _pick(rows, epsilon=epsilon, mechanism=line)
             at = [names.index(row["data"]) + 0.2 * (offset - 1.5) for row in picked]
             heights = [row["mse_theory"] for row in picked]
-            axes.bar(at, heights, 0.18, color=_COLOUR[line], label=line)
+            axes.bar(at, heights, 0.18, color=_STYLE[line]["color"], label=line)
             axes.plot(at, [row["mse_simulated"] for row in picked], "k.", markersize=4)
         axes.set_yscale("log")
         axes.set_xticks(range(len(names)), names, fontsize=7)
@@ -85,18 +82,10 @@ def figure2(rows: Sequence[Row]) -> "Figure":
     keys = [(e, d) for e in _values(rows, "epsilon") for d in _values(rows, "data")]
     figure, panels = _panels(keys, "{1}, ε = {0:g}", columns=4)
     for (epsilon, data), axes in panels:
-        for line in LINES:
-            picked = _pick(rows, epsilon=epsilon, data=data, mechanism=line)
-            axes.plot(
-                [row["are"] for row in picked],
-                [row["percentile"] for row in picked],
-                color=_COLOUR[line],
-                label=line,
-                **_STYLE[line],
-            )
-        _logarithmic(axes, "x", (row["are"] for row in _pick(rows, epsilon=epsilon, data=data)))
-        axes.set_xlabel("ARE")
-        axes.set_ylabel("percentile")
+        picked = _pick(rows, epsilon=epsilon, data=data)
+        _paper_lines(axes, picked, "are", "percentile")
+        _logarithmic(axes, "x", (row["are"] for row in picked))
+        _label_axes(axes, "ARE", "percentile")
     return _legend(figure)
 
 
@@ -137,9 +126,7 @@ def by_frequency(rows: Sequence[Row]) -> "Figure":
     figure, panels = _panels(keys, "ε = {0:g}; cap on the dealer: {1}", columns=2)
     for (epsilon, cap), axes in panels:
         _lines(axes, _pick(rows, epsilon=epsilon, dealer_epsilon=cap), "frequency", "stderr")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("true frequency")
-        axes.set_ylabel("standard error")
+        _label_axes(axes, "true frequency", "standard error", from_zero=True)
     return _legend(figure)
 
 
@@ -157,9 +144,8 @@ def by_trust(rows: Sequence[Row]) -> "Figure":
             axes.plot(at, row["stderr"], "D", color=_NAMED[row["mechanism"]], markersize=6)
         shown = list(range(round(caps[0]), round(caps[-1]) + 1, 2))
         axes.set_xticks([*shown, beyond], [*map(str, shown), "no cap"])
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("cap on ε of dealer and collector together")
-        axes.set_ylabel("standard error")
+        across = "cap on ε of dealer and collector together"
+        _label_axes(axes, across, "standard error", from_zero=True)
     return _legend(figure)
 
 
@@ -172,9 +158,7 @@ def by_dropout(rows: Sequence[Row]) -> "Figure":
             colour, picked = _NAMED[name], _pick(rows, mechanism=name)
             dots = [row["stderr_simulated"] for row in picked]
             axes.plot([row["dropped"] for row in picked], dots, ".", color=colour)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("share that never reports")
-        axes.set_ylabel("standard error")
+        _label_axes(axes, "share that never reports", "standard error", from_zero=True)
     return _legend(figure)
 
 
@@ -193,8 +177,7 @@ def by_domain(rows: Sequence[Row]) -> "Figure":
         _logarithmic(axes, "y", heights)
         axes.set_ylim(min(heights) / 1.3, max(heights) * 1.3)
         axes.set_title(f"{titles[cards]}; ε = {epsilon:g}, n = 20,000", fontsize=9)
-        axes.set_xlabel("values k")
-        axes.set_ylabel("standard error")
+        _label_axes(axes, "values k", "standard error")
     return _legend(figure)
 
 
@@ -211,8 +194,7 @@ def by_step(rows: Sequence[Row]) -> "Figure":
         axes.axhline(1, color=COLOURS["rr"], label="RR")
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_xlabel("Δp")
-        axes.set_ylabel("MSE / MSE of RR")
+        _label_axes(axes, "Δp", "MSE / MSE of RR")
     return _legend(figure)
 
 
@@ -223,9 +205,7 @@ def two_phases(rows: Sequence[Row]) -> "Figure":
     figure, panels = _panels(keys, "n = {0:,}, M = {1:,}, ε = 0.1")
     for (n, colluders), axes in panels:
         _lines(axes, _pick(named, n=n, colluders=colluders), "frequency", "over_rr", marker=".")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("true frequency")
-        axes.set_ylabel("MSE / MSE of RR")
+        _label_axes(axes, "true frequency", "MSE / MSE of RR", from_zero=True)
     return _legend(figure)
 
 
@@ -234,26 +214,20 @@ def by_group_size(rows: Sequence[Row]) -> "Figure":
     figure, panels = _panels(_values(rows, "kind"), "{}; n = 240, 10% yes, M = 1")
     for kind, axes in panels:
         picked = sorted(_pick(rows, kind=kind), key=lambda row: row["group"])
-        sizes = [row["group"] for row in picked]
+        column = {name: [row[name] for row in picked] for name in picked[0]}
+        sizes, pairs, stderr = (
+            column[name] for name in ("group", "best_pairs_over_rr", "over_rr_stderr")
+        )
         axes.axhline(1, color=COLOURS["rr"], linewidth=3, alpha=0.45, label="RR at the same ε")
-        axes.plot(
-            sizes,
-            [row["best_pairs_over_rr"] for row in picked],
-            "--",
-            color="#08306b",
-            zorder=3,  # above the other line, which it coincides with in one panel
-            label="optimal pairs at the same ε",
-        )
-        axes.plot(
-            sizes,
-            [row["over_rr_theory"] for row in picked],
-            color=COLOURS["jrr"],
-            label="these groups, theory of one deck",
-        )
+        # Above the other line, which it coincides with in one panel.
+        label = "optimal pairs at the same ε"
+        axes.plot(sizes, pairs, "--", color="#08306b", zorder=3, label=label)
+        label = "these groups, theory of one deck"
+        axes.plot(sizes, column["over_rr_theory"], color=COLOURS["jrr"], label=label)
         axes.errorbar(
             sizes,
-            [row["over_rr_simulated"] for row in picked],
-            yerr=[2 * row["over_rr_stderr"] for row in picked],
+            column["over_rr_simulated"],
+            yerr=[2 * error for error in stderr],
             fmt="k.",
             label="simulated in groups, ± 2 standard errors",
         )
@@ -262,8 +236,7 @@ def by_group_size(rows: Sequence[Row]) -> "Figure":
         axes.set_xticks(sizes, named, fontsize=7)
         axes.minorticks_off()
         axes.set_ylim(0, 1.2)
-        axes.set_xlabel("people per group, and their ε (view cards)")
-        axes.set_ylabel("MSE / MSE of RR")
+        _label_axes(axes, "people per group, and their ε (view cards)", "MSE / MSE of RR")
     return _legend(figure)
 
 
@@ -283,18 +256,17 @@ def _mse_and_are(rows: Sequence[Row], key: str, title: str, x: str, label: str) 
                 for row in _pick(rows, **{key: value})
                 if row.get("share", row["ones"] / row["n"]) == share
             ]
-            for line in LINES:
-                picked = _pick(here, mechanism=line)
-                at = [row[x] for row in picked]
-                dots = [row[f"{metric}_simulated"] for row in picked]
-                drawn = [row["mse_theory"] for row in picked] if metric == "mse" else dots
-                axes.plot(at, drawn, color=_COLOUR[line], label=line, **_STYLE[line])
-                axes.plot(at, dots, ".", color=_COLOUR[line], markersize=4)
-                nobody = [(row[x], row[f"{metric}_simulated"]) for row in picked if not row["ones"]]
-                for point in nobody:
-                    axes.plot(*point, "o", color=_COLOUR[line], markerfacecolor="white")
+            simulated = f"{metric}_simulated"
+            _paper_lines(axes, here, x, "mse_theory" if metric == "mse" else simulated, simulated)
+            for row in here:
+                if not row["ones"]:
+                    hollow = {
+                        "color": _STYLE[row["mechanism"]]["color"],
+                        "markerfacecolor": "white",
+                    }
+                    axes.plot(row[x], row[simulated], "o", **hollow)
             axes.set_xscale("log")
-            _logarithmic(axes, "y", (row[f"{metric}_simulated"] for row in here))
+            _logarithmic(axes, "y", (row[simulated] for row in here))
             axes.set_title(f"{title.format(value)}, n₁/n = {share:g}", fontsize=9)
         across[0].set_ylabel("MSE" if metric == "mse" else "ARE (simulated)")
     for axes in grid[-1]:
@@ -322,20 +294,12 @@ def _theory_and_dots(
     values = list(dict.fromkeys(tuple(row[key] for key in keys) for row in rows))
     figure, panels = _panels(values, title, columns=3)
     for value, axes in panels:
-        for line in LINES:
-            picked = _pick(rows, mechanism=line, **dict(zip(keys, value, strict=True)))
-            at = [row[x] for row in picked]
-            theory = [row["mse_theory"] for row in picked]
-            axes.plot(at, theory, color=_COLOUR[line], label=line, **_STYLE[line])
-            dots = [row["mse_simulated"] for row in picked]
-            axes.plot(at, dots, ".", color=_COLOUR[line], markersize=3)
+        picked = _pick(rows, **dict(zip(keys, value, strict=True)))
+        _paper_lines(axes, picked, x, "mse_theory", "mse_simulated")
         if symlog:
             axes.set_xscale("symlog")
             _logarithmic(axes, "y", (row["mse_theory"] for row in rows))
-        else:
-            axes.set_ylim(bottom=0)
-        axes.set_xlabel(label)
-        axes.set_ylabel("MSE")
+        _label_axes(axes, label, "MSE", from_zero=not symlog)
     return _legend(figure)
 
 
@@ -347,16 +311,10 @@ def _underperformance(
     names = {"ri": "RI: excess of MSE over RR's\nat n₁/n = 1/2", "r": "R: share of frequencies"}
     for (metric, value), axes in panels:
         axes.set_title(title.format(value), fontsize=9)
-        for (version, style), colour in zip(_VERSION_STYLE.items(), _VERSION_COLOUR, strict=True):
+        for version, style in _VERSIONS.items():
             picked = _pick(rows, version=version, **{key: value})
-            axes.plot(
-                [row[x] for row in picked],
-                [row[metric] for row in picked],
-                color=colour,
-                label=_VERSION_LABEL[version],
-                **style,
-            )
-        shown = [row[metric] for row in rows if row["version"] in _VERSION_STYLE]
+            axes.plot([row[x] for row in picked], [row[metric] for row in picked], **style)
+        shown = [row[metric] for row in rows if row["version"] in _VERSIONS]
         _logarithmic(axes, "y", shown)
         axes.set_ylim(-0.2 * min(v for v in shown if v > 0), 2 * max(v for v in shown if v == v))
         if logarithmic:
@@ -365,9 +323,28 @@ def _underperformance(
             ends = [row[x] for row in rows]
             at = [round(step * max(ends) / 4) for step in range(1, 5)]
             axes.set_xticks(at, [f"{tick:,}" for tick in at])
-        axes.set_xlabel(label)
-        axes.set_ylabel(names[metric])
+        _label_axes(axes, label, names[metric])
     return _legend(figure)
+
+
+def _paper_lines(
+    axes: "Axes", rows: Sequence[Row], x: str, y: str, simulated: str | None = None
+) -> None:
+    """A line for each mechanism that the paper's figures compare, and dots where simulated."""
+    for line, style in _STYLE.items():
+        picked = _pick(rows, mechanism=line)
+        at = [row[x] for row in picked]
+        axes.plot(at, [row[y] for row in picked], label=line, **style)
+        if simulated is not None:
+            dots = [row[simulated] for row in picked]
+            axes.plot(at, dots, ".", color=style["color"], markersize=4)
+
+
+def _label_axes(axes: "Axes", across: str, up: str, *, from_zero: bool = False) -> None:
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    if from_zero:
+        axes.set_ylim(bottom=0)
 
 
 def _panels(

@@ -34,14 +34,33 @@ class Figure:
     title: str
     sentence: str  # what to look at
     rows: Callable[[Context], Iterable[Row]]
-    drawing: Drawing | None  # None for a table
-    steps: int  # how often the context is told of progress, for a bar
+    drawing: Drawing | None = None  # None for a table
+    steps: int = 0  # how often the context is told of progress, for a bar
     source: str = ""  # what else its numbers depend on, such as a file's digest
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Endings of the files that a finished figure has."""
         return ("csv",) if self.drawing is None else ("csv", "png", "svg")
+
+
+def figure(
+    drawing: Drawing | None = None, *, steps: int = 0
+) -> Callable[[Callable[[Context], Iterable[Row]]], Figure]:
+    """A function that makes rows as a figure: its name is the key, its docstring title and text."""
+
+    def make(rows: Callable[[Context], Iterable[Row]]) -> Figure:
+        title, _, sentence = (rows.__doc__ or "").partition("\n")
+        return Figure(
+            key=rows.__name__.replace("_", "-"),
+            title=title.rstrip("."),
+            sentence=" ".join(sentence.split()),
+            rows=rows,
+            drawing=drawing,
+            steps=steps,
+        )
+
+    return make
 
 
 def digest(content: bytes) -> str:

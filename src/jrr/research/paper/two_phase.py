@@ -1,16 +1,13 @@
 """The paper's future work: a first phase of RR chooses the second phase's parameters.
 
 The best pairs under a guarantee are one of two mechanisms, plain RR or one corner
-(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two. With any deck,
-and for surveys, see jrr.planning.two_phases.
+(docs/theory.md, Theorem 10a), so all a first phase can decide is which of the two. Phases of
+different people are in jrr.planning.two_phases, with any deck and for surveys.
 
-By people: a random part of the people answers by RR at ε, the others by what that suggests;
-everybody answers once, and ε in the view `cards` is that of each phase. By budget: everybody
-answers twice, by RR at a part of ε and then with the rest; the two ε add up.
-
-By people is unbiased. By budget is not quite: the weights of the two answers come from the first
-one, so they are correlated with it (a fifth of a standard error at n = 10,000, 25% ones, ε = 0.1,
-half of it for the first phase). Errors here include that bias.
+Here everybody answers twice, by RR at a part of ε and then with the rest; the two ε add up. That is
+not quite unbiased: the weights of the two answers come from the first one, so they are correlated
+with it (a fifth of a standard error at n = 10,000, 25% ones, ε = 0.1, half of it for the first
+phase). Errors here include that bias.
 """
 
 import math
@@ -28,7 +25,8 @@ from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.two_phases import plan_two_phases
-from jrr.research.paper.figure import Context, Row
+from jrr.research.paper import draw
+from jrr.research.paper.figure import Context, Row, figure
 from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, optimal_pairs, theory
 
 
@@ -38,32 +36,11 @@ class TwoPhase:
 
     estimates: Floats
     epsilon: float  # view `cards`, all answers of a person together
-    chose_joint: float  # how often the second phase used JRR
 
     def mse(self, ones: int) -> tuple[float, float]:
         """Mean squared error and its standard error."""
         squared = (self.estimates - ones) ** 2
         return float(squared.mean()), float(squared.std(ddof=1) / np.sqrt(len(squared)))
-
-
-def by_people(case: Case, share: float, runs: int, rng: np.random.Generator) -> TwoPhase:
-    """A random `share` of the people goes first; counts of both phases are added."""
-    share = checks.real("share", share, "in (0, 1)", 0.0, 1.0, open_low=True, open_high=True)
-    first_n = min(max(2, round(share * case.n)), case.n - 2)
-    second_n = case.n - first_n
-    first = RR(epsilon=case.epsilon)
-    options = _options(second_n, case.epsilon, case.colluders)
-    estimates, joint = np.empty(runs), 0
-    for run in range(runs):
-        ones = int(rng.hypergeometric(case.ones, case.n - case.ones, first_n))
-        rough = float(simulate(first, (first_n - ones, ones), 1, rng)[0, 1])
-        second = _choice(options, second_n, rough / first_n)
-        joint += second is options[1]
-        rest = case.ones - ones
-        later = float(simulate(second, (second_n - rest, rest), 1, rng)[0, 1])
-        estimates[run] = rough + later
-    used = max(m.epsilon("cards", min(case.colluders, second_n - 1)) for m in options)
-    return TwoPhase(estimates, max(first.epsilon(), used), joint / runs)
 
 
 def by_budget(case: Case, share: float, runs: int, rng: np.random.Generator) -> TwoPhase:
@@ -74,17 +51,16 @@ def by_budget(case: Case, share: float, runs: int, rng: np.random.Generator) -> 
     rough = simulate(first, case.counts, runs, rng)[:, 1]
     fine = [simulate(option, case.counts, runs, rng)[:, 1] for option in options]
     first_variance = float(first.variance(case.counts)[1])
-    estimates, joint = np.empty(runs), 0
+    estimates = np.empty(runs)
     for run in range(runs):
         share_of_ones = min(1.0, max(0.0, rough[run] / case.n))
         second = _choice(options, case.n, share_of_ones)
-        joint += second is options[1]
         later = fine[options.index(second)][run]
         variance = _variance(second, case.n, share_of_ones)
         weight = first_variance / (first_variance + variance)
         estimates[run] = weight * later + (1 - weight) * rough[run]
     used = max(m.epsilon("cards", case.colluders) for m in options)
-    return TwoPhase(estimates, first.epsilon() + used, joint / runs)
+    return TwoPhase(estimates, first.epsilon() + used)
 
 
 def _options(n: int, epsilon: float, colluders: int) -> list[Mechanism]:
@@ -101,10 +77,14 @@ def _variance(mechanism: Mechanism, n: int, share: float) -> float:
     return float(mechanism.variance((n * (1 - share), n * share))[1])
 
 
-def two_phases(context: Context) -> Iterator[Row]:
-    """Two phases beside one, with few people and colluders and with many; MSE over RR's.
+@figure(draw.two_phases, steps=16)
+def two_phase(context: Context) -> Iterator[Row]:
+    """Two-phase estimation.
 
-    By people is exact (docs/theory.md, Theorem 12a), by budget simulated.
+    With few colluders one phase of JRR is better. With 1% of a million people colluding the best
+    JRR for an unknown frequency is RR, and a first phase of 2% of the people makes rare answers far
+    more accurate. DRR needs no first phase at all. Splitting the budget is worse than RR near 1/2
+    and biases a little.
     """
     for n, colluders in ((N, COLLUDERS), (1_000_000, 10_000)):
         rr = RR(epsilon=EPSILON)
