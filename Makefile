@@ -54,6 +54,7 @@ lint: .venv/.ready ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_structure.py
+	$(BIN)/python tools/count_journeys.py
 	$(BIN)/python tools/page_integrity.py --check
 
 bench: .venv/.ready ## measure speed beside bare numpy and other libraries (ARGS=domains runs one part)

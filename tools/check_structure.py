@@ -9,12 +9,17 @@
     lines of src/jrr, with a list by room                                 at most 62,000
     layers in the contract of the room survey                             exactly 4
     lines of src/jrr with the word campaign, which is gone                none
+    nouns: classes that docs/api.md shows, errors left out                at most 64
 
-Run by `make lint`. Imports below `if TYPE_CHECKING:` do not count: they run only in type checkers.
+Run by `make lint`. `--since REV` prints the lines by room of an earlier revision beside those of
+now; e1615e3 was the last before surveys had one document. tools/count_journeys.py counts the files
+that one answer, and a whole survey, run through. Imports below `if TYPE_CHECKING:` do not count:
+they run only in type checkers.
 """
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -41,6 +46,8 @@ DEALING = re.compile(
 WRITTEN = {".css", ".html", ".js", ".json", ".py"}
 MOST_LINES = 62_000  # the goal is 54,000
 SURVEY_LAYERS = 4
+MOST_NOUNS = 64  # the goal is about 60
+NOUN = re.compile(r"^### jrr\.(?!errors\.)(?:\w+\.)*([A-Z]\w*)$", re.MULTILINE)
 
 MOST_OPTIONS = 25
 TREE = {  # a command, and those below it
@@ -138,9 +145,7 @@ def source_lines() -> Iterator[tuple[str, int, str]]:
 
 def lines_by_room(lines: list[tuple[str, int, str]]) -> Counter[str]:
     """How many lines of Python each room has."""
-    return Counter(
-        file.partition("/")[0].removesuffix(".py") for file, _, _ in lines if file.endswith(".py")
-    )
+    return Counter(room_of(file) for file, _, _ in lines if file.endswith(".py"))
 
 
 def asks_about_dealing(lines: list[tuple[str, int, str]]) -> list[str]:
@@ -151,6 +156,44 @@ def asks_about_dealing(lines: list[tuple[str, int, str]]) -> list[str]:
         if not file.startswith("dealing/") and file.endswith((".py", ".html"))
         if DEALING.search(line)
     ]
+
+
+def room_of(file: str) -> str:
+    """The room of a file below src/jrr."""
+    return file.partition("/")[0].removesuffix(".py")
+
+
+def lines_at(revision: str) -> Counter[str]:
+    """The same at an earlier revision."""
+    prefix = "src/jrr/"
+    names = _git("ls-tree", "-r", "--name-only", revision, prefix).split()
+    files = [name for name in names if name.endswith(".py")]
+    found: Counter[str] = Counter()
+    for name in files:
+        found[room_of(name.removeprefix(prefix))] += _git("show", f"{revision}:{name}").count("\n")
+    return found
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def print_since(revision: str) -> None:
+    """Lines by room, then and now, as a table of Markdown."""
+    then, now = lines_at(revision), lines_by_room(list(source_lines()))
+    rooms = sorted(then | now, key=lambda room: -now[room])
+    print("| room | then | now | change |\n|---|--:|--:|--:|")
+    for room in rooms:
+        print(f"| {room} | {then[room]:,} | {now[room]:,} | {now[room] - then[room]:+,} |")
+    totals = then.total(), now.total()
+    print(f"| all | {totals[0]:,} | {totals[1]:,} | {totals[1] - totals[0]:+,} |")
+
+
+def nouns() -> list[str]:
+    """What a reader of the Python reference has to learn: its classes, errors left out."""
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    return sorted(name for name in NOUN.findall(text) if name != name.upper() or len(name) < 5)
 
 
 def survey_layers() -> int:
@@ -236,10 +279,15 @@ def counts() -> Iterator[Count]:
     yield Count("commands outside the tree", len(strange), 0, strange)
     long = long_commands()
     yield Count(f"commands with more than {MOST_OPTIONS} options", len(long), 0, long)
+    named = nouns()
+    yield Count("nouns", len(named), MOST_NOUNS, named)
 
 
 def main() -> int:
     """Print the counts; 1 where one is outside its limits."""
+    if "--since" in sys.argv:
+        print_since(sys.argv[sys.argv.index("--since") + 1])
+        return 0
     found = list(counts())
     for count in found:
         print(count)
