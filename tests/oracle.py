@@ -183,33 +183,45 @@ def mixture(parts: Iterable[tuple[Fraction, Law]]) -> Law:
     return dict(result)
 
 
+def of_hidden(hidden_law: Law, chances: Callable[[int, int], Sequence[Fraction]]) -> Law:
+    """Law of what people show who are independent given what they hold, which is hidden.
+
+    `chances(i, held)` is the law of what the i-th shows. Counted in whole numbers over one
+    denominator: exact as fractions are, and many times faster.
+    """
+    rows = {(i, held): chances(i, held) for hidden in hidden_law for i, held in enumerate(hidden)}
+    unit = math.lcm(*(chance.denominator for row in rows.values() for chance in row))
+    whole = {key: [int(chance * unit) for chance in row] for key, row in rows.items()}
+    weight_unit = math.lcm(*(weight.denominator for weight in hidden_law.values()))
+    result: defaultdict[tuple[int, ...], int] = defaultdict(int)
+    for hidden, weight in hidden_law.items():
+        law: dict[tuple[int, ...], int] = {(): int(weight * weight_unit)}
+        for key in enumerate(hidden):
+            law = {
+                (*outcome, option): ways * more
+                for outcome, ways in law.items()
+                for option, more in enumerate(whole[key])
+                if more
+            }
+        for outcome, ways in law.items():
+            result[outcome] += ways
+    everything = weight_unit * unit ** len(next(iter(hidden_law)))
+    return {outcome: Fraction(ways, everything) for outcome, ways in result.items()}
+
+
 def reports_of_deals(card_law: Law, channel: Channel, values: Sequence[int]) -> Law:
     """Report law of contributors with `values`: independent given the cards."""
-    return mixture(
-        (weight, independent([channel(card, x) for card, x in zip(deal, values, strict=True)]))
-        for deal, weight in card_law.items()
-    )
+    return of_hidden(card_law, lambda i, card: channel(card, values[i]))
 
 
 def truths_of_deals(card_law: Law, p: Fraction, s: Fraction) -> Law:
     """Law of JRR's truthfulness bits T: independent given the cards, Pr[T=1|R] = p + s R."""
-    return mixture(
-        (weight, independent([(1 - p - s * card, p + s * card) for card in deal]))
-        for deal, weight in card_law.items()
-    )
+    return of_hidden(card_law, lambda _i, card: (1 - p - s * card, p + s * card))
 
 
 def reports_of_truths(truth_law: Law, values: Sequence[int], k: int) -> Law:
     """Report law when T decides between the true value and a uniformly random other one."""
-    return mixture(
-        (
-            weight,
-            independent(
-                [truth_or_lie(Fraction(t), k, x) for t, x in zip(truths, values, strict=True)]
-            ),
-        )
-        for truths, weight in truth_law.items()
-    )
+    return of_hidden(truth_law, lambda i, truth: truth_or_lie(Fraction(truth), k, values[i]))
 
 
 # The paper's pairs ----------------------------------------------------------------------------
@@ -388,7 +400,7 @@ def moments(report_law: Law, estimator: Estimator, k: int) -> tuple[list[Fractio
 
 
 def channel_loss(rows: Sequence[Sequence[Fraction]]) -> float:
-    """Worst ln Pr[y|x] / Pr[y|x'] over all y, x, x' of the channel `rows[x][y]`."""
+    """Worst ln Pr[y|x] / Pr[y|x'] over all y, x, x' of the channel `rows[x][y]`, up to a factor."""
     worst = 0.0
     for column in zip(*rows, strict=True):
         if max(column) > 0:
@@ -420,13 +432,15 @@ class Survey:
         multiset of clues, named by their sorted numbers. Impossible observations are left out.
         """
         hands = Counter(deal[: colluders + 1] for deal in distinct_arrangements(self.deck))
+        unit = math.lcm(*(chance.denominator for clue in clues for chance in clue.values()))
+        whole = [{card: int(w * unit) for card, w in clue.items()} for clue in clues]
         losses = {}
         for observation in combinations_with_replacement(range(len(clues)), colluders):
-            card_weights: defaultdict[int, Fraction] = defaultdict(Fraction)
+            card_weights: defaultdict[int, int] = defaultdict(int)
             for (card, *others), deals in hands.items():
-                likelihood = Fraction(deals)
+                likelihood = deals
                 for number, other in zip(observation, others, strict=True):
-                    likelihood *= clues[number].get(other, ZERO)
+                    likelihood *= whole[number].get(other, 0)
                     if not likelihood:
                         break
                 card_weights[card] += likelihood
@@ -434,17 +448,15 @@ class Survey:
                 losses[observation] = self.loss_of_belief(card_weights)
         return losses
 
-    def loss_of_belief(self, card_weights: Mapping[int, Fraction]) -> float:
+    def loss_of_belief(self, card_weights: Mapping[int, Fraction | int]) -> float:
         """Loss of the target for an adversary who believes in these weights of the card."""
-        total = sum(card_weights.values())
         return channel_loss(
             [
-                [
-                    sum((w * self.channel(card, x)[y] for card, w in card_weights.items()), ZERO)
-                    / total
-                    for y in range(self.k)
-                ]
-                for x in range(self.k)
+                [sum((w * row[y] for w, row in rows), ZERO) for y in range(self.k)]
+                for rows in (
+                    [(w, self.channel(card, x)) for card, w in card_weights.items()]
+                    for x in range(self.k)
+                )
             ]
         )
 

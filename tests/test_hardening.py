@@ -25,6 +25,8 @@ from jrr.reporting import plots
 from jrr.research.paper.claims import FAILS, HOLDS, close, verdict
 from tests import bare_plans
 
+pytestmark = pytest.mark.heavy
+
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
 

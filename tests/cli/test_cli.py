@@ -11,6 +11,8 @@ import pytest
 
 from jrr.cli.app import cli, run
 
+pytestmark = pytest.mark.heavy
+
 
 def jrr(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

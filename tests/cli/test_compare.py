@@ -10,6 +10,8 @@ from jrr.cli.app import run
 from jrr.cli.plan import compare
 from jrr.planning import alternatives
 
+pytestmark = pytest.mark.heavy
+
 SMALL = ["plan", "compare", "-n", "200", "-e", "0.5", "-M", "2"]
 
 

@@ -221,6 +221,7 @@ def test_intervals_among_those_who_answered(work: Path, capsys: pytest.CaptureFi
         assert answer["interval"] == pytest.approx(expected)
 
 
+@pytest.mark.heavy
 def test_labels_from_a_file_and_other_mechanisms(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,6 +299,7 @@ def test_the_largest_answers_are_shown_and_all_are_in_the_document(
     assert len(document("file", "estimate", "r.csv", "--top", "3", capsys=capsys)["labels"]) == 400
 
 
+@pytest.mark.heavy
 def test_a_picture_of_the_shares(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     perturb = ("file", "perturb", "survey.csv", "--column", "smokes", "-e", "1", "--keep", "region")
     document(*perturb, "-o", "r.csv", capsys=capsys)
@@ -400,6 +402,7 @@ def jrr_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     for arguments in (
@@ -417,6 +420,7 @@ def test_a_survey_in_processes_of_their_own(work: Path) -> None:
     assert pq.ParquetFile(work / "s.parquet").schema_arrow.names == ["report", "carded"]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_two_runs_at_once_do_not_meet(work: Path) -> None:
     """Both write the same output: one of the two is there, whole."""

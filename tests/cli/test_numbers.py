@@ -16,6 +16,8 @@ from jrr.mechanisms.numbers import NumberRange
 from tests.cli.test_files import document, done
 from tests.tables.test_files import write_data
 
+pytestmark = pytest.mark.heavy
+
 N = 1_000
 Capsys = pytest.CaptureFixture[str]
 

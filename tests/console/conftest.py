@@ -10,6 +10,8 @@ from jrr.research.processes import running
 from tests.console import Servers, Visitor
 from tests.console.browsing import BROWSER
 
+pytestmark = pytest.mark.heavy  # the whole folder: tests/conftest.py reads it here
+
 pytest.importorskip("jinja2", reason="no console here: pip install 'jrr[console]'")
 
 

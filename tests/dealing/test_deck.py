@@ -127,6 +127,7 @@ def golden_text() -> str:
 class TestGoldenVectors:
     cases: list[dict[str, Any]] = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else []
 
+    @pytest.mark.heavy
     def test_they_are_up_to_date(self) -> None:
         assert GOLDEN.read_text() == golden_text()
 
@@ -168,6 +169,7 @@ class TestBijection:
         found = Permutation(KEY, size, b"").many(np.arange(size))
         assert np.array_equal(np.sort(found), np.arange(size))
 
+    @pytest.mark.heavy
     @pytest.mark.slow_variants("1000000000")
     @pytest.mark.parametrize("size", [10**9, 10**9 + 7, 10**15])
     def test_a_million_positions_of_a_large_one(self, size: int) -> None:
@@ -289,6 +291,7 @@ def ideal_law(a: int, b: int, rounds: int) -> dict[tuple[int, ...], float]:
     return law
 
 
+@pytest.mark.heavy
 @statistical
 class TestUniformity:
     """The negative controls are networks of two rounds, and folding instead of walking.

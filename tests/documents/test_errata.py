@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.heavy
+
 PAGE = (Path(__file__).parents[2] / "docs" / "theory.md").read_text("utf-8")
 SECTIONS = re.findall(r"^### (E\d+)\. (.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.heavy
+
 FOLDER = Path(__file__).parents[2] / "examples"
 KINDS = ("survey_researcher", "telemetry_engineer", "paper_researcher", "analyst_at_scale")
 

@@ -25,6 +25,8 @@ from jrr.research.processes import Running, running
 from tests.documents.page_answers import answer
 from tests.documents.page_blocks import Block, blocks, commands, printed, unfenced_commands
 
+pytestmark = pytest.mark.heavy
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "clients/js/README.md"])
 PRINTS = {"numbers.md", "scale.md"}  # comments say what is printed, to the letter

@@ -15,6 +15,8 @@ from jrr.research.attacks.decks import block_epsilon, sybil_epsilon
 from jrr.research.attacks.setting import Setting
 from tests import bare_plans
 
+pytestmark = pytest.mark.heavy
+
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 VIEWS = ("report", "truths", "cards", "dealer")
 CASES = [(e, kind) for e in (0.1, 1.0) for kind in ("rr", "jrr", "drr")]

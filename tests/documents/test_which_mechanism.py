@@ -11,6 +11,8 @@ import jrr
 from jrr._base.wording import show_epsilon
 from jrr.planning.alternatives import FREQUENCIES, Alternative, alternatives
 
+pytestmark = pytest.mark.heavy
+
 PAGE = (Path(__file__).parents[2] / "docs" / "which-mechanism.md").read_text(encoding="utf-8")
 N, DELTA, EPSILONS = 10_000, 1e-6, (0.1, 1.0)
 

@@ -11,6 +11,8 @@ import pytest
 from jrr.research.processes import running
 from tests.e2e import Pair, nothing_logged
 
+pytestmark = pytest.mark.heavy  # the whole folder: tests/conftest.py reads it here
+
 NewDatabase = Callable[[], str]
 _numbers = itertools.count()
 

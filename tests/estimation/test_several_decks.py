@@ -7,6 +7,8 @@ import jrr
 from tests import bare_plans
 from tests.statistics_rules import P_VALUE, mean_test
 
+pytestmark = pytest.mark.heavy
+
 
 def merged_surveys(mechanism: jrr.DRR, decks: int, surveys: int, named: bool) -> list[jrr.Estimate]:
     """Each of `decks` decks is dealt in full, and only a share of its holders answers."""

@@ -124,6 +124,7 @@ def support_chances(case: Case, v: int) -> tuple[Fraction, Fraction]:
     return holder, stranger
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_unbiased_and_of_the_stated_variance_for_every_population(case: Case) -> None:
     k, n, moments = case.mechanism.k, case.people, case.mechanism.moments

@@ -16,6 +16,8 @@ from tests.e2e.conftest import postgres_server as postgres_server
 from tests.faults.machine import FaultMachine
 from tests.faults.servers import Fault, FaultyServer, watched_writers
 
+pytestmark = pytest.mark.heavy
+
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 

@@ -96,6 +96,7 @@ def test_variance_in_steps_is_what_enumeration_finds(reporters: int, steps: int)
     assert jrr.Numbers(5, 15, m).variance(numbers) == pytest.approx(by_hand, rel=1e-9)
 
 
+@pytest.mark.heavy
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_unbiased_and_of_the_stated_variance(name: str) -> None:
@@ -211,6 +212,7 @@ def test_plans_keep_what_was_asked_in_every_view() -> None:
 # Intervals ---------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("Laplace]", "MaskedLaplace")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -266,6 +268,7 @@ def _held(name: str, ns: Sequence[int], shapes: Sequence[object], runs: int) -> 
     return held, total
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("Laplace]", "MaskedLaplace]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["RR", "DRR", "MRR", "MaskedLaplace", "Laplace"])

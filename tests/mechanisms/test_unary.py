@@ -58,6 +58,7 @@ def same(a: float, b: float) -> bool:
 # Privacy --------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @every_setting
 @every_coupling
 @pytest.mark.parametrize(
@@ -77,6 +78,7 @@ def test_loss_of_every_view_is_what_enumeration_finds(
             assert same(stated, found), (view, colluders, stated, found)
 
 
+@pytest.mark.heavy
 @every_setting
 @every_coupling
 @pytest.mark.parametrize("view", VIEWS)
@@ -392,6 +394,7 @@ SETTINGS = list(
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("SUE-")
 @pytest.mark.parametrize("coupling", ["joint", "dealt"])
 @pytest.mark.parametrize("kind", KINDS)

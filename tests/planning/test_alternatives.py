@@ -9,6 +9,8 @@ import jrr
 from jrr.planning.alternatives import FREQUENCIES, Alternative, alternatives
 from jrr.privacy.shuffled import shuffled_delta, shuffled_epsilon
 
+pytestmark = pytest.mark.heavy
+
 N, DELTA = 10_000, 1e-6
 # Variance of an estimated count at frequencies 0, 0.1 and 0.5, computed apart from this library.
 REFERENCE: dict[float, dict[str, tuple[float, ...]]] = {

@@ -18,6 +18,8 @@ from jrr.mechanisms.request import Request
 from tests import bare_plans
 from tests.statistics_rules import accepts_only, spread_test
 
+pytestmark = pytest.mark.heavy
+
 Floats = NDArray[np.float64]
 
 K, N, M = 16, 20_000, 5

@@ -218,6 +218,7 @@ def assert_promise_is_kept(setting: Setting, mechanism: str) -> jrr.Plan:
     return plan
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("jrr]")
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
 def test_no_plan_breaks_its_promise_or_is_worse_than_rr(mechanism: str) -> None:
@@ -235,6 +236,7 @@ def assert_best_of_all(setting: Setting) -> str:
     return plan.mechanism.name
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_auto_keeps_its_promise_and_is_the_best() -> None:
     settings = random_settings(300)
@@ -438,6 +440,7 @@ def test_search_finds_nothing_better_over_an_interval_without_colluders(setting:
 # The criterion ----------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mechanism", ["rr", "jrr", "drr"])
 def test_without_a_frequency_it_is_the_mean_over_all_frequencies(mechanism: str) -> None:
     plan = bare_plans.plan(1_000, 1.0, 3, mechanism=mechanism)
@@ -539,6 +542,7 @@ def test_jrr_optimum_is_where_both_privacy_limits_meet(epsilon: float) -> None:
     assert mechanism.s == pytest.approx(1 - mechanism.p, rel=1e-11)
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_more_trust_never_costs_accuracy() -> None:
     for mechanism in ("jrr", "drr", "auto"):
@@ -567,6 +571,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("0.95-auto-2-frequency3]")
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)
 @pytest.mark.parametrize("level", [0.95, 0.8])
@@ -606,6 +611,7 @@ def test_required_n_exceeds_the_colluders() -> None:
     assert bare_plans.required_n(0.9, 5.0) == 2
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("auto-2-frequency3]")
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)
 def test_required_epsilon_is_enough_and_a_little_less_is_not(
@@ -784,6 +790,7 @@ def test_a_delta_has_no_place_in_the_cards_view() -> None:
         bare_plans.plan(100, 1.0, view="nothing")
 
 
+@pytest.mark.heavy
 def test_a_plan_in_the_view_everything_keeps_it() -> None:
     made = bare_plans.plan(100, 0.1, delta=1e-6, view="everything", mechanism="drr")
     rr = bare_plans.plan(100, 0.1, mechanism="rr")
@@ -805,6 +812,7 @@ def test_no_search_that_is_skipped_would_have_won(n: int, epsilon: float, lost: 
     assert chosen.mechanism.name == names[lost < 0.1]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("mechanism", ["jrr", "drr", "oue-dealt", "oue-joint", "olh-joint"])
 def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:

@@ -33,6 +33,8 @@ from jrr.privacy.informed import (
 from jrr.privacy.informed.rounds import composed
 from tests import bare_plans, oracle
 
+pytestmark = pytest.mark.heavy
+
 Floats: TypeAlias = NDArray[np.float64]
 CLOSE = 1e-12
 EPSILONS = (0.0, 0.05, 0.1, 0.3, 0.7, 1.0, 1.5, 2.5, 4.0)

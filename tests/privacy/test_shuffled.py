@@ -26,6 +26,8 @@ from jrr.privacy.shuffled import (
 )
 from tests import oracle
 
+pytestmark = pytest.mark.heavy
+
 EPSILONS = (0.0, 0.01, 0.1, 0.3, 1.0, 2.0, 4.0)
 CLOSE = 1e-12  # error of one law; δ is the difference of one law and e^ε times another
 Law = Sequence[float]

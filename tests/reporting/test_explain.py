@@ -14,6 +14,8 @@ from jrr.privacy.cost_table import belief
 from jrr.reporting.explain import adversaries, consent, contributor_text, shown_belief
 from tests import bare_plans
 
+pytestmark = pytest.mark.heavy
+
 
 @given(epsilon=st.floats(1e-6, 30), prior=st.floats(0.001, 0.999))
 def test_belief_is_bayes_rule(epsilon: float, prior: float) -> None:

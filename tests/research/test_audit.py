@@ -39,6 +39,8 @@ from jrr.research.audit.bounds import lower_chance, upper_chance
 from jrr.research.audit.counting import tally
 from tests.bare_plans import plan
 
+pytestmark = pytest.mark.heavy
+
 P = math.e / (1 + math.e)  # P(1): RR with ε = 1
 JRR_CARDS = JRR(20, P - 0.2 * 3 / 17, s=0.2)  # ε = 1 in the view cards with 3 colluders
 DRR_CARDS = plan(20, 1.0, 3, mechanism="drr").mechanism

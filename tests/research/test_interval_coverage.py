@@ -31,6 +31,8 @@ from jrr.research.interval_coverage.laws import Floats, People, count_law, kinds
 from tests import bare_plans
 from tests.statistics_rules import OFF, P_VALUE
 
+pytestmark = pytest.mark.heavy
+
 SEED = 20_261_115
 
 

@@ -22,6 +22,8 @@ from jrr.research.paper.reproduce import FIGURES, pick, reproduce
 from jrr.research.paper.settings import LINES, PAPER_LINE, RR_LINE, Case, theory
 from jrr.research.paper.two_phase import by_budget
 
+pytestmark = pytest.mark.heavy
+
 SHARED = Path(os.environ.get("JRR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no raw data in {SHARED.name}")
 

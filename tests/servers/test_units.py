@@ -93,6 +93,7 @@ def test_a_refusal_leaves_the_others_alone(engine: Engine) -> None:
     assert numbers(engine) == {n for n in range(60) if n % 3}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "error",
     [RuntimeError("bug"), JrrError("refused"), MemoryError()],
@@ -263,6 +264,7 @@ def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
 # -- processes -----------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 def test_a_server_that_does_not_start_is_an_error_with_its_own_words(tmp_path: Path) -> None:
     with (
         pytest.raises(JrrError, match=r"it said: .*directory that exists"),

@@ -413,6 +413,7 @@ def test_dealing_on_arrival_always_deals_the_mechanism_itself(mechanism: Mechani
         assert question.for_people(n) is mechanism
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["jrr", "drr", "oue-dealt", "olh-joint"])
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7])

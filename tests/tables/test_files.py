@@ -185,6 +185,7 @@ def survey_file(
 # Round trips ----------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_reports_through_files_are_the_reports_in_memory(
@@ -429,6 +430,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return patch
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", ["RR k=300", "JRR odd", "k-JRR", "DRR k=2", "DRR k=5"])
 def test_small_batches_make_the_same_reports(
@@ -456,6 +458,7 @@ def test_small_batches_make_the_same_reports(
         assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["rr", "sue", "oue", "olh"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_small_batches_keep_every_row_in_its_place(
@@ -514,6 +517,7 @@ def test_row_groups_smaller_than_a_batch(tmp_path: Path) -> None:
         assert tables.tally(tmp_path / f"r.{suffix}")[1] == m.tally(reports)
 
 
+@pytest.mark.heavy
 def test_values_of_several_lines_in_a_csv_file_larger_than_a_block(tmp_path: Path) -> None:
     """Wherever a block ends, a quoted line break does not end a row."""
     for shift in range(3):

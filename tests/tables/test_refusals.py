@@ -392,6 +392,7 @@ print(len(codes) - codes.count(0))
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants("estimate-arrow]", "perturb", "estimate-csv]")
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
 @pytest.mark.parametrize("step", ["perturb", "estimate"])
@@ -829,6 +830,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and signals of POSIX")
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "csv.gz"])
@@ -864,6 +866,7 @@ def test_a_full_disk_fails_and_leaves_nothing(
     assert (folder / "cards.parquet.spent").exists()
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @posix
 def test_a_full_disk_for_keys_and_pictures(work: Path) -> None:
@@ -912,6 +915,7 @@ def wait_for(happened: Callable[[], bool], process: "subprocess.Popen[str]") -> 
     assert process.poll() is None
 
 
+@pytest.mark.heavy
 @pytest.mark.slow_variants(
     "cards-SIGINT]", "estimate-SIGINT]", "perturb", "estimate-SIGTERM]", "shuffle"
 )
@@ -975,6 +979,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
     assert sorted(path.name for path in huge.iterdir()) == before  # no mark beside the cards
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @posix
 @pytest.mark.parametrize("interrupted", [False, True])
@@ -1010,6 +1015,7 @@ def test_two_runs_at_once_do_not_use_the_same_cards(
     assert (tmp_path / "cards.parquet.spent").exists() is any(made)
 
 
+@pytest.mark.heavy
 @posix
 def test_a_killed_run_is_in_nobodys_way(huge: Path, tmp_path: Path) -> None:
     """No process can clean up after SIGKILL; the output is not there, and the step runs again."""

@@ -15,6 +15,8 @@ from jrr.mechanisms import compiled
 from jrr.telemetry.words import NO_PREFIX, fingerprints, places
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
+pytestmark = pytest.mark.heavy
+
 LETTERS = Words("abc", 3)
 BITS = Words("01", 4, fixed=True)
 

@@ -15,6 +15,8 @@ from jrr.tables.header import Header
 from jrr.telemetry.series import Series
 from tests.statistics_rules import OFF, P_VALUE, accepts_only, mean_test, spread_test
 
+pytestmark = pytest.mark.heavy
+
 DAYS = 365
 ANOTHER: Any = JRR(2, p=0.6, s=0.1)  # no randomized response without cards
 

@@ -8,6 +8,8 @@ import pytest
 from benchmarks.range_bounds import haar_bound, haar_squares, tree_bound
 from jrr.telemetry.consistency import weights_of
 
+pytestmark = pytest.mark.heavy
+
 
 def all_ranges(bins: int) -> tuple[np.ndarray, np.ndarray]:
     ends = np.array([(a, b) for a in range(bins) for b in range(a + 1, bins + 1)])

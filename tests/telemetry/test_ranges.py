@@ -18,6 +18,8 @@ from jrr.telemetry.level_noise import NOISE
 from jrr.telemetry.range_estimates import RangeEstimate
 from tests.statistics_rules import OFF, accepts_only, mean_test, spread_test
 
+pytestmark = pytest.mark.heavy
+
 # Least squares ----------------------------------------------------------------------------------
 
 

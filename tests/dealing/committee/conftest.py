@@ -11,6 +11,8 @@ from tests.dealing.committee.mortal import mortal_parties
 from tests.dealing.committee.servers import Committee
 from tests.dealing.committee.stage import Stage
 
+pytestmark = pytest.mark.heavy  # the whole folder: tests/conftest.py reads it here
+
 
 @pytest.fixture(scope="session")
 def committee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Committee]:
