@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from jrr.research.processes import running  # noqa: E402
+from tests.browsing import BROWSER  # noqa: E402
 from tests.console import Servers, answer_work  # noqa: E402
 from tests.console.researching import Researcher, answer_by_program  # noqa: E402
 from tests.console.test_waves import both_waves  # noqa: E402
-from tests.e2e.visits import BROWSER  # noqa: E402
 
 FOLDER = ROOT / "docs" / "console"
 LOOKS = {

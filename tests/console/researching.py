@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.browsing import PHONE
 from tests.console import Servers, answer
-from tests.console.browsing import PHONE
 
 TITLE = "Integrity at work"
 # Kind, question, answers a line each, from, to; the first one is open.

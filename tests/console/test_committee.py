@@ -15,8 +15,9 @@ from jrr.protocol.identity import invitation_secret
 from jrr.research.processes import running
 from jrr.survey.survey import Survey
 from tests.console import Reply, Visitor
-from tests.dealing.committee.asking import answer_all, ask, enrol_all, path_of
+from tests.dealing.committee.asking import answer_all
 from tests.dealing.committee.servers import Committee, names_of
+from tests.e2e import ask, enrol_all, path_of
 
 QUESTION = "Have you ever taken a bribe?"
 

@@ -11,8 +11,8 @@ from jrr.client.report import ReportWish, survey_report
 from jrr.reporting.numerals import Numerals, mean_decimals, share_decimals
 from jrr.reporting.report_facts import ReportedQuestion
 from jrr.survey.survey import read_survey
+from tests.browsing import SCREENSHOTS
 from tests.console import WORK, Servers
-from tests.console.browsing import SCREENSHOTS
 from tests.console.researching import Researcher, answer_by_page, answer_by_program
 
 LOOKS = {

@@ -154,10 +154,10 @@ class TestGoldenVectors:
 
 
 class TestBijection:
-    @pytest.mark.parametrize("size", range(1, 201))
-    def test_small_networks(self, size: int) -> None:
-        found = network(size).many(np.arange(size))
-        assert sorted(found.tolist()) == list(range(size))
+    def test_small_networks(self) -> None:
+        for size in range(1, 201):
+            found = network(size).many(np.arange(size))
+            assert sorted(found.tolist()) == list(range(size)), size
 
     @pytest.mark.parametrize("size", [1, 2, 3, 10, 1_000, SHUFFLED])
     def test_shuffles(self, size: int) -> None:
@@ -340,7 +340,7 @@ class TestUniformity:
     @pytest.mark.parametrize("shuffled", [0, SHUFFLED], ids=["network", "shuffle"])
     def test_tweaks(self, shuffled: int) -> None:
         """As the columns, so the decks of a campaign."""
-        tweaks = [i.to_bytes(8, "little") for i in range(12_000)]
+        tweaks = [i.to_bytes(8, "little") for i in range(6_000)]
         orders = [Permutation(KEY, 4, t, shuffled=shuffled).many(range(4)) for t in tweaks]
         same = [network(4, rounds=2, tweak=t).many(range(4)) for t in tweaks]
         accepts_only(order_test, np.array(orders), np.array(same))

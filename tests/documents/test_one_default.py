@@ -59,6 +59,7 @@ def test_sums_are_announced_unless_a_closed_deck_is_asked_for(call: Any) -> None
     assert inspect.signature(call).parameters["announced"].default is True
 
 
+@pytest.mark.slow_variants("0.1-4]", "1.0-2]")
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_library_and_the_command_plan_the_same(

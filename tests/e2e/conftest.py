@@ -1,10 +1,9 @@
-"""What tests in this folder share, once per worker: servers on SQLite and PostgreSQL, a browser."""
+"""What tests in this folder share, once per worker: servers on SQLite and PostgreSQL."""
 
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -78,29 +77,3 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     assert isinstance(found, Pair)
     yield found
     nothing_logged(found)
-
-
-@pytest.fixture(scope="module")  # its event loop would be in the way of other modules' own
-def browser() -> Iterator[Any]:
-    """A Chromium; tests are skipped, and say so, where there is none."""
-    from tests.e2e.visits import BROWSER
-
-    told = "the answer page is not tried in a browser"
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason=f"no playwright here: {told}", exc_type=ModuleNotFoundError
-    )
-    if BROWSER is None:
-        pytest.skip(f"no Chromium here: {told}")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="session")
-def page_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the answer page is."""
-    folder = tmp_path_factory.mktemp("page")
-    with running("page", folder) as server:
-        yield server.url
-    assert (folder / "page.log").read_text() == ""  # not a word of who came

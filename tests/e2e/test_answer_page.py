@@ -10,13 +10,12 @@ import pytest
 from jrr import JRR, OUE
 from jrr.dealing.kinds import Dealers
 from jrr.survey.draft import Draft
+from tests.browsing import DESKTOP, PHONE
 from tests.e2e import Pair, tally_of
 from tests.e2e.visits import (
-    DESKTOP,
     LABELS,
     LIE,
     MECHANISM,
-    PHONE,
     QUESTION,
     TITLE,
     TRUTH,

@@ -1,18 +1,16 @@
 """Every screen of the answer page, light and dark, phone and desktop: pictures, and axe-core."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jrr import JRR, OUE, Laplace
 from jrr.dealing.kinds import Dealers
+from tests.browsing import DESKTOP, PHONE
 from tests.e2e import Pair
 from tests.e2e.visits import (
-    DESKTOP,
     LABELS,
-    PHONE,
     TITLE,
     Visit,
     address_of,
@@ -28,16 +26,6 @@ LOOKS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 RIGHT_TO_LEFT = {"1-introduction", "3-try", "7-chosen", "11-thanks"}  # pictures of these
-
-
-@pytest.fixture(scope="module")
-def axe_script() -> str:
-    package = pytest.importorskip(
-        "axe_playwright_python",
-        reason="no axe-core here: accessibility is not checked",
-        exc_type=ModuleNotFoundError,
-    )
-    return (Path(package.__file__).with_name("axe.min.js")).read_text("utf-8")
 
 
 def check_accessible(visit: Visit, axe_script: str, where: object) -> None:

@@ -13,9 +13,10 @@ import pytest
 
 from jrr.servers.page.files import page_files
 from jrr.survey.survey import Survey
+from tests.browsing import DESKTOP
 from tests.e2e import Pair, ask
-from tests.e2e.test_page_screens import axe_script, inspect  # noqa: F401 - a fixture
-from tests.e2e.visits import DESKTOP, TRUTH, Visit, address_of, begun_draft, visiting
+from tests.e2e.test_page_screens import inspect
+from tests.e2e.visits import TRUTH, Visit, address_of, begun_draft, visiting
 
 SECTOR = {"en": "Where do you <b>work</b>?", "de": "Wo <b>arbeiten</b> Sie?"}
 # Labels of sensitive answers that are found nowhere else.
@@ -474,7 +475,7 @@ def test_every_screen_of_a_survey_is_accessible(
     browser: Any,
     page_url: str,
     sqlite_pair: Pair,
-    axe_script: str,  # noqa: F811 - the fixture of that name
+    axe_script: str,
 ) -> None:
     survey, _, invitations = begun_draft(sqlite_pair, 3, DOCUMENT | {"epsilon": 4.0})
     with answering(browser, page_url, survey, invitations[0]) as visit:

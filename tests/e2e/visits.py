@@ -1,16 +1,9 @@
-"""People at the answer page in a real browser: what they do, and everything that leaves it.
-
-Needs playwright and axe-core (the dependency group `browser`) and a Chromium that is installed:
-`apt-get install chromium`, or JRR_TEST_BROWSER=/path/to/one.
-"""
+"""People at the answer page in a real browser: what they do, and everything that leaves it."""
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from jrr import MRR
@@ -20,21 +13,13 @@ from jrr.dealing.kinds import Dealers
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft, one_question
 from jrr.survey.survey import Survey
+from tests.browsing import PHONE, SCREENSHOTS
 from tests.e2e import Pair, ask, path_of
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = os.environ.get("JRR_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-PHONE: dict[str, Any] = {
-    "viewport": {"width": 360, "height": 740},
-    "has_touch": True,
-    "is_mobile": True,
-}
-DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 TITLE = "About permits"
 QUESTION = 'Have you ever <b>taken</b> a bribe? <img src=x onerror="document.title=1">'
 LABELS = ("Never-ever", "Once-or-more")
 MECHANISM = MRR.for_epsilon(1.0, n=50, announced=True)
-SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 # Words that make the coin lie or tell the truth; whatever is drawn as bytes stays random.
 FIXED_COIN = """
 const system = crypto.getRandomValues.bind(crypto);

@@ -94,6 +94,7 @@ def _sum_law(m: jrr.MRR, holders: int, reports: int) -> WholeLaw:
 GRID = list(itertools.product((5, 20, 100), (0.0, 0.3), (0.02, 1.0, 4.0), (False, True)))
 
 
+@pytest.mark.slow_variants("20-")
 @pytest.mark.parametrize(("n", "lost", "epsilon", "announced"), GRID)
 def test_intervals_hold_their_level(n: int, lost: float, epsilon: float, announced: bool) -> None:
     made = jrr.MRR.best(

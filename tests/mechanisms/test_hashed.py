@@ -535,6 +535,7 @@ def test_a_plan_chooses_the_buckets_by_its_criterion(
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.slow_variants("*-16-")
 @pytest.mark.parametrize("k", [3, 16, 1_000])
 @pytest.mark.parametrize("frequency", [None, 0.0, 0.3, (0.1, 0.9)])
 def test_the_planned_number_of_buckets_is_the_best_of_all(

@@ -154,13 +154,13 @@ def test_dealt_decks_have_their_law(n: int) -> None:
     total = sum(law.values())
     source = jrr.SeededRandom(11)
     drawn: dict[tuple[int, ...], int] = {}
-    for _ in range(12_000):
+    for _ in range(5_000):
         z = tuple(closed_deck(n, a, b, source).tolist())
         drawn[z] = drawn.get(z, 0) + 1
-    likely = [z for z in law if 12_000 * law[z] / total > 8]
+    likely = [z for z in law if 5_000 * law[z] / total > 8]
     counts = [drawn.get(z, 0) for z in likely]
     chances = [law[z] / total for z in likely]
-    counts.append(12_000 - sum(counts))
+    counts.append(5_000 - sum(counts))
     chances.append(1 - sum(chances))
     accepts_only(lambda right: chi_square(counts, right), chances, skewed(chances))
 
@@ -547,7 +547,7 @@ def test_estimates_are_unbiased_and_spread_as_predicted(m: jrr.MRR) -> None:
     rng = jrr.SeededRandom(21)
     values = np.repeat(np.arange(m.k), [16, 24] if m.k == 2 else [4, 12, 16, 8])
     true = np.bincount(values)
-    runs = 3_000
+    runs = 1_200
     found = np.empty((runs, m.k))
     for run in range(runs):
         deck = m.deal(rng)

@@ -402,6 +402,7 @@ def test_numbers_take_carded() -> None:
     assert question.tally(singles).n_carded == 0
 
 
+@pytest.mark.slow_variants("announced_rate]")
 @pytest.mark.parametrize("closing", ["total_rate", "announced_rate"])
 def test_telemetry_without_cards_is_estimated_as_such(closing: str) -> None:
     """Of 20,000 devices 6.9% hold 1 and none has a card: once 28% was estimated, silently."""

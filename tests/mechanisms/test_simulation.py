@@ -63,11 +63,12 @@ def test_agrees_with_the_papers_pairs_person_by_person(rho: float) -> None:
     mechanism = jrr.JRR(n, p, rho=rho)
     values = (np.arange(n) < ones).astype(int)
     rng = np.random.default_rng(5)
-    slow = [int(respond_in_pairs(values, p, rho, rng).sum()) for _ in range(SURVEYS)]
-    fast = jrr.simulate(mechanism, (n - ones, ones), 20 * SURVEYS, rng)[:, 1]
+    surveys = SURVEYS // 4
+    slow = [int(respond_in_pairs(values, p, rho, rng).sum()) for _ in range(surveys)]
+    fast = jrr.simulate(mechanism, (n - ones, ones), 100 * surveys, rng)[:, 1]
     reports = np.rint(fast * (2 * p - 1) + n * (1 - p)).astype(int)
     law = np.bincount(reports, minlength=n + 1) / len(reports)
-    kept = law * SURVEYS >= 20  # rare counts would be noise against noise
+    kept = law * surveys >= 20  # rare counts would be noise against noise
     observed = np.bincount(slow, minlength=n + 1)[kept]
     chances = law[kept] / law[kept].sum()
     accepts_only(lambda chance: chi_square(observed, chance), chances.tolist(), skewed(chances))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import jrr
 from jrr._base.randomness import Words
 from tests.oracle_encodings import Bit, UnarySurvey, shared_card_report_loss
-from tests.statistics_rules import SAMPLES, SURVEYS, accepts_only, chi_square, skewed
+from tests.statistics_rules import SAMPLES, accepts_only, chi_square, skewed
 
 Unary = jrr.SUE | jrr.OUE
 Floats = NDArray[np.float64]
@@ -59,6 +59,7 @@ def same(a: float, b: float) -> bool:
 
 
 @pytest.mark.heavy
+@pytest.mark.slow_variants("*-1/4-1/4", "*-7/16-3/8")
 @every_setting
 @every_coupling
 @pytest.mark.parametrize(
@@ -81,6 +82,7 @@ def test_loss_of_every_view_is_what_enumeration_finds(
 @pytest.mark.heavy
 @every_setting
 @every_coupling
+@pytest.mark.slow_variants("4-2-1-")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(("n", "k", "colluders"), [(3, 2, 2), (4, 2, 1), (2, 3, 1)])
 def test_bits_may_be_looked_at_one_by_one(
@@ -199,6 +201,7 @@ def test_a_cap_below_epsilon_binds_every_report(kind: type[Unary], coupling: str
 # One card for all bits would leak ----------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("6-1-")
 @every_coupling
 @pytest.mark.parametrize(
     ("kind", "q"),
@@ -351,7 +354,7 @@ def mean_variance(kind: type[Unary], coupling: str, q: Floats, s: Floats, n: int
     return result
 
 
-LEANS = np.concatenate((np.linspace(0, 0.499, 801), np.geomspace(1e-6, 1e-3, 40)))
+LEANS = np.concatenate((np.linspace(0, 0.499, 201), np.geomspace(1e-6, 1e-3, 40)))
 
 
 def least_found(
@@ -376,7 +379,7 @@ def least_found(
         return kept
 
     feasible = private(high * (1 - 1e-9))
-    for _ in range(60):
+    for _ in range(45):
         middle = (low + high) / 2
         ok = private(middle)
         low, high = np.where(ok, low, middle), np.where(ok, middle, high)
@@ -466,7 +469,7 @@ def test_decks_are_uniform_and_independent(n: int, k: int, decks: int) -> None:
     mechanism = jrr.SUE(k, epsilon=1.0, coupling="joint", n=n)
     source = jrr.SeededRandom(n)
     hands = Counter[bytes]()
-    for _ in range(SURVEYS):
+    for _ in range(5_000):
         cards = mechanism.deal(source)
         assert cards is not None
         hands[cards.tobytes()] += 1
@@ -478,7 +481,7 @@ def test_decks_are_uniform_and_independent(n: int, k: int, decks: int) -> None:
     for columns in itertools.product(patterns, repeat=k):
         expected.append(packed_rows(np.array(columns).T).tobytes())
     observed = [hands[hand] for hand in expected]
-    assert sum(observed) == SURVEYS
+    assert sum(observed) == 5_000
     uniform = [1 / len(expected)] * len(expected)
     doubled = [1.3 / len(expected)] * (len(expected) // 2)
     lowered = [0.7 / len(expected)] * (len(expected) - len(doubled))

@@ -283,6 +283,7 @@ def test_no_other_deck_is_better(n: int, colluders: int, k: int) -> None:
                 assert best <= deck.worth(p, s) * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.slow_variants("None-4-", "2.0-2-")
 @pytest.mark.parametrize("frequency", [0.0, 0.1, (0.05, 0.2), None, 0.5])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("cap", [None, 2.0])

@@ -572,7 +572,7 @@ QUESTIONS = [
 
 
 @pytest.mark.heavy
-@pytest.mark.slow_variants("0.95-auto-2-frequency3]")
+@pytest.mark.slow_variants("0.95-auto-2-frequency3]", "0.8-rr-", "0.8-jrr-", "0.8-drr-")
 @pytest.mark.parametrize(("mechanism", "k", "frequency"), QUESTIONS)
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_required_n_is_enough_and_two_fewer_are_not(
@@ -812,12 +812,13 @@ def test_no_search_that_is_skipped_would_have_won(n: int, epsilon: float, lost: 
     assert chosen.mechanism.name == names[lost < 0.1]
 
 
+@pytest.mark.slow_variants("jrr-5]", "drr-5]", "oue-dealt-2]", "oue-joint-2]", "olh-joint-2]")
 @pytest.mark.heavy
 @pytest.mark.parametrize("k", [2, 5])
 @pytest.mark.parametrize("mechanism", ["jrr", "drr", "oue-dealt", "oue-joint", "olh-joint"])
 def test_a_looser_cap_never_costs_accuracy(mechanism: str, k: int) -> None:
     """Up to caps so loose that they round to certainty, and none at all."""
-    caps = (0.5, 1.0, 5.0, 10.0, 20.0, 22.0, 25.0, 30.0, 36.0, 40.0, 100.0, 700.0, None)
+    caps = (0.5, 1.0, 5.0, 20.0, 22.0, 25.0, 36.0, 40.0, 700.0, None)
     errors = [
         bare_plans.plan(10_000, 0.1, 5, k, cap, mechanism=mechanism, frequency=1.0).stderr()
         for cap in caps

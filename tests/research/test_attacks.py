@@ -354,7 +354,7 @@ def test_all_attacks_have_numbers_and_sentences() -> None:
     assert found["coercion with a provable card"].numbers["DRR capped, card proven"] <= 2.1
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_every_attack_has_a_picture(tmp_path: Path) -> None:
     paths = draw_attacks(tmp_path)
     assert len(paths) == 9

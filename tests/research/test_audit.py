@@ -249,7 +249,9 @@ DRR_TENTH = plan(20, 0.1, 0, mechanism="drr").mechanism
 SWAPPED = SwappedDRR(20, 1 - DRR_CARDS.to_dict()["truth"])
 
 
-@pytest.mark.slow_variants("OUE")
+@pytest.mark.slow_variants(
+    "OUE", "JRR card reused]", "DRR card reused, three", "SUE dealt", "DRR unbalanced"
+)
 @pytest.mark.parametrize(
     ("subject", "claimed", "trials"),
     [

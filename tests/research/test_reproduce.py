@@ -52,6 +52,9 @@ def test_all_figures_and_tables_of_the_paper_are_there() -> None:
     "figure6]",
     "figure7]",
     "trust]",
+    "figure8]",
+    "groups]",
+    "step]",
 )
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.key)
 def test_every_figure_makes_whole_files_and_tells_its_progress(

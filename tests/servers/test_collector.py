@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from jrr.servers.common.tokens import token_digest
 from jrr.survey.survey import Survey
 from jrr.tables import estimate_survey
 from tests.servers.asking import TOKEN, ask
-from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person, refusal
+from tests.servers.collecting import JOBS, answer, asking, begin, body, person, refusal
 
 KINDS: dict[str, dict[str, Any]] = {
     "rr": {"mechanism": "rr"},
@@ -33,19 +32,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "oue": {"mechanism": "oue", "kind": {"kind": "choice", "labels": list("abcdefghi")}},
     "olh": {"mechanism": "olh", "kind": {"kind": "choice", "labels": list("abcdefghi")}},
 }
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = engine_in(tmp_path)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def connection(engine: Engine) -> Iterator[Connection]:
-    with engine.begin() as opened:
-        yield opened
 
 
 @pytest.fixture

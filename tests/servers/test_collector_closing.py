@@ -2,8 +2,6 @@
 
 import json
 import secrets
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,13 +18,7 @@ from jrr.servers.collector.store import CollectorStore
 from jrr.survey.closing import ClosingRequest, ClosingSums, ToldSums
 from jrr.survey.messages import report_message, upload
 from jrr.survey.survey import Survey
-from tests.servers.collecting import JOBS, answer, asking, begin, engine_in, person, refusal
-
-
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[Connection]:
-    with engine_in(tmp_path).begin() as opened:
-        yield opened
+from tests.servers.collecting import JOBS, answer, asking, begin, person, refusal
 
 
 class Cards:

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,22 +14,9 @@ from jrr.protocol.documents import canonical_json
 from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.common.problems import Problem
 from jrr.survey.survey import Survey, read_survey
-from tests.servers.collecting import JOBS, answer, asking, begin, engine_in
+from tests.servers.collecting import JOBS, answer, asking, begin
 
 MECHANISM = RR(2, 1.0)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = engine_in(tmp_path)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def connection(engine: Engine) -> Iterator[Connection]:
-    with engine.begin() as opened:
-        yield opened
 
 
 def result(connection: Connection, asked: Survey, by: str | None = None) -> dict[str, Any] | str:

@@ -1,15 +1,12 @@
 """People are asked once in each wave: the collector takes one survey of it, and no second."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from jrr.protocol.states import OPEN
 from jrr.servers.collector.jobs import CollectorJobs
-from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.problems import Problem
 from jrr.survey.creation import SurveyRequest
 from jrr.survey.draft import Draft
@@ -27,14 +24,6 @@ def wave(after: Survey | None = None, waves: int = 2, epsilon: float = 4.0) -> S
         mechanism="rr",
         after=after,
     ).survey()
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = connect(f"sqlite:///{tmp_path}/collector.db")
-    prepare(made, "collector")
-    yield made
-    made.dispose()
 
 
 def test_a_wave_is_one_survey_the_first_that_is_opened(engine: Engine) -> None:

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
@@ -12,13 +10,7 @@ from jrr.errors import JrrError
 from jrr.servers.collector.results import EstimateQuery
 from jrr.servers.common.problems import Problem
 from jrr.survey.survey import Survey
-from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person
-
-
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[Connection]:
-    with engine_in(tmp_path).begin() as opened:
-        yield opened
+from tests.servers.collecting import JOBS, answer, asking, begin, body, person
 
 
 def shown(

@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +19,7 @@ from jrr.servers.common.problems import Problem
 from jrr.servers.common.tidying import housekeeping_of
 from jrr.survey.messages import upload_limit
 from jrr.survey.survey import Survey
-from tests.servers.collecting import JOBS, answer, asking, begin, body, engine_in, person, refusal
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = engine_in(tmp_path)
-    yield made
-    made.dispose()
+from tests.servers.collecting import JOBS, answer, asking, begin, body, person, refusal
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from jrr.dealing.kinds import Nobody
 from jrr.servers.collector.jobs import CollectorJobs
 from jrr.servers.collector.store import CollectorStore
 from jrr.servers.common.batch import Writer
-from jrr.servers.common.database import connect, prepare
 from jrr.servers.common.tidying import PART, housekeeping_of
 from jrr.survey.survey import Survey
 from tests.servers.surveys import survey_of
@@ -24,14 +23,6 @@ from tests.statistics_rules import P_VALUE
 
 PAGE = 4096
 ON_A_PAGE = 25
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = connect(f"sqlite:///{tmp_path}/collector.db")
-    prepare(made, "collector")
-    yield made
-    made.dispose()
 
 
 def opened(engine: Engine, capacity: int, questions: int = 1) -> Survey:

@@ -185,6 +185,7 @@ def survey_file(
 # Round trips ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_variants("*-.csv.gz]", "*-.arrow]")
 @pytest.mark.heavy
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -430,6 +431,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return patch
 
 
+@pytest.mark.slow_variants("*-.csv.gz]", "*-.arrow]")
 @pytest.mark.heavy
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", ["RR k=300", "JRR odd", "k-JRR", "DRR k=2", "DRR k=5"])
@@ -458,6 +460,7 @@ def test_small_batches_make_the_same_reports(
         assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow_variants(".csv.gz-", ".arrow-")
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["rr", "sue", "oue", "olh"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -577,6 +580,7 @@ def test_shuffling_is_uniform_over_all_orders_of_four_rows(
     accepts_only(lambda chances: chi_square(counts, chances), law, skewed(law))
 
 
+@pytest.mark.slow_variants("100]")
 @pytest.mark.statistical
 @pytest.mark.parametrize("bucket", [1, 100])
 def test_shuffling_four_rows_reaches_every_order(bucket: int, tmp_path: Path) -> None:
@@ -842,6 +846,7 @@ def grouped(folder: Path, suffix: str, cards: bool = True) -> tuple[Path, dict[s
     }
 
 
+@pytest.mark.slow_variants("*-.csv.gz]", "False-*-.arrow]", "True-*-.csv]")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("cards", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -974,7 +979,7 @@ def test_groups_by_columns_of_any_type(
     assert [group.name for group in tables.estimate(out, by="g").groups] == groups
 
 
-@pytest.mark.slow_variants("<lambda>1]")
+@pytest.mark.slow  # the differences themselves: tests/estimation/test_estimates.py
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "build", [lambda: jrr.DRR(300, 0.3, 0.05), lambda: jrr.JRR(300, 0.6, s=0.4)]

@@ -270,7 +270,11 @@ def survey_of_decks(
     ("tree", "decks"),
     [
         (RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40), 6),
-        (RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40), 12),
+        pytest.param(
+            RangeTree.for_epsilon(0, 64, bins=16, epsilon=2.0, cards="masked", n=40),
+            12,
+            marks=pytest.mark.slow,
+        ),
         (RangeTree.for_epsilon(0, 64, bins=16, epsilon=0.5, cards="masked", n=40), 12),
         pytest.param(
             RangeTree(

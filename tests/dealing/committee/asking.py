@@ -1,75 +1,15 @@
-"""Contributors of a committee's survey, and single requests over HTTP."""
+"""Contributors of a committee's survey."""
 
 import asyncio
-import http.client
-import json
-import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from collections.abc import Sequence
 
 from jrr.client.fleet import drive_all
-from jrr.protocol.addresses import survey_path
 from jrr.survey import contributor
 from jrr.survey.contributor import Receipt
 from jrr.survey.limits import Limits
 from jrr.survey.survey import Survey
 
-PROBLEM = "application/problem+json"
-LIMITS = Limits(700.0, patience=5.0)
 QUICK = Limits(700.0, patience=1.0)
-
-
-class Reply(NamedTuple):
-    """What a server replied."""
-
-    status: int
-    body: bytes
-    kind: str = ""  # the content type
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-def ask(
-    url: str,
-    method: str,
-    path: str,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Reply:
-    """One request on a connection of its own; nothing is repeated."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
-    try:
-        connection.request(method, path, body, dict(headers or {}))
-        response = connection.getresponse()
-        return Reply(response.status, response.read(), response.headers.get_content_type())
-    finally:
-        connection.close()
-
-
-def path_of(survey: Survey, what: str) -> str:
-    return f"{survey_path(survey.hash)}/{what}"
-
-
-def is_problem(reply: Reply, *statuses: int) -> str:
-    """A refusal as it should be; its kind."""
-    assert reply.status in statuses, reply
-    assert reply.kind == PROBLEM, reply
-    return str(reply.json["type"]).removeprefix("urn:jrr:problem:")
-
-
-def read_rows(path: object, query: str) -> list[tuple[Any, ...]]:
-    """What lies in a server's database, read past the server."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader:
-        return reader.execute(query).fetchall()
-
-
-def enrol_all(survey: Survey, secrets: Sequence[bytes]) -> None:
-    results = asyncio.run(drive_all(contributor.enrol(survey, one, LIMITS) for one in secrets))
-    assert results == [None] * len(secrets), results
 
 
 def answer_each(

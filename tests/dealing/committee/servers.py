@@ -12,8 +12,8 @@ from jrr.mechanisms import Mechanism
 from jrr.protocol.identity import invitation_secret, pseudonym
 from jrr.research.processes import Running, running_committee
 from jrr.survey.survey import Survey
-from tests.dealing.committee.asking import Reply, ask, enrol_all, path_of, read_rows
 from tests.dealing.committee.parties import survey_by
+from tests.e2e import Answer, ask, enrol_all, path_of, read_rows
 
 
 def names_of(survey: Survey, secret: bytes) -> list[bytes]:
@@ -29,7 +29,7 @@ class Committee:
     collector: Running
 
     def rows(self, party: int, query: str) -> list[tuple[Any, ...]]:
-        return read_rows(self.parties[party].folder / "party.db", query)
+        return read_rows(f"sqlite:///{self.parties[party].folder}/party.db", query)
 
     def change(self, party: int, query: str, *values: Any) -> None:
         """What a dishonest operator may do to its own database."""
@@ -61,7 +61,7 @@ class Committee:
         assert operator.deal(20.0, 20.0) == people
         return operator, secrets
 
-    def fetch(self, survey: Survey, secret: bytes) -> list[Reply]:
+    def fetch(self, survey: Survey, secret: bytes) -> list[Answer]:
         return [
             ask(party.url, "POST", path_of(survey, "cards"), card_request(name))
             for party, name in zip(self.parties, names_of(survey, secret), strict=True)

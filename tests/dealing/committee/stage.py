@@ -3,9 +3,9 @@
 from jrr.errors import JrrError
 from jrr.mechanisms import JRR
 from jrr.survey.survey import Survey
-from tests.dealing.committee.asking import enrol_all
 from tests.dealing.committee.mortal import MortalParty
 from tests.dealing.committee.servers import Committee
+from tests.e2e import enrol_all
 
 PEOPLE = 5
 CARDS = {1: 2, -1: 2, 0: 1}

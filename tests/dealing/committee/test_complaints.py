@@ -19,19 +19,12 @@ from jrr.dealing.messages import ShareEvidence, complaint_request
 from jrr.errors import IntegrityError
 from jrr.mechanisms import DRR
 from jrr.survey.survey import Survey
-from tests.dealing.committee.asking import (
-    Reply,
-    answer_all,
-    answer_each,
-    ask,
-    enrol_all,
-    is_problem,
-    path_of,
-)
+from tests.dealing.committee.asking import answer_all, answer_each
 from tests.dealing.committee.memory import Mesh, Wire
 from tests.dealing.committee.mortal import Sin
 from tests.dealing.committee.servers import Committee, names_of
 from tests.dealing.committee.stage import CARDS, PEOPLE, Stage
+from tests.e2e import Answer, ask, enrol_all, is_problem, path_of
 
 CULPRIT = 1
 
@@ -63,7 +56,7 @@ def shown(committee: Committee, survey: Survey) -> list[dict[str, Any]]:
 
 def complain(
     committee: Committee, survey: Survey, secret: bytes, evidence: ShareEvidence | None
-) -> list[Reply]:
+) -> list[Answer]:
     accused = None if evidence is None else evidence.party
     return [
         ask(

@@ -19,16 +19,10 @@ from jrr.protocol.documents import hashed
 from jrr.protocol.identity import invitation_secret
 from jrr.servers.party.store import PartyStore
 from jrr.survey.survey import Survey
-from tests.dealing.committee.asking import (
-    answer_all,
-    answer_each,
-    ask,
-    enrol_all,
-    is_problem,
-    path_of,
-)
+from tests.dealing.committee.asking import answer_all, answer_each
 from tests.dealing.committee.parties import Part, peers, survey_of, together, warm_up
 from tests.dealing.committee.servers import Committee, names_of
+from tests.e2e import ask, enrol_all, is_problem, path_of
 
 MECHANISMS: dict[str, tuple[Mechanism, dict[int, int]]] = {
     "JRR": (JRR(11, p=0.7, s=0.2), {1: 6, -1: 6, 0: 1}),
@@ -295,6 +289,7 @@ def deal_with_a_stand_in(
     return said, ended
 
 
+@pytest.mark.slow_variants("5]", "13]")
 @pytest.mark.parametrize("die_at", [0, 5, 9, 13, 17])
 def test_servers_keep_nothing_of_a_deal_in_which_a_party_died(
     committee: Committee, die_at: int

@@ -1,0 +1,20 @@
+"""A real Chromium for tests, and what they hold against it.
+
+Needs playwright and axe-core (the dependency group `browser`) and a Chromium that is installed:
+`apt-get install chromium`, or JRR_TEST_BROWSER=/path/to/one.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = os.environ.get("JRR_TEST_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 360, "height": 740},
+    "has_touch": True,
+    "is_mobile": True,
+}
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+SCREENSHOTS = Path(__file__).parents[1] / "build" / "screenshots"
