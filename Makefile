@@ -3,7 +3,7 @@ ARGS ?=
 BIN := .venv/bin
 UV := $(BIN)/uv
 
-# Tests in several processes: threads of the linear algebra would only be in their way. Four processes
+# Tests in several processes: threads of the linear algebra would only be in their way. Three processes
 # on two cores, because many tests wait for servers and browsers. Each begins with tests that stand
 # together, which share servers and browsers, and takes over from another when it has none left.
 test test-fast test-slow coverage: export OPENBLAS_NUM_THREADS = 1
@@ -21,7 +21,7 @@ demo: .venv/.ready ## run a whole survey: two servers, 10,000 contributors, a re
 	$(BIN)/jrr demo $(ARGS)
 
 test: .venv/.ready browser ## run every test but the slow ones (ARGS="-k name" picks some)
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(ARGS)
 
 browser: ## install Chromium and Node, if possible: without them tests of the answer page are skipped
 	@for name in chromium chromium-browser google-chrome; do \
@@ -108,6 +108,7 @@ $(UV):
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 
 .venv/.ready: requirements.lock pyproject.toml | $(UV)
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
 	@touch $@

@@ -57,6 +57,7 @@ def by_javascript(mechanism: Mechanism, seed: int, values: list[int], cards: obj
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow_variants("False-MRR*k=3", "False-MRR*k=4", "True-MRR*k=4")
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("carded", [True, False])
@@ -91,7 +92,7 @@ def check(law: list[float], reports: NDArray[Any]) -> None:
     accepts_only(lambda chances: chi_square(counts, chances), law, skewed(law))
 
 
-@pytest.mark.slow_variants("OUE", "OLH(k=9, g=4, p=0.5,")
+@pytest.mark.slow_variants("OUE", "OLH(k=9, g=4, p=0.5,", "SUE")
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", ENCODINGS, ids=repr)
 def test_encodings_are_pythons_and_have_its_law(mechanism: Mechanism) -> None:

@@ -74,7 +74,7 @@ def by_script(people: dict[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow_variants("OLH")
+@pytest.mark.slow_variants("OLH", "MRR k=4]", "SUE k=9]")
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{m.name} k={m.k}")
 def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> None:
     survey = sqlite_pair.survey(mechanism, groups={"region": ("nord", "süd")})
@@ -90,6 +90,7 @@ def test_servers_take_its_reports(mechanism: Mechanism, sqlite_pair: Pair) -> No
         assert found["frequencies"] == counted["frequencies"]
 
 
+@pytest.mark.slow_variants("DRR]")
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -119,6 +120,7 @@ def test_they_enrol_and_come_back(mechanism: Mechanism, sqlite_pair: Pair) -> No
         )
 
 
+@pytest.mark.slow_variants("Laplace]")
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -156,6 +156,7 @@ def test_an_invitation_that_was_used_elsewhere(
         check_said(visit, NOTHING if carded else REFUSED)
 
 
+@pytest.mark.slow_variants("de]")
 @pytest.mark.parametrize("words", ["en", "de"])
 def test_stopping_asks_once_and_back_returns_to_the_answers(
     browser: Any, page_url: str, sqlite_pair: Pair, words: str

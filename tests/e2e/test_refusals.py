@@ -466,6 +466,7 @@ def test_too_early_too_late_and_cards_where_there_are_none(pair: Pair) -> None:
 # -- addresses, methods, headers -----------------------------------------------------------
 
 
+@pytest.mark.slow_variants("postgres_pair")
 @pytest.mark.parametrize("role", ["dealer", "collector"])
 @pytest.mark.parametrize("kind", ["sqlite_pair", "postgres_pair"])
 def test_addresses_that_are_no_survey(kind: str, role: str, request: pytest.FixtureRequest) -> None:

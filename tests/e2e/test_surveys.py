@@ -99,7 +99,7 @@ def _as_csv(flag: bool | None) -> str | None:
     return None if flag is None else "true" if flag else "false"
 
 
-@pytest.mark.slow_variants("sqlite-jrr")
+@pytest.mark.slow_variants("sqlite-jrr", "sqlite-drr-", "sqlite-oue-odd]", "sqlite-olh-joint]")
 @pytest.mark.parametrize("name", DEALT)
 def test_a_survey_dealt_on_arrival_is_balanced_and_counted_exactly(
     pair: Pair, name: str, tmp_path: Path
@@ -141,6 +141,7 @@ def test_cards_of_a_half_used_block_are_part_of_a_deck(sqlite_pair: Pair) -> Non
     assert rest <= first
 
 
+@pytest.mark.slow_variants("sqlite-oue]")
 @pytest.mark.slow_variants("sqlite-olh]")
 @pytest.mark.parametrize(
     "mechanism",

@@ -65,7 +65,7 @@ def test_every_mechanism_is_counted_alike(name: str, tmp_path: Path) -> None:
     agree(reports_file(tmp_path / "reports.parquet", name))
 
 
-@pytest.mark.slow_variants(".csv-MRR closed]", ".arrow", ".csv.gz")
+@pytest.mark.slow_variants("*-MRR closed]", ".arrow", ".csv.gz")
 @pytest.mark.parametrize("name", ["DRR k=5", "OUE dealt", "OLH", "MRR closed"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_and_group(suffix: str, name: str, tmp_path: Path) -> None:
@@ -98,6 +98,7 @@ def test_a_folder_of_parquet_files_is_one_table(name: str, tmp_path: Path) -> No
         assert tables.estimate(folder, by="region", engine=engine).to_dict() == expected
 
 
+@pytest.mark.slow_variants("OLH joint]")
 @pytest.mark.parametrize("name", ["JRR even", "SUE dealt", "OLH joint"])
 def test_a_table_of_a_database_file(name: str, tmp_path: Path) -> None:
     path = reports_file(tmp_path / "reports.parquet", name)

@@ -111,6 +111,9 @@ def plain(schedule: Groups, count: int) -> list[Order]:
     return [tuple(range(count))] * len(schedule)
 
 
+@pytest.mark.slow_variants(
+    "turned-1]", "modulo 5-1]", "modulo 5-2]", "three cards-0]", "three cards-2]"
+)
 @pytest.mark.parametrize("corrupt", [0, 1, 2])
 @pytest.mark.parametrize(
     ("prime", "deck", "known", "parts"),
