@@ -1,4 +1,4 @@
-"""Texts that people will read: short enough, printable, no two labels alike."""
+"""Texts that people will read: short enough, printable."""
 
 import unicodedata
 
@@ -18,13 +18,3 @@ def check_text(argument: str, value: object, most: int, empty: bool = False) -> 
         name = unicodedata.name(strange, f"U+{ord(strange):04X}")
         allowed = f"a text of printable characters ({name} at character {where} is none)"
         raise checks.refusal(argument, value, allowed)
-
-
-def check_labels(argument: str, labels: object, count: int | None = None) -> None:
-    """Refuse labels that are not `count` different texts (None: any number of them)."""
-    if not isinstance(labels, tuple) or (count is not None and len(labels) != count):
-        raise checks.refusal(argument, labels, f"{count or 'some'} labels")
-    for label in labels:
-        check_text(argument, label, 1_000)
-    if len(set(labels)) != len(labels) or not labels:
-        raise checks.refusal(argument, labels, "labels that are all different")

@@ -83,7 +83,7 @@ class SurveyRequest:
 
     def plan(self) -> DraftPlan:
         """Every sensitive question within the total."""
-        return self._plan_for(self.people)
+        return self._plan_for(checks.integer("people", self.people, 2))
 
     def _plan_for(self, people: int) -> DraftPlan:
         return plan_draft(
@@ -178,8 +178,7 @@ class SurveyRequest:
         }
 
     def _capacity(self) -> int:
-        people = checks.integer("people", self.people, 2)
-        return self.dealing.capacity_for(people) if self.capacity is None else self.capacity
+        return self.dealing.capacity_for(self.people) if self.capacity is None else self.capacity
 
     def _no_cards(self, planned: DraftPlan) -> ArgumentError:
         """Why somebody who deals must be left out, and what would have cards."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
 VERSION = 1
-Unset = msgspec.UNSET
 
 
 class _Consent(Message):

@@ -6,6 +6,6 @@ RESERVED = ("report", "seed", CARDED, SEALED)  # columns that are not the user's
 MISSING = "(missing)"  # the group of empty cells
 MOST_GROUPS = 10_000
 GROUP, ROWS = "jrr_group", "jrr_rows"  # columns of what an engine counted
-# Keys of the metadata of a survey's exported answers: the survey, what dealers told of their cards,
-# and part -> the header that a file of its reports alone would have.
-SURVEY, SUMS, HEADERS = b"jrr_survey", b"jrr_sums", b"jrr_headers"
+# Keys of the metadata of a survey's exported answers: the survey, and question -> the header that a
+# file of its reports alone would have.
+SURVEY, HEADERS = b"jrr_survey", b"jrr_headers"

@@ -3,8 +3,8 @@
 Open answers have their question's name. A perturbed answer has its report under its own name (a
 number, or numbers one after another) and whether there was a card under NAME_carded; both are
 empty where it was not asked. The survey's document and the header of each question's reports, with
-what dealers told of their cards, stand in Parquet's metadata, or in a file beside a CSV file: so
-nothing else is needed to estimate from it.
+what dealers told of their cards, stand in Parquet's metadata: so nothing else is needed to estimate
+from it. CSV files are for other programs.
 """
 
 import io
@@ -26,26 +26,21 @@ if TYPE_CHECKING:
     from jrr.survey.messages import StoredAnswers
     from jrr.survey.survey import Survey
 
-KINDS = ("parquet", "csv", "csv.json")  # the last is the header of the one before
 _OPEN_TYPES = {"number": pa.float64(), "scale": pa.int64(), "several": pa.list_(pa.string())}
 
 
 def export_answers(
-    held: "CollectorSurvey", blocks: Iterable[Sequence["StoredAnswers"]], people: int, kind: str
+    held: "CollectorSurvey", blocks: Iterable[Sequence["StoredAnswers"]], kind: str
 ) -> bytes:
     """The bytes of a file.
 
     Args:
         held: Which survey was answered, and what dealers told.
         blocks: Everybody's answers, some people at a time.
-        people: How many there are.
-        kind: One of `KINDS`.
+        kind: "parquet" or "csv".
     """
     headers = {name: header_of(held, name).to_dict() for name in held.numbers}
     survey = held.survey
-    if kind == "csv.json":
-        document = {"survey": json.loads(survey.to_bytes()), "headers": headers, "rows": people}
-        return canonical_json(document)
     metadata = {SURVEY: survey.to_bytes(), HEADERS: canonical_json(headers)}
     schema = pa.schema(_fields(held), metadata)
     sink = io.BytesIO()

@@ -174,8 +174,7 @@ class CollectorJobs(SurveyJobs[CollectorStore]):
         """All answers as the bytes of a file."""
         store = CollectorStore(connection)
         held = store.find(name)
-        people = store.people_count(held)
-        results.check_export(held, people)
+        results.check_export(held, store.people_count(held))
         from jrr.servers.collector.export import export_answers  # needs pyarrow
 
-        return export_answers(held, store.answer_blocks(held), people, kind)
+        return export_answers(held, store.answer_blocks(held), kind)

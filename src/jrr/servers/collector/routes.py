@@ -188,7 +188,7 @@ def _add_results(
     @app.get(f"{ADMIN}/export", dependencies=admin, response_class=FileBytes)
     async def export(name: Name, format: str = "parquet") -> Response:
         """One row per person: open answers, and a report and a flag of each question."""
-        kind = checks.one_of("format", format, ("parquet", "csv", "csv.json"))
+        kind = checks.one_of("format", format, ("parquet", "csv"))
         return FileBytes(await read_aside(engine, jobs.export, name, kind))
 
 
