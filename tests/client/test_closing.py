@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jrr.client.closing import Ending, dealer_sums
+from jrr.client.ending import Ending, dealer_sums
 from jrr.client.export import export_survey
 from jrr.client.operator import EstimateWish, Operator
 from jrr.client.report import ReportWish, survey_report

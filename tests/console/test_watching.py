@@ -5,7 +5,7 @@ import json
 import pytest
 from markupsafe import escape
 
-from jrr.client.closing import Ending, dealer_sums
+from jrr.client.ending import Ending, dealer_sums
 from jrr.client.operator import Operator
 from jrr.client.report import ReportWish, survey_report
 from jrr.dealing.kinds import Nobody

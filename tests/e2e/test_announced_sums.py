@@ -13,8 +13,8 @@ from scipy import stats
 
 from jrr import MRR
 from jrr.cli.app import run
-from jrr.client.closing import Ending, dealer_sums
 from jrr.client.contributor import Contributor
+from jrr.client.ending import Ending, dealer_sums
 from jrr.client.http import Admin
 from jrr.client.operator import EstimateWish, Operator, new_invitations
 from jrr.dealing.kinds import Dealers

@@ -11,7 +11,7 @@ import pytest
 import jrr
 from jrr import MRR, tables
 from jrr.cli.app import run
-from jrr.client.closing import Ending
+from jrr.client.ending import Ending
 from jrr.client.operator import EstimateWish, Operator
 from jrr.errors import ArgumentError, DamagedError
 from jrr.tables.formats import META, WholeTable

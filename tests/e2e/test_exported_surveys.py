@@ -10,7 +10,7 @@ import pytest
 
 from jrr import tables
 from jrr.cli.app import run
-from jrr.client.closing import Ending
+from jrr.client.ending import Ending
 from jrr.client.fleet import drive_all
 from jrr.client.operator import EstimateWish, Operator
 from jrr.dealing.kinds import Nobody

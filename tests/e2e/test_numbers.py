@@ -13,8 +13,8 @@ import pytest
 import jrr
 from jrr import MRR
 from jrr.cli.app import run
-from jrr.client.closing import Ending
 from jrr.client.contributor import Contributor
+from jrr.client.ending import Ending
 from jrr.client.operator import EstimateWish, new_invitations
 from jrr.dealing.kinds import Dealers, Nobody
 from jrr.errors import ArgumentError, DamagedError

@@ -13,7 +13,7 @@ import pytest
 from jrr import OLH, OUE, RR, plan
 from jrr._base.wording import show_guarantee
 from jrr.cli.app import run
-from jrr.client.closing import Ending
+from jrr.client.ending import Ending
 from jrr.client.export import export_survey
 from jrr.client.fleet import drive_all
 from jrr.client.http import Admin

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jrr import MRR
-from jrr.client.closing import Ending
 from jrr.client.contributor import Contributor
+from jrr.client.ending import Ending
 from jrr.client.operator import Operator, Tokens, new_invitations
 from jrr.dealing.kinds import Dealers
 from jrr.dealing.messages import card_request

@@ -36,7 +36,7 @@ def test_a_request_is_the_same_in_any_order() -> None:
     assert again.digest == request.digest
     assert request_of(SERIALS[9::-1], SERIALS[:9:-1]).digest == request.digest
     assert request_of(SERIALS[:9], SERIALS[10:]).digest != request.digest
-    assert again.sizes == [{"": 10}, {"": 10}]
+    assert again.sizes == {"q0": {"": 10}, "q1": {"": 10}}
     assert not again.is_empty
     assert request_of((), ()).is_empty
 

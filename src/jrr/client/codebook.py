@@ -3,12 +3,12 @@
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jrr import __version__
 from jrr.mechanisms.report_formats import BitsFormat, MaskedFormat, NumberFormat
+from jrr.survey.study import loss_to_json
 from jrr.survey.survey import VIEWS, Survey
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
             result = results.get(one.name, {})
             column |= {
                 "parameters": one.mechanism.to_dict(),
-                "epsilon": {view: _loss(one.guarantee(view)) for view in VIEWS},
+                "epsilon": {view: loss_to_json(one.guarantee(view)) for view in VIEWS},
                 "decks": result.get("decks"),
                 "sums": result.get("sums"),
             }
@@ -89,7 +89,7 @@ def codebook_json(survey: Survey, results: Mapping[str, Any], language: str | No
         "wave": survey.wave,
         "jrr": __version__,
         "rows": "one for each person who answered, in no order that tells who they are",
-        "epsilon": {view: _loss(survey.guarantee(view)) for view in VIEWS},
+        "epsilon": {view: loss_to_json(survey.guarantee(view)) for view in VIEWS},
         "delta": survey.total_delta,
         "questions": [question.to_document() for question in survey.questions],
         "columns": columns,
@@ -193,7 +193,3 @@ def _estimate(one: "SensitiveQuestion") -> str:
         low, high = one.number
         how += f"; mean = {low:g} + {high - low:g} * count of 1 / n"
     return f"{how}. The R file beside this one does it, with standard errors"
-
-
-def _loss(epsilon: float) -> float | str:
-    return "unbounded" if math.isinf(epsilon) else epsilon

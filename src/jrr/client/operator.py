@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from jrr._base import checks
-from jrr.client.closing import Closing, Ending, Prospect
+from jrr.client.closing import Closing
+from jrr.client.ending import Ending, Prospect
 from jrr.client.http import Admin
 from jrr.errors import ArgumentError, IntegrityError, ProtocolError
 from jrr.estimation.estimates import POPULATIONS, Population
@@ -291,7 +292,7 @@ class Operator:
         Everything is looked at first; where anything is wrong, nothing is changed.
 
         Args:
-            ending: What is wished of the end (jrr.client.closing).
+            ending: What is wished of the end (jrr.client.ending).
             prospect: What `check_closing` found, if it was asked already.
 
         Returns:

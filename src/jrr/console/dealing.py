@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from jrr._base import checks
-from jrr.client.closing import Ending, dealer_sums
+from jrr.client.ending import Ending, dealer_sums
 from jrr.client.http import Admin
 from jrr.client.invitations import invitations_in
 from jrr.client.operator import HASHES, Operator

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from jrr.client.closing import Ending
+from jrr.client.ending import Ending
 from jrr.client.operator import COLLECTOR
 from jrr.console.counts import counts_of
 from jrr.console.dealers_page import UNOPENED, state_at

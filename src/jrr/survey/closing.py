@@ -7,62 +7,81 @@ several of them together (jrr.survey.grouping): then every group has a sum of it
 by group can be shown. Both documents say which grouping it is.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jrr.dealing.serials import serial_from_hex
 from jrr.errors import ArgumentError, DamagedError
 from jrr.estimation.told_sums import CardSum, CardSums
-from jrr.protocol.documents import canonical_json
+from jrr.protocol.documents import canonical_json, hash_of
 from jrr.survey.grouping import CardGrouping
 
 if TYPE_CHECKING:
     from jrr.survey.survey import Survey
 
+T = TypeVar("T")
 _FIELDS = frozenset(("survey", "by", "questions"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosingRequest:
-    """The serial numbers of one dealer's cards that reports came with."""
+class _ByGroup(Generic[T]):
+    """What goes between collector and one dealer: something of the cards of every group."""
 
     survey: str  # its hash
     grouping: CardGrouping
-    questions: Mapping[str, Mapping[str, tuple[bytes, ...]]]  # question -> group -> serials
+    questions: Mapping[str, Mapping[str, T]]  # question -> group -> it
+
+    @staticmethod
+    def _written(one: T) -> Any:
+        """Of one group, as JSON."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _cards(one: T) -> int:
+        """Of how many cards it is."""
+        raise NotImplementedError
 
     def to_document(self) -> dict[str, Any]:
-        """As it is sent: sorted, so that the same names are the same bytes."""
+        """As it is sent and stored."""
         return {
             "survey": self.survey,
             **self.grouping.to_document(),
-            "questions": {
-                name: {
-                    group: [serial.hex() for serial in sorted(names)]
-                    for group, names in groups.items()
-                }
-                for name, groups in self.questions.items()
-            },
+            "questions": self._each(self._written),
         }
+
+    @property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Question -> group -> cards."""
+        return self._each(self._cards)
+
+    def _each(self, told: Callable[[T], Any]) -> dict[str, dict[str, Any]]:
+        return {
+            name: {group: told(one) for group, one in groups.items()}
+            for name, groups in self.questions.items()
+        }
+
+
+class ClosingRequest(_ByGroup[tuple[bytes, ...]]):
+    """The serial numbers of one dealer's cards that reports came with."""
+
+    @staticmethod
+    def _written(one: tuple[bytes, ...]) -> list[str]:
+        return [serial.hex() for serial in sorted(one)]  # the same names are the same bytes
+
+    @staticmethod
+    def _cards(one: tuple[bytes, ...]) -> int:
+        return len(one)
 
     @property
     def digest(self) -> str:
         """By which a dealer knows the same request again."""
-        return hashlib.sha256(canonical_json(self.to_document())).hexdigest()
+        return hash_of(canonical_json(self.to_document()))
 
     @property
     def is_empty(self) -> bool:
         """Whether no card is named."""
-        return not any(names for groups in self.questions.values() for names in groups.values())
-
-    @property
-    def sizes(self) -> list[dict[str, int]]:
-        """Of each question: group -> cards."""
-        return [
-            {group: len(names) for group, names in groups.items()}
-            for groups in self.questions.values()
-        ]
+        return not any(size for groups in self.sizes.values() for size in groups.values())
 
     @classmethod
     def from_document(cls, survey: "Survey", document: object) -> "ClosingRequest":
@@ -72,11 +91,7 @@ class ClosingRequest:
             DamagedError: It is none, or of another survey.
             ArgumentError: A serial number is named twice.
         """
-        grouping, questions = _read(survey, document)
-        named = {
-            name: {group: _serials(group, serials) for group, serials in groups.items()}
-            for name, groups in questions.items()
-        }
+        grouping, named = _read(survey, document, lambda name, serials: _serials(serials))
         everything = [
             serial for groups in named.values() for names in groups.values() for serial in names
         ]
@@ -86,32 +101,16 @@ class ClosingRequest:
         return cls(survey=survey.hash, grouping=grouping, questions=named)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClosingSums:
+class ClosingSums(_ByGroup[CardSum]):
     """What one dealer announced of its cards, once and for all."""
 
-    survey: str  # its hash
-    grouping: CardGrouping
-    questions: Mapping[str, Mapping[str, CardSum]]  # question -> group -> sum
+    @staticmethod
+    def _written(one: CardSum) -> Any:
+        return one.to_document()
 
-    def to_document(self) -> dict[str, Any]:
-        """As it is sent and stored."""
-        return {
-            "survey": self.survey,
-            **self.grouping.to_document(),
-            "questions": {
-                name: {group: told.to_document() for group, told in groups.items()}
-                for name, groups in self.questions.items()
-            },
-        }
-
-    @property
-    def sizes(self) -> dict[str, dict[str, int]]:
-        """Question -> group -> cards."""
-        return {
-            name: {group: told.cards for group, told in groups.items()}
-            for name, groups in self.questions.items()
-        }
+    @staticmethod
+    def _cards(one: CardSum) -> int:
+        return one.cards
 
     @classmethod
     def from_document(cls, survey: "Survey", document: object) -> "ClosingSums":
@@ -120,15 +119,8 @@ class ClosingSums:
         Raises:
             DamagedError: It is none, or of another survey.
         """
-        grouping, questions = _read(survey, document)
-        return cls(
-            survey=survey.hash,
-            grouping=grouping,
-            questions={
-                name: {group: _card_sum(survey, name, one) for group, one in groups.items()}
-                for name, groups in questions.items()
-            },
-        )
+        grouping, sums = _read(survey, document, lambda name, one: _card_sum(survey, name, one))
+        return cls(survey=survey.hash, grouping=grouping, questions=sums)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,8 +200,8 @@ def closed_decks(survey: "Survey") -> list[Any]:
 
 
 def _read(
-    survey: "Survey", document: object
-) -> tuple[CardGrouping, Mapping[str, Mapping[str, Any]]]:
+    survey: "Survey", document: object, read: Callable[[str, object], T]
+) -> tuple[CardGrouping, dict[str, dict[str, T]]]:
     if not isinstance(document, Mapping) or set(document) - {"merged"} != _FIELDS:
         raise DamagedError("a closing request, or sums, must be of survey, by and questions")
     if document["survey"] != survey.hash:
@@ -222,12 +214,15 @@ def _read(
     for groups in questions.values():
         if not isinstance(groups, Mapping) or not set(groups) <= known:
             raise DamagedError("questions must have the groups of the grouping and no others")
-    return grouping, questions
+    return grouping, {
+        name: {group: read(name, one) for group, one in groups.items()}
+        for name, groups in questions.items()
+    }
 
 
-def _serials(group: str, names: object) -> tuple[bytes, ...]:
-    if not isinstance(names, Sequence) or isinstance(names, str):
-        raise DamagedError(f"serials of the group {group!r:.80} must be a list")
+def _serials(names: object) -> tuple[bytes, ...]:
+    if not isinstance(names, list | tuple):
+        raise DamagedError("serials of a group must be a list")
     return tuple(serial_from_hex(name) for name in names)
 
 

@@ -69,12 +69,11 @@ class Draft:
 
     def to_dict(self) -> dict[str, Any]:
         """A document that `from_dict` reads."""
-        named = {"by": self.by, "contact": self.contact}
+        named = {"title": self.title, "by": self.by, "contact": self.contact}
         found: dict[str, Any] = {
             name: dict(texts) for name, texts in named.items() if texts is not None
         }
         return found | {
-            "title": dict(self.title),
             "languages": list(self.languages),
             "epsilon": self.epsilon,
             "split": self.split,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jrr.survey.draft import Draft
-from jrr.survey.question import Question, Texts
+from jrr.survey.question import Texts
 
 
 def draft_toml(draft: Draft) -> str:
@@ -18,40 +18,27 @@ def draft_toml(draft: Draft) -> str:
         >>> print(draft_toml(asked).splitlines()[0])
         title = "T"
     """
-    top = [
-        _line("title", _text(draft.title)),
-        *(
-            _line(name, _text(texts))
-            for name, texts in (("by", draft.by), ("contact", draft.contact))
-            if texts is not None
-        ),
-        _line("languages", list(draft.languages)),
-        _line("epsilon", draft.epsilon),
-        _line("split", draft.split),
-        _line("waves", draft.waves),
-    ]
-    if draft.settings:
-        top += ["\n[survey]", *(_line(name, value) for name, value in draft.settings.items())]
-    return "\n".join(top) + "\n" + "".join(map(_item, draft.questions))
+    document = draft.to_dict()
+    questions, settings = document.pop("questions"), document.pop("survey", None)
+    text = _lines(document)
+    if settings is not None:
+        text += f"\n[survey]\n{_lines(settings)}"
+    return text + "".join(f"\n[[questions]]\n{_lines(one)}" for one in questions)
 
 
-def _item(question: Question) -> str:
-    document = question.to_dict()
-    document["text"] = _text(question.text)
-    if question.labels:
-        document["labels"] = [_text(label) for label in question.labels]
-    lines = [_line(name, value) for name, value in document.items()]
-    return "\n[[questions]]\n" + "\n".join(lines) + "\n"
+def _lines(fields: Mapping[str, Any]) -> str:
+    found = dict(fields)
+    for name in {"title", "by", "contact", "text"} & set(fields):
+        found[name] = _text(fields[name])
+    if "labels" in fields:
+        found["labels"] = [_text(label) for label in fields["labels"]]
+    return "".join(f"{name} = {_value(value)}\n" for name, value in found.items())
 
 
 def _text(texts: Texts) -> Any:
     """One text where all languages have the same."""
     first = next(iter(texts.values()))
     return first if all(text == first for text in texts.values()) else dict(texts)
-
-
-def _line(name: str, value: Any) -> str:
-    return f"{name} = {_value(value)}"
 
 
 def _value(value: Any) -> str:

@@ -24,6 +24,7 @@ from jrr.mechanisms.registry import from_dict
 from jrr.privacy.informed.rounds import composed
 from jrr.survey.promises import EVERYTHING
 from jrr.survey.sensitive import SensitiveQuestion
+from jrr.survey.study import loss_from_json, loss_to_json
 
 PURE_VIEWS = ("report", "cards", "dealer")  # whose ε hold outright and add up
 MOST_REPEATS = 32  # that are composed by their law; of more the ε are added
@@ -53,8 +54,8 @@ class Expense:
             "question": self.question,
             "mechanism": self.mechanism.to_dict(),
             "colluders": self.colluders,
-            "pure": {view: _written(epsilon) for view, epsilon in self.pure.items()},
-            "steps": [[delta, _written(epsilon)] for delta, epsilon in self.steps],
+            "pure": {view: loss_to_json(epsilon) for view, epsilon in self.pure.items()},
+            "steps": [[delta, loss_to_json(epsilon)] for delta, epsilon in self.steps],
         }
 
     @classmethod
@@ -72,8 +73,14 @@ class Expense:
                 question=str(document["question"]),
                 mechanism=from_dict(document["mechanism"]),
                 colluders=checks.integer("colluders", document["colluders"], 0),
-                pure={view: _read(epsilon) for view, epsilon in document["pure"].items()},
-                steps=tuple((_read(delta), _read(epsilon)) for delta, epsilon in document["steps"]),
+                pure={
+                    view: loss_from_json(view, epsilon)
+                    for view, epsilon in document["pure"].items()
+                },
+                steps=tuple(
+                    (loss_from_json("delta", delta), loss_from_json("epsilon", epsilon))
+                    for delta, epsilon in document["steps"]
+                ),
             )
         except (KeyError, TypeError, ValueError):
             raise DamagedError("a ledger must hold the answers that jrr entered into it") from None
@@ -179,13 +186,3 @@ def _steps(mechanism: Mechanism, colluders: int) -> tuple[tuple[float, float], .
 def _up(number: float, terms: int) -> float:
     """A sum that rounding has not made too small; one term alone is exact."""
     return number if terms < 2 or math.isinf(number) else math.nextafter(number, math.inf)
-
-
-def _written(number: float) -> float | str:
-    return "unbounded" if math.isinf(number) else number
-
-
-def _read(number: Any) -> float:
-    if number == "unbounded":
-        return math.inf
-    return checks.real("epsilon", number, "a number >= 0", 0.0)

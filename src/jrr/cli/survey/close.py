@@ -88,7 +88,7 @@ def close(
 
     Asks first on a terminal, since nothing opens a survey again.
     """
-    from jrr.client.closing import Ending
+    from jrr.client.ending import Ending
 
     wished = {name: options.pop(name) for name in WISHES}
     if wished["merge_small"] and wished["by"] is None:

@@ -60,7 +60,7 @@ class CarriedFiles:
 
     def write(self, closed: dict[str, Any]) -> dict[str, Any]:
         """Write what another server's operator needs; what each server says without it."""
-        from jrr.client.closing import dealer_sums
+        from jrr.client.ending import dealer_sums
 
         shown = {}
         for name, facts in closed.items():

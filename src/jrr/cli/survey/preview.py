@@ -16,7 +16,7 @@ _WITH_CARD = " answers with a card"
 
 def show_preview(operator: "Operator", wished: dict[str, Any]) -> None:
     """The groups that closing would make, what would be merged, and why it would be refused."""
-    from jrr.client.closing import Ending
+    from jrr.client.ending import Ending
 
     ending = Ending(**wished)
     found = operator.preview_closing(ending)

@@ -126,8 +126,7 @@ def keep_sums(store: "CollectorStore", held: "CollectorSurvey", sums: ToldSums) 
     check_settling(held)
     for dealer, told in enumerate(sums.announced):
         here = _request(store, held, dealer, told.grouping)
-        sizes = dict(zip(here.questions, here.sizes, strict=True))
-        if sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
+        if here.sizes != {name: _without_empty(groups) for name, groups in told.sizes.items()}:
             raise Problem(409, "conflict", "the sum is of other reports than are here")
     store.keep_sums(held.name, sums)
 

@@ -1,0 +1,41 @@
+"""What an operator wants of a survey's end, and what is known of it before anything is changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Serials = Mapping[str, Sequence[str]]  # by question
+SUMS = ("sums", "undealt", "decks")  # of a dealer's reply: what the collector needs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What an operator wants of the end."""
+
+    by: str | None = None  # an open question: sums, and so results, for each of its answers
+    merge_small: bool = False  # groups that are too small for a sum become one
+    discard_unknown: bool = False  # delete answers whose serial numbers no dealer knows
+    discard_small: bool = False  # delete answers of groups too small for a sum
+    without_sum: bool = False  # burn the cards and give up the reports that were made with one
+    request: Mapping[str, Any] | None = None  # dealer alone: what the collector's operator gave
+    sums: Sequence[Mapping[str, Any]] | None = None  # collector alone: `dealer_sums` of each dealer
+    carries_requests: bool = True  # requests for dealers in other hands have somewhere to go
+
+    @property
+    def at_collector(self) -> dict[str, Any]:
+        """What the collector is told when it closes."""
+        allow = self.discard_small or self.without_sum
+        return {"by": self.by, "merge_small": self.merge_small, "allow_small": allow}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prospect:
+    """What closing would do; nothing is changed yet."""
+
+    facts: Mapping[str, Any]  # of the collector: groups with their sizes, which are too small
+    unknown: Serials = field(default_factory=dict)  # serial numbers that no dealer gave to anybody
+
+
+def dealer_sums(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what a dealer says when it closes, what the collector needs: a file carries it."""
+    return {name: reply.get(name) for name in SUMS}
