@@ -22,9 +22,9 @@ def estimate_each(
     sources: Sequence[str], options: dict[str, Any], progress: "Progress"
 ) -> "dict[str, Result]":
     """Source -> its own estimate; options are those of `jrr.tables.estimate`."""
-    from jrr import tables
+    from jrr.tables.estimating import estimate
 
-    return {source: tables.estimate(source, **options, progress=progress) for source in sources}
+    return {source: estimate(source, **options, progress=progress) for source in sources}
 
 
 def estimate_questions(
