@@ -1,4 +1,4 @@
-"""Pictures of the figures' rows, in one common style."""
+"""Pictures of the figures' rows, in one common style; a function bears the name of its figure."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -120,7 +120,7 @@ def figure8(rows: Sequence[Row]) -> "Figure":
     return _underperformance(rows, "n", "epsilon", "ε = {:g}", "n", logarithmic=False)
 
 
-def by_frequency(rows: Sequence[Row]) -> "Figure":
+def frequency(rows: Sequence[Row]) -> "Figure":
     """Standard error against frequency."""
     keys = list(dict.fromkeys((row["epsilon"], row["dealer_epsilon"]) for row in rows))
     figure, panels = _panels(keys, "ε = {0:g}; cap on the dealer: {1}", columns=2)
@@ -130,7 +130,7 @@ def by_frequency(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def by_trust(rows: Sequence[Row]) -> "Figure":
+def trust(rows: Sequence[Row]) -> "Figure":
     """Standard error against the cap on the dealer."""
     figure, panels = _panels(_values(rows, "epsilon"), "ε = {:g}")
     for epsilon, axes in panels:
@@ -149,7 +149,7 @@ def by_trust(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def by_dropout(rows: Sequence[Row]) -> "Figure":
+def dropout(rows: Sequence[Row]) -> "Figure":
     """Standard error against drop-out."""
     figure, panels = _panels([""], "n = 10,000 cards, ε = 0.1, 10% yes")
     for _, axes in panels:
@@ -162,7 +162,7 @@ def by_dropout(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def by_domain(rows: Sequence[Row]) -> "Figure":
+def domain(rows: Sequence[Row]) -> "Figure":
     """Standard error against k, without cards above, with cards below."""
     keys = [(c, e) for c in ("no", "yes") for e in _values(rows, "epsilon")]
     titles = {"no": "without cards", "yes": "with cards"}
@@ -181,7 +181,7 @@ def by_domain(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def by_step(rows: Sequence[Row]) -> "Figure":
+def step(rows: Sequence[Row]) -> "Figure":
     """MSE of Algorithm 1 against Δp."""
     figure, panels = _panels(_values(rows, "frequency"), "n₁/n = {:g}")
     for frequency, axes in panels:
@@ -198,7 +198,7 @@ def by_step(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def two_phases(rows: Sequence[Row]) -> "Figure":
+def two_phase(rows: Sequence[Row]) -> "Figure":
     """MSE of every way against the frequency."""
     named = [{**row, "mechanism": row["way"]} for row in rows]
     keys = list(dict.fromkeys((row["n"], row["colluders"]) for row in rows))
@@ -209,7 +209,7 @@ def two_phases(rows: Sequence[Row]) -> "Figure":
     return _legend(figure)
 
 
-def by_group_size(rows: Sequence[Row]) -> "Figure":
+def groups(rows: Sequence[Row]) -> "Figure":
     """MSE as a share of RR's against the size of groups, at each group's own ε."""
     figure, panels = _panels(_values(rows, "kind"), "{}; n = 240, 10% yes, M = 1")
     for kind, axes in panels:

@@ -19,7 +19,6 @@ from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.algorithm1 import algorithm1
 from jrr.planning.plans import uncapped_plan as plan
-from jrr.research.paper import draw
 from jrr.research.paper.figure import Context, Row, figure
 from jrr.research.paper.settings import (
     COLLUDERS,
@@ -33,7 +32,7 @@ from jrr.research.paper.settings import (
 )
 
 
-@figure(draw.by_frequency, steps=2)
+@figure(steps=2)
 def frequency(context: Context) -> Iterator[Row]:
     """Error against frequency at equal guarantee.
 
@@ -65,7 +64,7 @@ def frequency(context: Context) -> Iterator[Row]:
         context.step(1)
 
 
-@figure(draw.by_trust, steps=2)
+@figure(steps=2)
 def trust(context: Context) -> Iterator[Row]:
     """The trust frontier: error against what a corrupt dealer may learn.
 
@@ -93,7 +92,7 @@ def trust(context: Context) -> Iterator[Row]:
         context.step(1)
 
 
-@figure(draw.by_dropout, steps=40)
+@figure(steps=40)
 def dropout(context: Context) -> Iterator[Row]:
     """Error against drop-out.
 
@@ -122,7 +121,7 @@ def dropout(context: Context) -> Iterator[Row]:
             }
 
 
-@figure(draw.by_domain, steps=20)
+@figure(steps=20)
 def domain(context: Context) -> Iterator[Row]:
     """Error against the size of the domain.
 
@@ -149,7 +148,7 @@ def domain(context: Context) -> Iterator[Row]:
             context.step(1)
 
 
-@figure(draw.by_step, steps=3)
+@figure(steps=3)
 def step(context: Context) -> Iterator[Row]:
     """What Δp does to Algorithm 1.
 
@@ -173,7 +172,7 @@ def step(context: Context) -> Iterator[Row]:
         context.step(1)
 
 
-@figure(draw.by_group_size, steps=8)
+@figure(steps=8)
 def groups(context: Context) -> Iterator[Row]:
     """Larger groups: balanced signs buy nothing, one liar in each a lot.
 

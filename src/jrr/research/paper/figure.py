@@ -44,9 +44,7 @@ class Figure:
         return ("csv",) if self.drawing is None else ("csv", "png", "svg")
 
 
-def figure(
-    drawing: Drawing | None = None, *, steps: int = 0
-) -> Callable[[Callable[[Context], Iterable[Row]]], Figure]:
+def figure(*, steps: int = 0) -> Callable[[Callable[[Context], Iterable[Row]]], Figure]:
     """A function that makes rows as a figure: its name is the key, its docstring title and text."""
 
     def make(rows: Callable[[Context], Iterable[Row]]) -> Figure:
@@ -56,7 +54,6 @@ def figure(
             title=title.rstrip("."),
             sentence=" ".join(sentence.split()),
             rows=rows,
-            drawing=drawing,
             steps=steps,
         )
 

@@ -14,7 +14,6 @@ from jrr.mechanisms.base import Mechanism
 from jrr.mechanisms.dealt import DRR
 from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
-from jrr.research.paper import draw
 from jrr.research.paper.figure import Context, Row, figure
 from jrr.research.paper.metrics import relative_increase, underperforming_range
 from jrr.research.paper.settings import (
@@ -37,7 +36,7 @@ EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.01, 0.1, 1.0)
 
 
-@figure(draw.figure1, steps=64)
+@figure(steps=64)
 def figure1(context: Context) -> Iterator[Row]:
     """Figure 1: MSE on four real data sets.
 
@@ -51,7 +50,7 @@ def figure1(context: Context) -> Iterator[Row]:
                 yield {"data": data.name, **row}
 
 
-@figure(draw.figure2, steps=48)
+@figure(steps=48)
 def figure2(context: Context) -> Iterator[Row]:
     """Figure 2: percentiles of ARE on four real data sets.
 
@@ -76,7 +75,7 @@ def figure2(context: Context) -> Iterator[Row]:
                     }
 
 
-@figure(draw.figure3, steps=252)
+@figure(steps=252)
 def figure3(context: Context) -> Iterator[Row]:
     """Figure 3: MSE and ARE against ε.
 
@@ -99,7 +98,7 @@ def figure3_step(n: int, share: float) -> float | None:
     return None if (n, share) == (40_000, 0.01) else STEP
 
 
-@figure(draw.figure4, steps=216)
+@figure(steps=216)
 def figure4(context: Context) -> Iterator[Row]:
     """Figure 4: MSE and ARE against n.
 
@@ -114,7 +113,7 @@ def figure4(context: Context) -> Iterator[Row]:
                     yield {"share": share, **row}
 
 
-@figure(draw.figure5, steps=340)
+@figure(steps=340)
 def figure5(context: Context) -> Iterator[Row]:
     """Figure 5: MSE against the number of colluders.
 
@@ -126,7 +125,7 @@ def figure5(context: Context) -> Iterator[Row]:
             yield from _simulated(case, context)
 
 
-@figure(draw.figure6, steps=984)
+@figure(steps=984)
 def figure6(context: Context) -> Iterator[Row]:
     """Figure 6: MSE against the frequency.
 
@@ -138,7 +137,7 @@ def figure6(context: Context) -> Iterator[Row]:
                 yield from _simulated(Case(n, round(float(share) * n), epsilon), context)
 
 
-@figure(draw.figure7, steps=93)
+@figure(steps=93)
 def figure7(context: Context) -> Iterator[Row]:
     """Figure 7: where JRR loses, against ε.
 
@@ -152,7 +151,7 @@ def figure7(context: Context) -> Iterator[Row]:
             context.step(1)
 
 
-@figure(draw.figure8, steps=120)
+@figure(steps=120)
 def figure8(context: Context) -> Iterator[Row]:
     """Figure 8: where JRR loses, against n.
 

@@ -2,12 +2,12 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jrr._base import checks
 from jrr.errors import ArgumentError
-from jrr.research.paper import artifact, extras, figures
+from jrr.research.paper import artifact, draw, extras, figures
 from jrr.research.paper.catalogue import DATA_SETS, DataSet, from_directory
 from jrr.research.paper.claims import Claim, claims
 from jrr.research.paper.figure import Figure, Row
@@ -17,12 +17,15 @@ from jrr.research.paper.two_phase import two_phase
 
 Step = Callable[[Figure, int], None]  # told of the figure that is made, and how much is done
 
-FIGURES: tuple[Figure, ...] = (
+_LISTED = (
     *(figures.figure1, figures.figure2, figures.figure3, figures.figure4),
     *(figures.figure5, figures.figure6, figures.figure7, figures.figure8),
     *(figures.table_data_sets, figures.table_defaults),
     *(extras.frequency, extras.trust, extras.dropout, extras.domain, extras.step),
     *(two_phase, extras.groups),
+)
+FIGURES = tuple(
+    replace(one, drawing=getattr(draw, one.key.replace("-", "_"), None)) for one in _LISTED
 )
 
 

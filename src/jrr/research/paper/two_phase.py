@@ -25,7 +25,6 @@ from jrr.mechanisms.request import Request
 from jrr.mechanisms.rr import RR
 from jrr.mechanisms.simulation import simulate
 from jrr.planning.two_phases import plan_two_phases
-from jrr.research.paper import draw
 from jrr.research.paper.figure import Context, Row, figure
 from jrr.research.paper.settings import COLLUDERS, EPSILON, Case, N, optimal_pairs, theory
 
@@ -77,7 +76,7 @@ def _variance(mechanism: Mechanism, n: int, share: float) -> float:
     return float(mechanism.variance((n * (1 - share), n * share))[1])
 
 
-@figure(draw.two_phases, steps=16)
+@figure(steps=16)
 def two_phase(context: Context) -> Iterator[Row]:
     """Two-phase estimation.
 
